@@ -1,0 +1,57 @@
+//! A resolved agent: what a run needs to know about who it is. Definitions are turned into this once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::AgentName;
+use crate::limits::Limits;
+
+/// An immutable snapshot. A run keeps the one it started with, whatever happens to the definition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    pub name: AgentName,
+    pub description: String,
+    pub system_prompt: String,
+    /// `provider:model`.
+    pub model: String,
+    /// Tried in order when `model` cannot answer. Empty: no fallback, ever.
+    #[serde(default)]
+    pub fallback_models: Vec<String>,
+    /// Canonical tool names; `None` means whatever the parent has.
+    pub tools: Option<Vec<String>>,
+    pub settings: ModelSettings,
+    pub limits: Limits,
+}
+
+/// How a model is asked, apart from the conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelSettings {
+    pub temperature: Option<f32>,
+    pub effort: Option<Effort>,
+    /// Thinking budget in tokens, for providers that count it; others use `effort`.
+    pub thinking_tokens: Option<u32>,
+    /// JSON text of a schema the final answer must follow.
+    pub output_schema: Option<String>,
+    /// Ask for the whole reply at once instead of a stream.
+    pub buffered: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    Low,
+    Medium,
+    High,
+    Max,
+}
+
+impl Effort {
+    pub fn wire(self) -> &'static str {
+        match self {
+            Effort::Low => "low",
+            Effort::Medium => "medium",
+            Effort::High => "high",
+            Effort::Max => "max",
+        }
+    }
+}

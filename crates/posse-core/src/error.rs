@@ -1,0 +1,128 @@
+//! The one error catalogue. A code is for branching and never changes its wire name; the message is for people;
+//! the hint says what to do next. Every code has a section in `docs/errors.md`; a test keeps the two equal.
+
+use std::fmt;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+#[derive(Debug)]
+pub struct Error {
+    code: ErrorCode,
+    message: String,
+    hint: Option<String>,
+    source: Option<Source>,
+}
+
+macro_rules! codes {
+    ($($variant:ident = $wire:literal,)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $($variant,)* }
+
+        impl ErrorCode {
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$variant,)*];
+
+            /// The name that callers branch on. It never changes.
+            pub fn wire(self) -> &'static str {
+                match self { $(ErrorCode::$variant => $wire,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    AgentNotFound = "AGENT_NOT_FOUND",
+    AgentAlreadyExists = "AGENT_ALREADY_EXISTS",
+    InvalidAgentName = "INVALID_AGENT_NAME",
+    InvalidTool = "INVALID_TOOL",
+    PromptTooLarge = "PROMPT_TOO_LARGE",
+    TaskNotFound = "TASK_NOT_FOUND",
+    TaskNotReady = "TASK_NOT_READY",
+    TaskTooLarge = "TASK_TOO_LARGE",
+    TaskNotResumable = "TASK_NOT_RESUMABLE",
+    MaxTasksExceeded = "MAX_TASKS_EXCEEDED",
+    KeyNotFound = "KEY_NOT_FOUND",
+    InvalidKey = "INVALID_KEY",
+    ValueTooLarge = "VALUE_TOO_LARGE",
+    ContextFull = "STORE_FULL",
+    InvalidRequest = "INVALID_REQUEST",
+    InvalidAction = "INVALID_ACTION",
+    BudgetExceeded = "BUDGET_EXCEEDED",
+    ConfigInvalid = "CONFIG_INVALID",
+    ConfigUnreadable = "CONFIG_UNREADABLE",
+    ModelNotConfigured = "MODEL_NOT_CONFIGURED",
+    ModelUnknown = "MODEL_UNKNOWN",
+    ScriptInvalid = "SCRIPT_INVALID",
+    ToolInvalid = "TOOL_INVALID",
+    DuplicateTool = "DUPLICATE_TOOL",
+    StoreUnavailable = "STORE_UNAVAILABLE",
+    DiskFull = "DISK_FULL",
+    StoreBusy = "STORE_BUSY",
+    StoreCorrupt = "STORE_CORRUPT",
+    StoreNewer = "STORE_NEWER",
+    OwnerLost = "OWNER_LOST",
+    JournalInvalid = "JOURNAL_INVALID",
+    Io = "IO",
+    Internal = "INTERNAL",
+}
+
+impl Error {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, source: None }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn caused_by(mut self, source: impl Into<Source>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.wire())
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|s| s.as_ref() as &(dyn std::error::Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_section_in_the_documentation_and_every_section_a_code() {
+        let pages = include_str!("../../../docs/errors.md");
+        let documented: Vec<&str> = pages.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        let mut codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.wire()).collect();
+        codes.sort_unstable();
+        assert_eq!(documented, codes, "docs/errors.md lists one section per code, in alphabetical order");
+    }
+}

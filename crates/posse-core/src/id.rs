@@ -1,0 +1,106 @@
+//! Names that were checked once. Later code never looks at their spelling again.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use crate::error::{Error, ErrorCode, Result};
+
+/// Longest agent name (seed specification §4.6); it appears in participant names and file names.
+pub const AGENT_NAME_MAX: usize = 64;
+
+/// A name that matches `[a-z0-9_-]+`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AgentName(String);
+
+impl AgentName {
+    pub fn parse(raw: &str) -> Result<Self> {
+        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+        if raw.is_empty() || raw.len() > AGENT_NAME_MAX || !raw.chars().all(legal) {
+            let shown: String = raw.chars().take(AGENT_NAME_MAX).collect();
+            return Err(Error::new(
+                ErrorCode::InvalidAgentName,
+                format!("`{}` is not an agent name", shown.escape_default()),
+            )
+            .hint("use 1 to 64 characters of a-z, 0-9, `_` and `-`"));
+        }
+        Ok(Self(raw.to_owned()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Identifies a task in a store, across sessions: `k3f9a2c7` for a session's own run, `k3f9a2c7.t_01` for its children.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TaskId(String);
+
+impl TaskId {
+    /// The run that opened the session.
+    pub fn root(session: &str) -> Self {
+        Self(session.to_owned())
+    }
+
+    /// The `number`th task of a session, counted from 1.
+    pub fn child(session: &str, number: u32) -> Self {
+        Self(format!("{session}.t_{number:02}"))
+    }
+
+    /// For ids that come back from a store, which only holds ids made by the two functions above.
+    pub fn from_store(raw: String) -> Self {
+        Self(raw)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What a model and a person inside the session see: `t_01`, or the whole id for the session's own run.
+    pub fn short(&self) -> &str {
+        self.0.rsplit('.').next().unwrap_or(&self.0)
+    }
+
+    pub fn session(&self) -> &str {
+        self.0.split('.').next().unwrap_or(&self.0)
+    }
+}
+
+/// Identifies a tool call inside its run: the turn that asked for it (from 1) and its position in that turn (from 0).
+/// Providers repeat, omit and invent call ids, so nothing of ours is keyed by theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallKey {
+    pub turn: u32,
+    pub index: u32,
+}
+
+impl fmt::Display for CallKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.turn, self.index)
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for AgentName {
+    type Error = Error;
+    fn try_from(raw: String) -> Result<Self> {
+        Self::parse(&raw)
+    }
+}
+
+impl From<AgentName> for String {
+    fn from(name: AgentName) -> Self {
+        name.0
+    }
+}

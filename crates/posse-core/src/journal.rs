@@ -1,0 +1,81 @@
+//! What is written down about a task, in the order it happened. Resuming a task is feeding this to a fresh `Run`.
+//!
+//! A tool call leaves `Intended` before its effect and `Done` after it. An `Intended` without `Done` is in doubt.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
+use crate::error::{Error, ErrorCode, Result};
+use crate::grant::Grant;
+use crate::id::CallKey;
+use crate::message::ToolResult;
+use crate::outcome::Outcome;
+use crate::reply::{ModelFailure, Reply};
+use crate::tool::Effect;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    Started(Box<TaskStart>),
+    /// A model call is about to be made. Without a `Replied` or `Unanswered` after it, the provider may have worked.
+    Asked { turn: u32, estimate: u64, elapsed_ms: u64 },
+    Replied { reply: Reply, elapsed_ms: u64 },
+    Unanswered { failure: ModelFailure, elapsed_ms: u64 },
+    /// A call with an effect is about to be made by the driver of this epoch.
+    Intended { key: CallKey, arguments_hash: String, effect: Effect, epoch: u64 },
+    Done { result: ToolResult, elapsed_ms: u64 },
+    /// Another process took the task over. Limits can be raised by the person who resumed it.
+    Resumed { epoch: u64, turns_max: Option<u32>, elapsed_ms: u64 },
+    /// Someone asked the run to stop.
+    Cancelled { elapsed_ms: u64 },
+    Finished { outcome: Outcome, elapsed_ms: u64 },
+}
+
+/// Everything a run needs to start, so that another process can start it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskStart {
+    pub agent: Agent,
+    pub task: String,
+    pub grant: Grant,
+    pub workspace: String,
+}
+
+impl Record {
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Record::Started(_) => "started",
+            Record::Asked { .. } => "asked",
+            Record::Replied { .. } => "replied",
+            Record::Unanswered { .. } => "unanswered",
+            Record::Intended { .. } => "intended",
+            Record::Done { .. } => "done",
+            Record::Resumed { .. } => "resumed",
+            Record::Cancelled { .. } => "cancelled",
+            Record::Finished { .. } => "finished",
+        }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("records hold no maps with foreign keys and no failing serialisers")
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes).map_err(|e| {
+            Error::new(ErrorCode::JournalInvalid, "a journal record cannot be read").caused_by(e)
+        })
+    }
+
+    /// Time the run had used when this was written, where the record says so.
+    pub fn elapsed_ms(&self) -> Option<u64> {
+        match self {
+            Record::Asked { elapsed_ms, .. }
+            | Record::Replied { elapsed_ms, .. }
+            | Record::Unanswered { elapsed_ms, .. }
+            | Record::Done { elapsed_ms, .. }
+            | Record::Resumed { elapsed_ms, .. }
+            | Record::Cancelled { elapsed_ms }
+            | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
+            Record::Started(_) | Record::Intended { .. } => None,
+        }
+    }
+}

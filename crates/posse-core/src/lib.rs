@@ -1,0 +1,22 @@
+//! Values and decisions of Posse.
+//!
+//! This crate performs no I/O, reads no clock, starts no task and knows no provider. What is decided here is
+//! performed by `posse-runtime`; what is written down here is kept by a store.
+
+pub mod agent;
+pub mod budget;
+pub mod error;
+pub mod event;
+pub mod grant;
+pub mod id;
+pub mod journal;
+pub mod limits;
+pub mod message;
+pub mod outcome;
+pub mod reply;
+pub mod run;
+pub mod text;
+pub mod tool;
+pub mod usage;
+
+pub use error::{Error, ErrorCode, Result};

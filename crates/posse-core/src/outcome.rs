@@ -1,0 +1,104 @@
+//! How a run ended, with the text it has. Stopping is a value, not an error.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::CallKey;
+use crate::usage::Usage;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    pub stop: StopReason,
+    /// More about the reason: a provider's stop value, the limit that was met. Never prompt or result text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The answer, or the last text there was.
+    pub text: String,
+    pub turns: u32,
+    pub tool_calls: u32,
+    pub usage: Usage,
+    pub changed_files: Vec<String>,
+    /// Calls whose effect may or may not have happened.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_doubt: Vec<CallKey>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    Answered,
+    TurnsExhausted,
+    ToolCallsExhausted,
+    BudgetExhausted,
+    ContextExhausted,
+    DeadlinePassed,
+    Stalled,
+    Cancelled,
+    ModelFailed,
+    ToolFailed,
+    Refused,
+    Interrupted,
+}
+
+/// What callers branch on. A run that stopped early is never `Completed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Completed,
+    /// Stopped by a limit or a person, with work to show.
+    Partial,
+    Failed,
+    Cancelled,
+}
+
+impl Outcome {
+    pub fn status(&self) -> Status {
+        match self.stop {
+            StopReason::Answered if self.text.trim().is_empty() => Status::Failed,
+            StopReason::Answered => Status::Completed,
+            StopReason::Cancelled => Status::Cancelled,
+            _ if self.text.trim().is_empty() => Status::Failed,
+            StopReason::TurnsExhausted
+            | StopReason::ToolCallsExhausted
+            | StopReason::BudgetExhausted
+            | StopReason::ContextExhausted
+            | StopReason::DeadlinePassed => Status::Partial,
+            StopReason::Stalled
+            | StopReason::ModelFailed
+            | StopReason::ToolFailed
+            | StopReason::Refused
+            | StopReason::Interrupted => Status::Failed,
+        }
+    }
+}
+
+impl StopReason {
+    pub fn wire(self) -> &'static str {
+        match self {
+            StopReason::Answered => "answered",
+            StopReason::TurnsExhausted => "turns_exhausted",
+            StopReason::ToolCallsExhausted => "tool_calls_exhausted",
+            StopReason::BudgetExhausted => "budget_exhausted",
+            StopReason::ContextExhausted => "context_exhausted",
+            StopReason::DeadlinePassed => "deadline_passed",
+            StopReason::Stalled => "stalled",
+            StopReason::Cancelled => "cancelled",
+            StopReason::ModelFailed => "model_failed",
+            StopReason::ToolFailed => "tool_failed",
+            StopReason::Refused => "refused",
+            StopReason::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl Status {
+    pub fn wire(self) -> &'static str {
+        match self {
+            Status::Completed => "completed",
+            Status::Partial => "partial",
+            Status::Failed => "failed",
+            Status::Cancelled => "cancelled",
+        }
+    }
+}

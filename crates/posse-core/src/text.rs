@@ -1,0 +1,75 @@
+//! Shortening text without lying about it: the notice says exactly what was left out.
+
+/// The usual estimate of the specification (len/4, counted in characters, rounded up).
+pub fn estimate_tokens(text: &str) -> u64 {
+    (text.chars().count() as u64).div_ceil(4)
+}
+
+/// The longest prefix of at most `bytes` bytes that ends on a character boundary.
+pub fn prefix(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+/// The longest suffix of at most `bytes` bytes that starts on a character boundary.
+pub fn suffix(text: &str, bytes: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
+}
+
+/// Keeps the beginning and the end of a text that is longer than `max` bytes. The result, notice included, is at
+/// most `max` bytes (for `max` of at least 100).
+pub fn head_and_tail(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    const NOTICE: usize = 64;
+    let room = max.saturating_sub(NOTICE);
+    let head = prefix(text, room * 2 / 3);
+    let tail = suffix(text, room - room * 2 / 3);
+    let left_out = text.len() - head.len() - tail.len();
+    format!("{head}\n[{left_out} of {} bytes left out here]\n{tail}", text.len())
+}
+
+/// Makes control, bidirectional and zero-width characters visible, so that text from a model cannot steer a terminal
+/// or hide what it says. Line ends and tabs stay.
+pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out.into()
+}
+
+fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => true,
+        c => c.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_shortened_text_keeps_its_limit_and_counts_what_it_left_out(text in "\\PC{0,400}", max in 100usize..300) {
+            let short = head_and_tail(&text, max);
+            prop_assert!(short.len() <= max.max(text.len().min(max)));
+            if text.len() > max {
+                let notice = short.lines().find(|l| l.contains("left out here")).unwrap();
+                let left_out: usize = notice[1..].split(' ').next().unwrap().parse().unwrap();
+                prop_assert_eq!(short.len() - notice.len() - 2 + left_out, text.len());
+            }
+        }
+    }
+
+    #[test]
+    fn escape_sequences_and_direction_marks_become_visible() {
+        assert_eq!(visible("a\u{1b}[31m\u{202e}b\nc"), "a\\u{1b}[31m\\u{202e}b\nc");
+    }
+}

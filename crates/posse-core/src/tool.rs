@@ -1,0 +1,100 @@
+//! What a tool says about itself, and the one table of names that other tools and vendors use for ours.
+
+use serde::{Deserialize, Serialize};
+
+/// What happens if a call is made twice. A tool that does not say is treated as `Unsafe`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Changes nothing: may run beside others and may be run again.
+    Pure,
+    /// Running it again with the same key has no further effect.
+    Idempotent,
+    /// Never run again behind the model's back.
+    Unsafe,
+}
+
+/// What the model is told about a tool. The description is product text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// JSON text of the schema of the arguments, an object schema.
+    pub input_schema: String,
+    pub effect: Effect,
+}
+
+/// Names are compared in this form: lower snake case, aliases resolved. Unknown names only change case.
+pub fn canonical(name: &str) -> String {
+    let lower = name.trim().to_ascii_lowercase().replace('-', "_");
+    let known = ALIASES.iter().find(|(_, aliases)| aliases.contains(&lower.as_str()));
+    known.map_or(lower, |(canonical, _)| (*canonical).to_owned())
+}
+
+/// What one name in a list of tools stands for: Copilot's `search` is two of ours.
+pub fn expand(name: &str) -> Vec<String> {
+    let lower = name.trim().to_ascii_lowercase();
+    match GROUPS.iter().find(|(group, _)| *group == lower) {
+        Some((_, members)) => members.iter().map(|m| (*m).to_owned()).collect(),
+        None => vec![canonical(name)],
+    }
+}
+
+/// Other spellings, in lower case with `_` for `-`.
+const ALIASES: &[(&str, &[&str])] = &[
+    ("read", &["read_file", "readfile", "view", "notebookread", "notebook_read", "cat"]),
+    ("edit", &["edit_file", "multiedit", "multi_edit", "str_replace", "replace", "notebookedit", "apply_patch"]),
+    ("write", &["write_file", "writefile", "create_file"]),
+    ("bash", &["shell", "execute", "run_shell_command", "run_terminal_command", "powershell", "terminal"]),
+    ("grep", &["search_file_content", "search_for_pattern", "grep_search", "ripgrep", "rg"]),
+    ("glob", &["glob_search", "find_files", "file_search"]),
+    ("ls", &["list", "list_dir", "list_directory", "listdir"]),
+    ("directory_tree", &["directorytree", "tree"]),
+    ("think", &["sequential_thinking"]),
+    ("skill", &["skills", "activate_skill"]),
+    ("subagent", &["agent", "task", "custom_agent", "run_subagent"]),
+];
+
+/// Names that vendors use for several tools at once.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("search", &["grep", "glob"]),
+    ("edit", &["edit", "write"]),
+    ("notebookedit", &["edit", "write"]),
+    ("multiedit", &["edit", "write"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_the_seed_documents_and_of_other_vendors_resolves() {
+        for (name, ours) in [
+            ("Read", "read"),
+            ("DirectoryTree", "directory_tree"),
+            ("LS", "ls"),
+            ("Bash", "bash"),
+            ("run_shell_command", "bash"),
+            ("search-file-content", "grep"),
+            ("Agent", "subagent"),
+            ("Subagent", "subagent"),
+            ("Task", "subagent"),
+            ("my-own-tool", "my_own_tool"),
+        ] {
+            assert_eq!(canonical(name), ours, "{name}");
+        }
+        assert_eq!(expand("search"), ["grep", "glob"]);
+        assert_eq!(expand("Think"), ["think"]);
+    }
+
+    #[test]
+    fn no_alias_is_listed_twice_or_shadows_a_canonical_name() {
+        let mut seen = std::collections::HashSet::new();
+        for (canonical, aliases) in ALIASES {
+            assert!(seen.insert(*canonical), "{canonical}");
+            for alias in *aliases {
+                assert!(seen.insert(*alias), "{alias}");
+            }
+        }
+    }
+}

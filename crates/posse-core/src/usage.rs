@@ -1,0 +1,79 @@
+//! What a model call consumed. Arithmetic saturates: a provider's nonsense must never turn into a free call.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// All input tokens, cached ones included.
+    pub input: u64,
+    /// All output tokens, reasoning included.
+    pub output: u64,
+    /// The part of `input` that was read from the provider's prompt cache.
+    pub cache_read: u64,
+    /// The part of `input` that was written to the provider's prompt cache.
+    pub cache_write: u64,
+    /// The part of `output` that was reasoning.
+    pub reasoning: u64,
+    /// The provider did not say (or said nonsense), so the figures are our estimate.
+    pub estimated: bool,
+}
+
+impl Usage {
+    pub fn add(&mut self, other: &Usage) {
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
+        self.estimated |= other.estimated;
+    }
+
+    pub fn total(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
+}
+
+/// Prices in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    #[serde(default)]
+    pub cache_read: Option<f64>,
+    #[serde(default)]
+    pub cache_write: Option<f64>,
+}
+
+impl Price {
+    /// Cost in millionths of a dollar, rounded up so that many small calls never add up to less than they cost.
+    pub fn micros(&self, usage: &Usage) -> u64 {
+        let fresh = usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write);
+        // Dollars per million tokens are micro-dollars per token.
+        let cost = fresh as f64 * self.input
+            + usage.cache_read as f64 * self.cache_read.unwrap_or(self.input)
+            + usage.cache_write as f64 * self.cache_write.unwrap_or(self.input)
+            + usage.output as f64 * self.output;
+        if cost.is_finite() && cost > 0.0 { cost.ceil() as u64 } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cached_tokens_are_charged_at_their_own_price_and_the_sum_is_rounded_up() {
+        let price = Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
+        let usage = Usage { input: 1012, cache_read: 900, cache_write: 100, output: 7, ..Usage::default() };
+        assert_eq!(price.micros(&usage), (12.0 * 3.0 + 900.0 * 0.3 + 100.0 * 3.75 + 7.0 * 15.0_f64).ceil() as u64);
+    }
+
+    #[test]
+    fn overflow_saturates() {
+        let mut usage = Usage { input: u64::MAX, ..Usage::default() };
+        usage.add(&Usage { input: 1, output: 5, ..Usage::default() });
+        assert_eq!((usage.input, usage.total()), (u64::MAX, u64::MAX));
+    }
+}

@@ -1,0 +1,5 @@
+//! The ports, the driver and the task manager of Posse.
+//!
+//! Knows no provider, no database and no protocol: they come in through the ports.
+
+pub mod ports;

@@ -1,0 +1,210 @@
+//! What the runtime needs from outside. Each port has one conformance suite that every implementation passes.
+
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use posse_core::Result;
+use posse_core::agent::ModelSettings;
+use posse_core::event::Event;
+use posse_core::id::{CallKey, TaskId};
+use posse_core::journal::Record;
+use posse_core::message::Message;
+use posse_core::reply::{ModelFailure, Reply};
+use posse_core::tool::ToolSpec;
+use tokio_util::sync::CancellationToken;
+
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A model behind any wire format. Retry, fallback, recording and watching are models that wrap a model.
+///
+/// A provider translates and never loops. The future may be dropped at any await: that is how a call is cancelled.
+pub trait Model: Send + Sync {
+    /// `provider:model`, for people and for the journal.
+    fn name(&self) -> &str;
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>>;
+}
+
+pub struct ModelRequest<'a> {
+    pub system: &'a str,
+    pub messages: &'a [Message],
+    /// Always the same list over a run, so that a provider's prompt cache keeps its prefix.
+    pub tools: &'a [ToolSpec],
+    pub tool_use: ToolUse,
+    pub output_tokens_max: u32,
+    pub settings: &'a ModelSettings,
+    /// Changes when an old message changed. While it stays, `messages` has only grown.
+    pub generation: u64,
+    /// What the model remembers between the calls of one run: the bytes it has serialised so far.
+    pub memo: &'a mut Memo,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolUse {
+    Auto,
+    /// The tools stay declared (history refers to them), but the model must answer in text.
+    Forbidden,
+}
+
+impl ModelRequest<'_> {
+    /// The same request once more, for a retry.
+    pub fn again(&mut self) -> ModelRequest<'_> {
+        ModelRequest {
+            system: self.system,
+            messages: self.messages,
+            tools: self.tools,
+            tool_use: self.tool_use,
+            output_tokens_max: self.output_tokens_max,
+            settings: self.settings,
+            generation: self.generation,
+            memo: self.memo,
+        }
+    }
+}
+
+/// A place for one value of whatever type the model needs; another model's value is replaced.
+#[derive(Default)]
+pub struct Memo(Option<Box<dyn Any + Send>>);
+
+impl Memo {
+    pub fn value<T: Default + Send + 'static>(&mut self) -> &mut T {
+        if !self.0.as_ref().is_some_and(|held| held.is::<T>()) {
+            self.0 = Some(Box::new(T::default()));
+        }
+        self.0.as_mut().and_then(|held| held.downcast_mut()).expect("the value was just put there")
+    }
+}
+
+/// Watches a reply being made. Streaming is an observer, not a second way to run.
+pub trait Deltas: Send + Sync {
+    /// Bytes arrived, even if they mean nothing (a ping, a comment).
+    fn alive(&self);
+    fn delta(&self, delta: Delta<'_>);
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delta<'a> {
+    Text(&'a str),
+    Thinking(&'a str),
+    /// The model began to ask for a tool.
+    ToolCall { index: usize, name: &'a str },
+    ToolArguments { index: usize, fragment: &'a str },
+    /// The attempt failed: what was shown of it is void.
+    Restarted { why: &'a str, wait: Duration },
+}
+
+/// Nobody watches.
+pub struct NoDeltas;
+
+impl Deltas for NoDeltas {
+    fn alive(&self) {}
+    fn delta(&self, _: Delta<'_>) {}
+}
+
+/// A tool. Its failure is a result the model can act on, never a Rust error.
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+
+    /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
+}
+
+pub struct ToolInput<'a> {
+    pub key: CallKey,
+    /// JSON text of an object that satisfies the tool's schema.
+    pub arguments: &'a str,
+    /// The same for every attempt at this call, in any process.
+    pub idempotency_key: &'a str,
+    pub context: &'a ToolContext,
+}
+
+#[derive(Clone)]
+pub struct ToolContext {
+    pub task: TaskId,
+    pub cancel: CancellationToken,
+    /// What is left of the run's wall time.
+    pub time_left: Duration,
+    /// Bytes of output that make sense to return.
+    pub output_bytes_max: usize,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOutput {
+    pub text: String,
+    pub is_error: bool,
+    /// Files changed, relative to the workspace.
+    pub changed: Vec<String>,
+}
+
+impl ToolOutput {
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+}
+
+/// Keeps tasks and their journals. What a returned future resolved for is on disk.
+pub trait Store: Send + Sync {
+    /// Creates a task with its first records, owned by `owner` at epoch 1. Fails with `INVALID_REQUEST` if the id exists.
+    fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>>;
+
+    /// Queues records at once and in order; the future resolves when they are durable. Dropping the future does not
+    /// take the records back. Fails with `OWNER_LOST`, writing nothing, if `epoch` is no longer the task's.
+    fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>>;
+
+    /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.
+    fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
+
+    /// All records of a task in order. `TASK_NOT_FOUND` if there is no such task.
+    fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>>;
+
+    fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>>;
+
+    /// Newest first, at most `limit`.
+    fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>>;
+}
+
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    pub id: TaskId,
+    pub parent: Option<TaskId>,
+    pub agent: String,
+    pub owner: String,
+    pub records: Vec<Record>,
+}
+
+/// What listings show. `status` is `running` until a `Finished` record was appended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskRow {
+    pub id: TaskId,
+    pub parent: Option<TaskId>,
+    pub agent: String,
+    /// The first 200 bytes of the task text.
+    pub title: String,
+    /// `running`, or the wire name of the outcome's status.
+    pub status: String,
+    pub owner: String,
+    pub epoch: u64,
+    pub created_ms: u64,
+    pub updated_ms: u64,
+    /// Summed over `Replied` and `Unanswered` records.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Counted over `Replied` records.
+    pub turns: u32,
+}
+
+/// Sees everything that happens in a run. A panic in it is caught and logged; the run goes on.
+pub trait Observer: Send + Sync {
+    fn event(&self, task: &TaskId, event: &Event);
+    fn delta(&self, _task: &TaskId, _delta: Delta<'_>) {}
+}
