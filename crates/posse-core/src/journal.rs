@@ -25,7 +25,10 @@ pub enum Record {
     Intended { key: CallKey, arguments_hash: String, effect: Effect, epoch: u64 },
     Done { result: ToolResult, elapsed_ms: u64 },
     /// Another process took the task over. Limits can be raised by the person who resumed it.
-    Resumed { epoch: u64, turns_max: Option<u32>, elapsed_ms: u64 },
+    /// `lost_tokens` is what a model call cut off by the end of the last process may have consumed.
+    Resumed { epoch: u64, turns_max: Option<u32>, lost_tokens: u64, elapsed_ms: u64 },
+    /// The budget did not allow the next model call.
+    BudgetSpent { shortfall: String, elapsed_ms: u64 },
     /// Someone asked the run to stop.
     Cancelled { elapsed_ms: u64 },
     Finished { outcome: Outcome, elapsed_ms: u64 },
@@ -50,6 +53,7 @@ impl Record {
             Record::Intended { .. } => "intended",
             Record::Done { .. } => "done",
             Record::Resumed { .. } => "resumed",
+            Record::BudgetSpent { .. } => "budget_spent",
             Record::Cancelled { .. } => "cancelled",
             Record::Finished { .. } => "finished",
         }
@@ -73,6 +77,7 @@ impl Record {
             | Record::Unanswered { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
             | Record::Resumed { elapsed_ms, .. }
+            | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
             Record::Started(_) | Record::Intended { .. } => None,

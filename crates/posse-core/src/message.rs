@@ -67,6 +67,9 @@ pub struct ToolResult {
     pub text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// The call itself was wrong (unknown tool, bad arguments, not granted), as opposed to a tool that failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mistake: bool,
     /// The effect may or may not have happened: the process died between intent and outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
@@ -121,6 +124,7 @@ impl ToolResult {
             name: call.name.clone(),
             text: text.into(),
             is_error: false,
+            mistake: false,
             in_doubt: false,
             changed: Vec::new(),
         }
@@ -128,6 +132,10 @@ impl ToolResult {
 
     pub fn error(call: &ToolCall, text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::new(call, text) }
+    }
+
+    pub fn mistake(call: &ToolCall, text: impl Into<String>) -> Self {
+        Self { is_error: true, mistake: true, ..Self::new(call, text) }
     }
 }
 
