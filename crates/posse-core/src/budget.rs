@@ -61,7 +61,8 @@ const NAMES: [&str; KINDS] = ["input tokens", "output tokens", "cost in milliont
 
 impl Ledger {
     pub fn new(caps: Caps) -> (Self, AccountId) {
-        let root = Account { parent: None, caps: caps.array(), spent: [0; KINDS], held: [0; KINDS], open: true };
+        let root =
+            Account { parent: None, caps: caps.array(), spent: [0; KINDS], held: [0; KINDS], open: true };
         (Self { accounts: vec![root] }, AccountId(0))
     }
 
@@ -77,7 +78,13 @@ impl Ledger {
             let held = &mut self.accounts[payers[kind].0].held[kind];
             *held = held.saturating_add(caps[kind].unwrap_or(0));
         }
-        self.accounts.push(Account { parent: Some(parent), caps, spent: [0; KINDS], held: [0; KINDS], open: true });
+        self.accounts.push(Account {
+            parent: Some(parent),
+            caps,
+            spent: [0; KINDS],
+            held: [0; KINDS],
+            open: true,
+        });
         Ok(AccountId(self.accounts.len() - 1))
     }
 
@@ -113,7 +120,9 @@ impl Ledger {
 
     /// Ends an account: what it reserved and did not spend is its parent's again. Closing twice does nothing.
     pub fn close(&mut self, account: AccountId) {
-        let Some(parent) = self.accounts[account.0].parent.filter(|_| self.accounts[account.0].open) else { return };
+        let Some(parent) = self.accounts[account.0].parent.filter(|_| self.accounts[account.0].open) else {
+            return;
+        };
         self.accounts[account.0].open = false;
         for kind in 0..KINDS {
             let Some(cap) = self.accounts[account.0].caps[kind] else { continue };
@@ -175,7 +184,8 @@ mod tests {
 
     fn action() -> impl Strategy<Value = Action> {
         prop_oneof![
-            (0usize..8, proptest::option::of(0u64..60)).prop_map(|(parent, cap)| Action::Open { parent, cap }),
+            (0usize..8, proptest::option::of(0u64..60))
+                .prop_map(|(parent, cap)| Action::Open { parent, cap }),
             (0usize..8, 0u64..40).prop_map(|(account, wanted)| Action::Authorise { account, wanted }),
             (0usize..8, 0u64..=100).prop_map(|(hold, share)| Action::Settle { hold, share }),
             (1usize..8).prop_map(|account| Action::Close { account }),

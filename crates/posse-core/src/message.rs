@@ -9,10 +9,16 @@ use crate::id::CallKey;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    User { text: String },
-    Assistant { blocks: Vec<Block> },
+    User {
+        text: String,
+    },
+    Assistant {
+        blocks: Vec<Block>,
+    },
     /// The answers to all tool calls of the assistant message before it, in call order.
-    Results { results: Vec<ToolResult> },
+    Results {
+        results: Vec<ToolResult>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +39,10 @@ pub enum Block {
     ToolCall(ToolCall),
     /// A block only its own provider understands (redacted thinking, encrypted reasoning, server tools): kept as
     /// JSON text and sent back to that provider, left out for any other.
-    Opaque { provider: String, json: String },
+    Opaque {
+        provider: String,
+        json: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -262,7 +271,9 @@ mod tests {
             ("{a:1}", "key must be a string"),
             (r#"{"a":{"b":1,"b":2}}"#, "`b` appears twice"),
         ] {
-            let Arguments::Invalid(kept, reason) = Arguments::judge(text) else { panic!("{text} was accepted") };
+            let Arguments::Invalid(kept, reason) = Arguments::judge(text) else {
+                panic!("{text} was accepted")
+            };
             assert_eq!(kept, text);
             assert!(reason.contains(why), "{text}: {reason}");
         }
