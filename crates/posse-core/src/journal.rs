@@ -38,8 +38,11 @@ pub enum Record {
         effect: Effect,
         epoch: u64,
     },
+    /// The result as the conversation has it, and the full text where that is longer.
     Done {
         result: ToolResult,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        full_text: Option<String>,
         elapsed_ms: u64,
     },
     /// Another process took the task over. Limits can be raised by the person who resumed it.

@@ -54,7 +54,13 @@ impl Stop {
 }
 
 /// Starts a task: it is in the store before anything happens.
-pub async fn start(ports: &Ports, id: TaskId, parent: Option<TaskId>, owner: String, start: TaskStart) -> Result<Outcome> {
+pub async fn start(
+    ports: &Ports,
+    id: TaskId,
+    parent: Option<TaskId>,
+    owner: String,
+    start: TaskStart,
+) -> Result<Outcome> {
     let agent = start.agent.name.to_string();
     let records = vec![Record::Started(Box::new(start.clone()))];
     ports.store.create(NewTask { id: id.clone(), parent, agent: agent.clone(), owner, records }).await?;
@@ -209,11 +215,8 @@ impl<'a> Life<'a> {
 
     /// What the last report of the run will need, kept back from its other calls.
     fn wrap_up_reserve(&self, run: &Run, ask: &Ask) -> Amount {
-        let report = Usage {
-            input: ask.estimate,
-            output: u64::from(run.limits().wrap_up_tokens),
-            ..Usage::default()
-        };
+        let report =
+            Usage { input: ask.estimate, output: u64::from(run.limits().wrap_up_tokens), ..Usage::default() };
         amount(&report, self.ports.model.price.as_ref())
     }
 

@@ -38,7 +38,11 @@ impl Observers {
 
 fn contained(task: &TaskId, watch: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(watch)) {
-        tracing::error!(task = task.as_str(), panic = describe(&*panic), "an observer panicked; the run goes on");
+        tracing::error!(
+            task = task.as_str(),
+            panic = describe(&*panic),
+            "an observer panicked; the run goes on"
+        );
     }
 }
 

@@ -23,6 +23,7 @@ impl<T> Future for Contained<'_, T> {
 }
 
 pub(crate) fn describe(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text =
+        panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     posse_core::text::prefix(text.unwrap_or("no message"), 300).to_owned()
 }

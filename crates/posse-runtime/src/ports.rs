@@ -107,10 +107,19 @@ pub enum Delta<'a> {
     Text(&'a str),
     Thinking(&'a str),
     /// The model began to ask for a tool.
-    ToolCall { index: usize, name: &'a str },
-    ToolArguments { index: usize, fragment: &'a str },
+    ToolCall {
+        index: usize,
+        name: &'a str,
+    },
+    ToolArguments {
+        index: usize,
+        fragment: &'a str,
+    },
     /// The attempt failed: what was shown of it is void.
-    Restarted { why: &'a str, wait: Duration },
+    Restarted {
+        why: &'a str,
+        wait: Duration,
+    },
 }
 
 /// Nobody watches.

@@ -25,12 +25,17 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, turns_max: Option<u3
     // The last owner may have written until the moment of the claim.
     let replayed = replay(&ports.store.records(&id).await?, ports.tools.effects())?;
     if replayed.elapsed_ms >= replayed.run.limits().wall_ms_max {
-        return Err(Error::new(ErrorCode::TaskNotResumable, format!("the task `{id}` has used all of its time"))
-            .hint("start it again with a longer time limit"));
+        return Err(Error::new(
+            ErrorCode::TaskNotResumable,
+            format!("the task `{id}` has used all of its time"),
+        )
+        .hint("start it again with a longer time limit"));
     }
     let Replayed { start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } = replayed;
     ports.budget.charge(amount(run.usage(), ports.model.price.as_ref()));
-    ports.budget.charge(amount(&Usage { input: lost_tokens, ..Usage::default() }, ports.model.price.as_ref()));
+    ports
+        .budget
+        .charge(amount(&Usage { input: lost_tokens, ..Usage::default() }, ports.model.price.as_ref()));
     let mut life = Life::new(ports, id, start, epoch, elapsed_ms);
     run.on_resume(turns_max, lost_tokens);
     life.journal.note(Record::Resumed { epoch, turns_max, lost_tokens, elapsed_ms });
