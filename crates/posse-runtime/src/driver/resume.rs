@@ -54,6 +54,6 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, turns_max: Option<u3
         }
     }
     life.journal.commit().await?;
-    life.event(Event::Resumed { epoch, finished_calls, in_doubt: doubtful });
+    life.scene.event(Event::Resumed { epoch, finished_calls, in_doubt: doubtful });
     drive(ports, life, run).await
 }
