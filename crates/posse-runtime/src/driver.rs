@@ -69,7 +69,7 @@ pub async fn start(
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
 }
 
-pub use resume::resume;
+pub use resume::{Onward, resume};
 
 async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcome> {
     loop {
@@ -119,7 +119,8 @@ impl<'a> Life<'a> {
     async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
         let price = self.scene.ports.model.price;
         let wanted = amount(&expected(&ask), price.as_ref());
-        let keep = if ask.with_tools { wrap_up_reserve(run, &ask, price.as_ref()) } else { Amount::default() };
+        let keep =
+            if ask.with_tools { wrap_up_reserve(run, &ask, price.as_ref()) } else { Amount::default() };
         let hold = match self.scene.ports.budget.authorise(wanted, keep) {
             Ok(hold) => hold,
             Err(shortfall) => {
@@ -221,7 +222,7 @@ impl Scene<'_> {
     }
 
     fn time_left(&self, run: &Run) -> Duration {
-        Duration::from_millis(run.limits().wall_ms_max.saturating_sub(self.elapsed_ms()))
+        Duration::from_millis(run.time_left_ms(self.elapsed_ms()))
     }
 
     fn event(&self, event: Event) {

@@ -18,7 +18,7 @@ use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
 
 use crate::budget::Account;
-use crate::driver::{self, Ports, Stop};
+use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
 use crate::ports::{Models, Observer, Store, Tool};
 use crate::toolbox::Toolbox;
@@ -90,8 +90,10 @@ impl Session {
         let context = Arc::new(SharedContext::default());
         let mut failure = None;
         let session = Arc::new_cyclic(|this: &Weak<Session>| {
-            let own: [Arc<dyn Tool>; 2] =
-                [Arc::new(subagent::SubagentTool::new(this.clone())), shared_context::tool(context.clone(), this.clone())];
+            let own: [Arc<dyn Tool>; 2] = [
+                Arc::new(subagent::SubagentTool::new(this.clone())),
+                shared_context::tool(context.clone(), this.clone()),
+            ];
             let tools = config.tools.with(own).unwrap_or_else(|e| {
                 failure = Some(e);
                 Toolbox::default()
@@ -130,9 +132,13 @@ impl Session {
     }
 
     /// Goes on with a task of the store in this session's room.
-    pub async fn resume(&self, id: TaskId, agent: &Agent, turns_max: Option<u32>) -> Result<Outcome> {
+    pub async fn resume(&self, id: TaskId, agent: &Agent, onward: Onward) -> Result<Outcome> {
+        let known = self.store.tasks(u32::MAX).await?;
+        let children = known.iter().filter(|row| row.id.session() == self.id);
+        let numbers = children.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
+        self.tasks().spawned = numbers.max().unwrap_or(0);
         let ports = self.ports(agent, self.child_account()?, self.stop.clone(), self.observers.clone())?;
-        let outcome = driver::resume(&ports, id, &self.owner, turns_max).await;
+        let outcome = driver::resume(&ports, id, &self.owner, onward).await;
         self.stop_children();
         outcome
     }
@@ -158,8 +164,16 @@ impl Session {
         let grant = self.grant.narrow(agent.tools.as_deref());
         let tracked = self.track(&agent.name)?;
         let observers = self.observers.with(tracked.clone());
-        let agent = Agent { system_prompt: format!("{}\n\n{}", agent.system_prompt.trim_end(), SUBAGENT_SUFFIX.trim_end()), ..agent };
-        let start = TaskStart { agent: agent.clone(), task: task.to_owned(), grant, workspace: self.workspace.clone() };
+        let agent = Agent {
+            system_prompt: format!("{}\n\n{}", agent.system_prompt.trim_end(), SUBAGENT_SUFFIX.trim_end()),
+            ..agent
+        };
+        let start = TaskStart {
+            agent: agent.clone(),
+            task: task.to_owned(),
+            grant,
+            workspace: self.workspace.clone(),
+        };
         let (session, entry) = (self.clone(), tracked.clone());
         let driven = tokio::spawn(async move {
             let ports = session.ports(&agent, session.child_account()?, stop, observers)?;
@@ -181,8 +195,11 @@ impl Session {
 
     pub(crate) fn task(&self, short_id: &str) -> Result<Arc<Task>> {
         self.tasks().tracked.get(short_id).cloned().ok_or_else(|| {
-            Error::new(ErrorCode::TaskNotFound, format!("no task `{}` is tracked here", posse_core::text::prefix(short_id, 80)))
-                .hint("it was never spawned, or it was collected already")
+            Error::new(
+                ErrorCode::TaskNotFound,
+                format!("no task `{}` is tracked here", posse_core::text::prefix(short_id, 80)),
+            )
+            .hint("it was never spawned, or it was collected already")
         })
     }
 
@@ -210,8 +227,11 @@ impl Session {
             return Ok(agent.clone());
         }
         let known: Vec<&str> = agents.keys().map(AgentName::as_str).collect();
-        Err(Error::new(ErrorCode::AgentNotFound, format!("no agent is called `{}`", posse_core::text::prefix(name, 80)))
-            .hint(format!("there are: {}", known.join(", "))))
+        Err(Error::new(
+            ErrorCode::AgentNotFound,
+            format!("no agent is called `{}`", posse_core::text::prefix(name, 80)),
+        )
+        .hint(format!("there are: {}", known.join(", "))))
     }
 
     /// Takes a slot and an id in one step, so that two spawns cannot share the last slot.
@@ -219,8 +239,11 @@ impl Session {
         let mut tasks = self.tasks();
         let running = tasks.tracked.values().filter(|task| task.progress().done.is_none()).count();
         if running >= RUNNING_MAX {
-            return Err(Error::new(ErrorCode::MaxTasksExceeded, format!("{running} tasks are already running"))
-                .hint("collect a finished task or wait for one"));
+            return Err(Error::new(
+                ErrorCode::MaxTasksExceeded,
+                format!("{running} tasks are already running"),
+            )
+            .hint("collect a finished task or wait for one"));
         }
         tasks.spawned += 1;
         let id = TaskId::child(&self.id, tasks.spawned);

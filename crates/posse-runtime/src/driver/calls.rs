@@ -56,7 +56,6 @@ impl Life<'_> {
         }
         if effectful { self.journal.commit().await } else { Ok(()) }
     }
-
 }
 
 impl Scene<'_> {

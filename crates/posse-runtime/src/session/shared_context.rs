@@ -81,7 +81,8 @@ impl SharedContext {
     }
 
     fn answer(&self, arguments: &str, participant: String) -> Result<Value> {
-        let request = serde_json::from_str(arguments).map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()))?;
+        let request = serde_json::from_str(arguments)
+            .map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()))?;
         match request {
             Request::ListKeys {} => Ok(self.list_keys()),
             Request::Read { key } => self.read(&key),
@@ -127,23 +128,32 @@ impl SharedContext {
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if key.is_empty() || key.len() > KEY_MAX || !key.chars().all(legal) {
             let text = format!("`{}` is not a key", prefix(&key, KEY_MAX).escape_default());
-            return Err(Error::new(ErrorCode::InvalidKey, text).hint("use 1 to 64 characters of a-z, 0-9 and `_`"));
+            return Err(
+                Error::new(ErrorCode::InvalidKey, text).hint("use 1 to 64 characters of a-z, 0-9 and `_`")
+            );
         }
         let size = estimate_tokens(&value);
         if size > VALUE_TOKENS_MAX {
             let text = format!("the value has about {size} tokens, the limit is {VALUE_TOKENS_MAX}");
-            return Err(Error::new(ErrorCode::ValueTooLarge, text).hint("distil it, or split it over several keys"));
+            return Err(
+                Error::new(ErrorCode::ValueTooLarge, text).hint("distil it, or split it over several keys")
+            );
         }
         let mut entries = self.lock();
-        let others = entries.iter().filter(|(other, _)| **other != key).map(|(_, entry)| estimate_tokens(&entry.value));
+        let others = entries
+            .iter()
+            .filter(|(other, _)| **other != key)
+            .map(|(_, entry)| estimate_tokens(&entry.value));
         if others.sum::<u64>() + size > TOTAL_TOKENS_MAX {
-            return Err(Error::new(ErrorCode::ContextFull, format!("the session holds at most {TOTAL_TOKENS_MAX} tokens"))
-                .hint("delete keys that are no longer needed"));
+            return Err(Error::new(
+                ErrorCode::ContextFull,
+                format!("the session holds at most {TOTAL_TOKENS_MAX} tokens"),
+            )
+            .hint("delete keys that are no longer needed"));
         }
         let version = entries.get(&key).map_or(1, |entry| entry.version + 1);
         let entry = Entry { value, written_by, written_at_ms: now_ms(), version };
-        let answer =
-            json!({ "key": key, "version": version, "written_by": entry.written_by, "written_at": entry.written_at_ms });
+        let answer = json!({ "key": key, "version": version, "written_by": entry.written_by, "written_at": entry.written_at_ms });
         entries.insert(key, entry);
         Ok(answer)
     }
@@ -154,7 +164,8 @@ impl SharedContext {
 }
 
 fn missing(key: &str) -> Error {
-    Error::new(ErrorCode::KeyNotFound, format!("there is no key `{}`", prefix(key, KEY_MAX))).hint("`list_keys` shows what there is")
+    Error::new(ErrorCode::KeyNotFound, format!("there is no key `{}`", prefix(key, KEY_MAX)))
+        .hint("`list_keys` shows what there is")
 }
 
 fn now_ms() -> u64 {

@@ -70,9 +70,11 @@ impl Tool for SubagentTool {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error("the session is closed");
             };
-            let default_model = session.store.records(&input.context.task).await.ok().and_then(|records| match records.first() {
-                Some(posse_core::journal::Record::Started(start)) => Some(start.agent.model.clone()),
-                _ => None,
+            let default_model = session.store.records(&input.context.task).await.ok().and_then(|records| {
+                match records.first() {
+                    Some(posse_core::journal::Record::Started(start)) => Some(start.agent.model.clone()),
+                    _ => None,
+                }
             });
             match answer(&session, input.arguments, default_model) {
                 Ok(answer) => ToolOutput::text(answer.to_string()),
@@ -91,8 +93,9 @@ pub(super) fn wire_error(error: &Error) -> Value {
 }
 
 fn answer(session: &Arc<Session>, arguments: &str, default_model: Option<String>) -> Result<Value> {
-    let request = serde_json::from_str(arguments)
-        .map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()).hint("see the tool's description"))?;
+    let request = serde_json::from_str(arguments).map_err(|e| {
+        Error::new(ErrorCode::InvalidRequest, e.to_string()).hint("see the tool's description")
+    })?;
     match request {
         Request::ListAgents {} => {
             let agents: Vec<Value> = session.agents().values().map(listing).collect();
@@ -123,7 +126,8 @@ fn define(session: &Session, request: Define, default_model: Option<String>) -> 
     let size = estimate_tokens(&request.system_prompt);
     if size > PROMPT_TOKENS_MAX {
         let text = format!("the system prompt has about {size} tokens, the limit is {PROMPT_TOKENS_MAX}");
-        return Err(Error::new(ErrorCode::PromptTooLarge, text).hint("keep instructions; let tools provide knowledge"));
+        return Err(Error::new(ErrorCode::PromptTooLarge, text)
+            .hint("keep instructions; let tools provide knowledge"));
     }
     let mut tools: Vec<String> = request.tools.iter().map(|tool| canonical(tool)).collect();
     // A subagent never delegates: the tool is left out even if it is asked for.
@@ -179,7 +183,9 @@ fn collect(session: &Session, task_id: &str) -> Result<Value> {
         Ok(outcome) if failure(&done).is_none() => json!(distilled(&outcome.text)),
         Ok(_) | Err(_) => Value::Null,
     };
-    if let Some(partial) = done.as_ref().ok().filter(|outcome| !outcome.text.is_empty() && outcome.status() != Status::Completed) {
+    if let Some(partial) =
+        done.as_ref().ok().filter(|outcome| !outcome.text.is_empty() && outcome.status() != Status::Completed)
+    {
         value["partial_result"] = json!(distilled(&partial.text));
     }
     Ok(value)
@@ -195,7 +201,9 @@ fn failure(done: &Result<Outcome, String>) -> Option<String> {
     match outcome.stop {
         StopReason::Answered if outcome.status() == Status::Completed => None,
         StopReason::Answered => Some("The final response was empty".to_owned()),
-        StopReason::TurnsExhausted => Some("Max turns exceeded without producing a final response".to_owned()),
+        StopReason::TurnsExhausted => {
+            Some("Max turns exceeded without producing a final response".to_owned())
+        }
         StopReason::ModelFailed => Some(format!("Model API error: {detail}")),
         StopReason::ToolFailed => Some(format!("Tool execution error in turn {}: {detail}", outcome.turns)),
         other => Some(format!("{}: {detail}", other.wire())),
