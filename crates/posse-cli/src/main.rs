@@ -1,1 +1,31 @@
-fn main(){}
+//! The binary `posse`: flags, configuration, wiring, terminal. The only member that reads the environment, the home
+//! directory or configuration files.
+
+mod args;
+mod commands;
+mod config;
+mod envelope;
+mod models;
+mod render;
+mod setup;
+mod terminal;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let mut raw = std::env::args_os().skip(1);
+    if raw.next().is_some_and(|first| first == setup::SUPERVISE) {
+        posse_tools::supervisor::supervise_main(raw);
+    }
+    let args = args::Args::parse();
+    match commands::dispatch(args) {
+        Ok(code) => code,
+        Err(e) => {
+            terminal::error(&e);
+            ExitCode::FAILURE
+        }
+    }
+}

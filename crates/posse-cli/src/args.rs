@@ -1,0 +1,124 @@
+//! The command line. Help texts are product text.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// Delegate tasks to agents on any model: inside a budget, visible while they run, not lost when a process dies.
+#[derive(Parser)]
+#[command(name = "posse", version, propagate_version = true, disable_help_subcommand = true)]
+pub struct Args {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(ClapArgs, Clone)]
+pub struct Global {
+    /// Read this configuration instead of the user's and the project's.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Keep tasks in this directory [default: $POSSE_STATE, or posse in the user's state directory].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// Machine-readable output: one JSON object per line.
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Do a task: the orchestrator works on it and delegates where that helps.
+    Run(RunArgs),
+    /// Talk with an agent; every message goes on with the same conversation.
+    Chat(ChatArgs),
+    /// Watch a whole delegation with a scripted model: no key, no network.
+    Demo,
+    /// Write a posse.toml and an example agent into this directory.
+    Init,
+    /// Say what is configured, which keys are seen, which confinement is in force, and whether the store is sound.
+    Doctor,
+    /// Tasks of the past and the present.
+    #[command(subcommand)]
+    Tasks(TasksCommand),
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell to complete for.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum TasksCommand {
+    /// The newest tasks first.
+    List {
+        /// How many to show.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        limit: u32,
+    },
+    /// One task: what happened, turn by turn, and its answer.
+    Show {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Print one result in full, such as 3.0.
+        #[arg(long, value_name = "TURN.INDEX")]
+        result: Option<String>,
+    },
+    /// Go on with a task that was interrupted or stopped early.
+    Resume {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Allow this many turns in all.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        max_turns: Option<u32>,
+    },
+}
+
+#[derive(ClapArgs, Clone)]
+pub struct RunArgs {
+    /// What to do. `-` reads it from standard input.
+    pub task: String,
+    #[command(flatten)]
+    pub how: How,
+}
+
+#[derive(ClapArgs, Clone)]
+pub struct ChatArgs {
+    /// Go on with an earlier conversation.
+    #[arg(long, value_name = "TASK")]
+    pub resume: Option<String>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+#[derive(ClapArgs, Clone, Default)]
+pub struct How {
+    /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
+    #[arg(long, short, value_name = "PROVIDER:MODEL")]
+    pub model: Option<String>,
+    /// Also allow these tools, such as bash (comma-separated).
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub allow: Vec<String>,
+    /// Only tools that change nothing.
+    #[arg(long, conflicts_with = "allow")]
+    pub read_only: bool,
+    /// Stop after this many turns, with a report of what was done.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_turns: Option<u32>,
+    /// Stop after this many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: Option<u64>,
+    /// Spend at most this many US dollars, for models whose price is known.
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Ask for whole replies instead of streams.
+    #[arg(long)]
+    pub no_stream: bool,
+    /// Write every exchange with the model to this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub record: Option<PathBuf>,
+    /// Answer from a recording instead of a model.
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+}

@@ -1,0 +1,54 @@
+//! One module per command.
+
+mod chat;
+mod demo;
+mod doctor;
+mod drive;
+mod init;
+mod run;
+mod tasks;
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use posse_core::outcome::Status;
+use posse_core::{Error, ErrorCode, Result};
+
+use crate::args::{Args, Command, TasksCommand};
+
+pub fn dispatch(args: Args) -> Result<ExitCode> {
+    let Args { global, command } = args;
+    match command {
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Args::command(), "posse", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Init => init::run(),
+        Command::Doctor => block_on(doctor::run(&global)),
+        Command::Demo => block_on(demo::run(&global)),
+        Command::Run(args) => block_on(run::run(&global, args)),
+        Command::Chat(args) => block_on(chat::run(&global, args)),
+        Command::Tasks(TasksCommand::List { limit }) => block_on(tasks::list(&global, limit)),
+        Command::Tasks(TasksCommand::Show { task, result }) => block_on(tasks::show(&global, &task, result.as_deref())),
+        Command::Tasks(TasksCommand::Resume { task, max_turns }) => block_on(tasks::resume(&global, &task, max_turns)),
+    }
+}
+
+/// Agents wait for models nearly all of the time, so one thread drives them all; blocking work has its own.
+fn block_on(command: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|e| Error::new(ErrorCode::Io, "the runtime cannot start").caused_by(e))?;
+    let result = runtime.block_on(command);
+    // A search that is still running must not hold up the exit.
+    runtime.shutdown_background();
+    result
+}
+
+fn exit_code(status: Status) -> ExitCode {
+    ExitCode::from(match status {
+        Status::Completed => 0,
+        Status::Failed => 1,
+        Status::Partial => 3,
+        Status::Cancelled => 130,
+    })
+}

@@ -1,0 +1,208 @@
+//! `posse demo`: a whole delegation with a scripted model. The loop, the session, the tools, the journal and the view are
+//! the ones every task has; only the model is played, and the tools look at a small world made up here.
+
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use posse_core::agent::{Agent, ModelSettings};
+use posse_core::budget::Caps;
+use posse_core::grant::Grant;
+use posse_core::id::TaskId;
+use posse_core::limits::Limits;
+use posse_core::outcome::Status;
+use posse_core::tool::{Effect, ToolSpec};
+use posse_core::{Error, ErrorCode, Result};
+use posse_models::scripted::Scripted;
+use posse_runtime::ports::{BoxFuture, Models, OpenModel, Store, Tool, ToolInput, ToolOutput};
+use posse_store::SqliteStore;
+use serde_json::Value;
+
+use super::drive::{Parts, Room, Work};
+use crate::args::Global;
+use crate::setup::{Setup, name, new_session_id};
+use crate::terminal;
+
+const SCRIPT: &str = include_str!("../../demo/script.yaml");
+const TASK: &str = "Throughput dropped 30 % after a config change on Feb 18. Find out why and get it repaired.";
+const MODEL: &str = "scripted:demo";
+
+pub async fn run(global: &Global) -> Result<ExitCode> {
+    let state = Setup::load(global)?.state.join("demo");
+    let store = Arc::new(SqliteStore::open(state.join("posse.db"))?);
+    if !global.json {
+        terminal::note(&format!("Posse demo · scripted model, no key, no network · state in {}\n", state.display()));
+    }
+    let session_id = new_session_id();
+    let room = Room::new(Parts {
+        session_id: session_id.clone(),
+        workspace: ".".to_owned(),
+        store: store.clone(),
+        models: Arc::new(DemoModels),
+        tools: world(),
+        agents: vec![
+            agent("researcher", "Investigates technical issues using logs and metrics", 10, &["search_logs", "query_metrics", "shared_context"]),
+            agent("writer", "Drafts documentation and reports", 5, &["shared_context"]),
+        ],
+        grant: Grant::root(
+            ["subagent", "shared_context", "search_logs", "query_metrics", "run_staging_command", "update_config"].map(str::to_owned),
+            1,
+        ),
+        caps: Caps::default(),
+        json: global.json,
+        title: TASK.to_owned(),
+    })?;
+    let orchestrator = Agent { tools: None, ..agent("orchestrator", "Coordinates", 200, &[]) };
+    let began = Instant::now();
+    let outcome = room.work(Work::Start { agent: orchestrator.clone(), task: TASK.to_owned() }).await?;
+    if !global.json {
+        summarise(&room, &*store, &session_id).await?;
+    }
+    let code = room.conclude(&TaskId::root(&session_id), &orchestrator, &outcome, began);
+    if !global.json && outcome.status() == Status::Completed {
+        terminal::note(
+            "\nThat was a recording of a model. With a real one:\n  export ANTHROPIC_API_KEY=…      (or OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)\n  posse run \"Why is the login test flaky?\"",
+        );
+    }
+    Ok(code)
+}
+
+/// In a pipe there was no tree to look at, so its last state is said here; the shared context is said to everyone.
+async fn summarise(room: &Room, store: &dyn Store, session_id: &str) -> Result<()> {
+    if room.live.is_none() {
+        let rows = store.tasks(u32::MAX).await?;
+        for row in rows.iter().rev().filter(|row| row.id.session() == session_id && row.parent.is_some()) {
+            terminal::note(&format!("{} {:<10} {} · {} turns", row.id.short(), row.agent, row.status, row.turns));
+        }
+    }
+    let entries = room.session.context().entries();
+    let entries: Vec<String> =
+        entries.iter().map(|(key, entry)| format!("{key} v{} ({})", entry.version, entry.written_by)).collect();
+    terminal::note(&format!("\nshared context: {}\n", entries.join(" · ")));
+    Ok(())
+}
+
+fn agent(who: &str, description: &str, turns_max: u32, tools: &[&str]) -> Agent {
+    Agent {
+        name: name(who),
+        description: description.to_owned(),
+        system_prompt: format!("You are the {who} of a demonstration."),
+        model: MODEL.to_owned(),
+        fallback_models: Vec::new(),
+        tools: Some(tools.iter().map(|tool| (*tool).to_owned()).collect()),
+        settings: ModelSettings::default(),
+        limits: Limits { turns_max, ..Limits::default() },
+    }
+}
+
+/// The same script for everyone; the agent's name picks the role.
+struct DemoModels;
+
+impl Models for DemoModels {
+    fn open(&self, agent: &Agent) -> Result<OpenModel> {
+        let model = Scripted::parse(MODEL, SCRIPT, Some(agent.name.as_str()))?;
+        Ok(OpenModel { model: Arc::new(model), price: None })
+    }
+}
+
+/// A service with a configuration that someone changed.
+struct World {
+    pool: Mutex<u32>,
+}
+
+struct WorldTool {
+    world: Arc<World>,
+    spec: ToolSpec,
+    answer: fn(&World, &Value) -> Result<String>,
+}
+
+fn world() -> Vec<Arc<dyn Tool>> {
+    let world = Arc::new(World { pool: Mutex::new(20) });
+    let tool = |name: &str, effect, arguments: &[&str], answer| -> Arc<dyn Tool> {
+        let properties: serde_json::Map<String, Value> =
+            arguments.iter().map(|name| ((*name).to_owned(), serde_json::json!({ "type": "string" }))).collect();
+        let schema = serde_json::json!({ "type": "object", "properties": properties });
+        let spec = ToolSpec {
+            name: name.to_owned(),
+            description: format!("Part of the demonstration: {}", name.replace('_', " ")),
+            input_schema: schema.to_string(),
+            effect,
+        };
+        Arc::new(WorldTool { world: world.clone(), spec, answer })
+    };
+    vec![
+        tool("search_logs", Effect::Pure, &["query", "since"], search_logs),
+        tool("query_metrics", Effect::Pure, &["metric"], query_metrics),
+        tool("run_staging_command", Effect::Unsafe, &["command"], run_staging_command),
+        tool("update_config", Effect::Idempotent, &["environment", "key", "value"], update_config),
+    ]
+}
+
+impl Tool for WorldTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments = serde_json::from_str(input.arguments).unwrap_or_default();
+            match (self.answer)(&self.world, &arguments) {
+                Ok(text) => ToolOutput::text(text),
+                Err(e) => ToolOutput::error(e.to_string()),
+            }
+        })
+    }
+}
+
+impl World {
+    fn pool(&self) -> std::sync::MutexGuard<'_, u32> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// With fewer connections than workers, requests queue for them.
+    fn throughput(&self) -> u32 {
+        if *self.pool() >= 200 { 1000 } else { 700 }
+    }
+}
+
+const LOG: &[&str] = &[
+    "Feb 18 09:12:03 deploy: config change by deploy-bot: pool.max_connections 200 -> 20",
+    "Feb 18 09:14:41 api: connection pool exhausted, 61 requests waiting",
+    "Feb 18 09:15:10 api: timeout after 1000 ms waiting for a connection from the connection pool",
+    "Feb 18 11:40:22 api: connection pool exhausted, 74 requests waiting",
+    "Feb 19 08:03:57 api: timeout after 1000 ms waiting for a connection from the connection pool",
+];
+
+fn text<'a>(arguments: &'a Value, name: &str) -> &'a str {
+    arguments[name].as_str().unwrap_or_default()
+}
+
+fn search_logs(_: &World, arguments: &Value) -> Result<String> {
+    let hits: Vec<&str> = LOG.iter().copied().filter(|line| line.contains(text(arguments, "query"))).collect();
+    Ok(if hits.is_empty() { "no lines".to_owned() } else { hits.join("\n") })
+}
+
+fn query_metrics(world: &World, arguments: &Value) -> Result<String> {
+    Ok(match text(arguments, "metric") {
+        "throughput" => format!("throughput: 1000 requests/s until Feb 18 09:12, {} since", world.throughput()),
+        "pool_wait_ms" => "pool_wait_ms: 2 until Feb 18 09:12, 840 since".to_owned(),
+        "threads_blocked" => "threads_blocked: 0 until Feb 18 09:12, 180 of 200 since".to_owned(),
+        "cpu" => "cpu: 71 % until Feb 18 09:12, 38 % since".to_owned(),
+        other => return Err(Error::new(ErrorCode::InvalidRequest, format!("there is no metric `{other}`"))),
+    })
+}
+
+fn run_staging_command(world: &World, arguments: &Value) -> Result<String> {
+    Ok(match text(arguments, "command") {
+        "show pool.max_connections" => format!("pool.max_connections = {}", *world.pool()),
+        "restart service" => "service restarted in 3 s".to_owned(),
+        "load test" => format!("load test: {} requests/s, 0 errors", world.throughput()),
+        other => return Err(Error::new(ErrorCode::InvalidRequest, format!("staging knows no command `{other}`"))),
+    })
+}
+
+fn update_config(world: &World, arguments: &Value) -> Result<String> {
+    let value: u32 = text(arguments, "value").parse().map_err(|_| Error::new(ErrorCode::InvalidRequest, "the value is not a number"))?;
+    let before = std::mem::replace(&mut *world.pool(), value);
+    Ok(format!("{}: {} {before} -> {value}", text(arguments, "environment"), text(arguments, "key")))
+}

@@ -1,0 +1,141 @@
+//! `posse doctor`: what this installation has and lacks, and what to do about it.
+
+use std::process::ExitCode;
+
+use posse_core::Result;
+use posse_runtime::ports::Store;
+use serde_json::{Value, json};
+
+use crate::args::{Global, How};
+use crate::models::{self, KNOWN, process_env};
+use crate::setup::{Setup, user_config_dir};
+use crate::terminal;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    Fine,
+    Info,
+    Trouble,
+}
+
+struct Finding {
+    topic: &'static str,
+    mark: Mark,
+    text: String,
+}
+
+pub async fn run(global: &Global) -> Result<ExitCode> {
+    let findings = examine(global).await;
+    for finding in &findings {
+        if global.json {
+            terminal::out(&finding.json().to_string());
+        } else {
+            let mark = match finding.mark {
+                Mark::Fine => "✓",
+                Mark::Info => "·",
+                Mark::Trouble => "✗",
+            };
+            terminal::out(&format!("{mark} {:<14} {}", finding.topic, finding.text));
+        }
+    }
+    let trouble = findings.iter().any(|finding| finding.mark == Mark::Trouble);
+    Ok(if trouble { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn examine(global: &Global) -> Vec<Finding> {
+    let mut findings = vec![Finding::new("version", Mark::Info, env!("CARGO_PKG_VERSION"))];
+    let setup = match Setup::load(global) {
+        Ok(setup) => setup,
+        Err(e) => {
+            findings.push(Finding::error("configuration", &e));
+            return findings;
+        }
+    };
+    findings.push(configuration(&setup));
+    findings.extend(keys(&setup));
+    findings.push(match models::default_model(&setup.config, None, process_env) {
+        Ok(model) => Finding::new("model", Mark::Fine, model),
+        Err(e) => Finding::new("model", Mark::Info, format!("{} · {}", e.message(), e.advice().unwrap_or_default())),
+    });
+    findings.push(confinement());
+    findings.extend(tools(&setup));
+    findings.push(store(&setup).await);
+    findings
+}
+
+fn configuration(setup: &Setup) -> Finding {
+    let files: Vec<String> = setup.config.files.iter().map(|path| path.display().to_string()).collect();
+    let user = user_config_dir().map(|dir| dir.join("config.toml").display().to_string()).unwrap_or_default();
+    match files.as_slice() {
+        [] => Finding::new("configuration", Mark::Info, format!("none; `posse init` writes one, yours would be {user}")),
+        files => Finding::new("configuration", Mark::Fine, files.join(", ")),
+    }
+}
+
+/// Which keys are seen; never what they are.
+fn keys(setup: &Setup) -> Vec<Finding> {
+    let mut names: Vec<String> = KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
+    names.extend(setup.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
+    names.sort_unstable();
+    names.dedup();
+    let seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();
+    let text = if seen.is_empty() { "none seen in the environment".to_owned() } else { seen.join(", ") };
+    let urls = KNOWN.iter().filter_map(|known| known.base_env).filter_map(|name| Some(format!("{name}={}", process_env(name)?)));
+    let mut urls: Vec<String> = urls.collect();
+    urls.dedup();
+    let mut findings = vec![Finding::new("keys", if seen.is_empty() { Mark::Info } else { Mark::Fine }, text)];
+    findings.extend(urls.into_iter().map(|url| Finding::new("base URL", Mark::Info, url)));
+    findings
+}
+
+fn confinement() -> Finding {
+    let text = "files: kernel-checked paths inside the workspace · commands: supervised, own environment, no orphans; not \
+                confined to the workspace, so `bash` is only given with --allow bash";
+    Finding::new("confinement", Mark::Info, text)
+}
+
+fn tools(setup: &Setup) -> Vec<Finding> {
+    let (tools, problems) = match setup.tools() {
+        Ok(found) => found,
+        Err(e) => return vec![Finding::error("tools", &e)],
+    };
+    let mut findings: Vec<Finding> = problems.iter().map(|e| Finding::error("tools", e)).collect();
+    match setup.grant(&How::default(), &tools) {
+        Ok(grant) => {
+            let granted: Vec<&str> = grant.tools().collect();
+            let asked: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).filter(|name| !granted.contains(name)).collect();
+            let more = if asked.is_empty() { String::new() } else { format!(" · only with --allow: {}", asked.join(", ")) };
+            findings.push(Finding::new("tools", Mark::Fine, format!("{}{more}", granted.join(", "))));
+        }
+        Err(e) => findings.push(Finding::error("tools", &e)),
+    }
+    findings
+}
+
+async fn store(setup: &Setup) -> Finding {
+    let examined = async {
+        let store = setup.store()?;
+        store.integrity().await?;
+        let tasks = store.tasks(u32::MAX).await?;
+        Ok(format!("{} · {} tasks · integrity ok", store.path().display(), tasks.len()))
+    };
+    match examined.await {
+        Ok(text) => Finding::new("store", Mark::Fine, text),
+        Err(e) => Finding::error("store", &e),
+    }
+}
+
+impl Finding {
+    fn new(topic: &'static str, mark: Mark, text: impl Into<String>) -> Self {
+        Self { topic, mark, text: text.into() }
+    }
+
+    fn error(topic: &'static str, e: &posse_core::Error) -> Self {
+        let hint = e.advice().map(|hint| format!(" · {hint}")).unwrap_or_default();
+        Self::new(topic, Mark::Trouble, format!("{}{hint}", e.message()))
+    }
+
+    fn json(&self) -> Value {
+        json!({ "topic": self.topic, "ok": self.mark != Mark::Trouble, "text": self.text })
+    }
+}

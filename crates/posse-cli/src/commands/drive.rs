@@ -1,0 +1,190 @@
+//! What `run`, `chat`, `demo` and `tasks resume` share: a session, its view, and how to stop it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use posse_core::agent::Agent;
+use posse_core::budget::Caps;
+use posse_core::grant::Grant;
+use posse_core::id::TaskId;
+use posse_core::outcome::{Outcome, Status, StopReason};
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::driver::{Onward, Stop};
+use posse_runtime::observe::Observers;
+use posse_runtime::ports::{Models, Store, Tool};
+use posse_runtime::session::{Session, SessionConfig};
+use posse_runtime::toolbox::Toolbox;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::envelope::{cost, envelope};
+use crate::render::{self, Live, count};
+use crate::{setup, terminal};
+
+/// How long a program that is asked to end may finish its step.
+const TERM_GRACE: Duration = Duration::from_secs(3);
+
+pub struct Room {
+    pub session: Arc<Session>,
+    pub models: Arc<dyn Models>,
+    pub live: Option<Arc<Live>>,
+    pub json: bool,
+    stop: Stop,
+}
+
+pub struct Parts {
+    pub session_id: String,
+    pub workspace: String,
+    pub store: Arc<dyn Store>,
+    pub models: Arc<dyn Models>,
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub agents: Vec<Agent>,
+    pub grant: Grant,
+    pub caps: Caps,
+    pub json: bool,
+    pub title: String,
+}
+
+/// What to do in a room.
+pub enum Work {
+    Start { agent: Agent, task: String },
+    GoOn { id: TaskId, agent: Agent, onward: Onward },
+}
+
+impl Room {
+    pub fn new(parts: Parts) -> Result<Self> {
+        let (observer, live) = render::observer(parts.json, &parts.title);
+        let stop = Stop::default();
+        let session = Session::new(SessionConfig {
+            id: parts.session_id,
+            owner: setup::owner(),
+            workspace: parts.workspace,
+            store: parts.store,
+            models: parts.models.clone(),
+            tools: Toolbox::new(parts.tools)?,
+            observers: Observers::new(vec![observer]),
+            agents: parts.agents,
+            grant: parts.grant,
+            caps: parts.caps,
+            stop: stop.clone(),
+        })?;
+        Ok(Self { session, models: parts.models, live, json: parts.json, stop })
+    }
+
+    /// Works to the end, or until the person has had enough.
+    pub async fn work(&self, work: Work) -> Result<Outcome> {
+        let working = async {
+            match work {
+                Work::Start { agent, task } => self.session.run(agent, task).await,
+                Work::GoOn { id, agent, onward } => self.session.resume(id, &agent, onward).await,
+            }
+        };
+        let ticking = async {
+            match &self.live {
+                Some(live) => live.tick().await,
+                None => std::future::pending().await,
+            }
+        };
+        let outcome = tokio::select! {
+            outcome = working => outcome,
+            () = ticking => unreachable!("the ticker never ends"),
+            e = self.listen() => Err(e),
+        };
+        if let Some(live) = &self.live {
+            live.finish();
+        }
+        outcome
+    }
+
+    /// Ctrl-C once: finish the step and stop. Twice: now. A third time: at once, whatever is under way.
+    async fn listen(&self) -> Error {
+        let listened = async {
+            let mut interrupt = signal(SignalKind::interrupt())?;
+            let mut terminate = signal(SignalKind::terminate())?;
+            let mut hang_up = signal(SignalKind::hangup())?;
+            tokio::select! {
+                _ = interrupt.recv() => self.say("stopping after this step; press Ctrl-C again to stop now"),
+                _ = terminate.recv() => self.stop_within(TERM_GRACE),
+                _ = hang_up.recv() => self.stop_within(TERM_GRACE),
+            }
+            self.stop.soon.cancel();
+            interrupt.recv().await;
+            self.say("stopping now");
+            self.stop.now.cancel();
+            interrupt.recv().await;
+            std::io::Result::Ok(())
+        };
+        match listened.await {
+            Ok(()) => Error::new(ErrorCode::Io, "stopped by the third Ctrl-C")
+                .hint("the task is in the store; `posse tasks resume` goes on with it"),
+            Err(e) => Error::new(ErrorCode::Io, "signals cannot be received").caused_by(e),
+        }
+    }
+
+    fn stop_within(&self, grace: Duration) {
+        let now = self.stop.now.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(grace).await;
+            now.cancel();
+        });
+    }
+
+    fn say(&self, text: &str) {
+        match &self.live {
+            Some(live) => live.note(text),
+            None => terminal::note(text),
+        }
+    }
+
+    /// Prints the outcome and says how the program ends.
+    pub fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
+        let price = self.models.open(agent).ok().and_then(|open| open.price);
+        if self.json {
+            terminal::out(&envelope(id, &agent.model, outcome, price.as_ref(), began.elapsed()).to_string());
+            return super::exit_code(outcome.status());
+        }
+        if outcome.status() != Status::Completed {
+            terminal::note(&headline(id, outcome, began.elapsed()));
+        }
+        for warning in &outcome.warnings {
+            terminal::note(&format!("warning: {}", visible(warning)));
+        }
+        if !outcome.in_doubt.is_empty() {
+            let calls: Vec<String> = outcome.in_doubt.iter().map(ToString::to_string).collect();
+            terminal::note(&format!("in doubt: calls {} may or may not have happened", calls.join(", ")));
+        }
+        if !outcome.text.is_empty() {
+            terminal::out(&visible(outcome.text.trim_end()));
+        }
+        let cost = cost(&outcome.usage, price.as_ref());
+        let cost = cost.as_f64().map(|usd| format!(" · ${usd:.4}")).unwrap_or_default();
+        terminal::note(&format!(
+            "{id} · {} · {} turns · {} tools · {} tokens{cost}",
+            outcome.status().wire(),
+            outcome.turns,
+            outcome.tool_calls,
+            count(outcome.usage.total())
+        ));
+        super::exit_code(outcome.status())
+    }
+}
+
+/// The first line of a run that stopped early: what happened, and what to do.
+fn headline(id: &TaskId, outcome: &Outcome, took: Duration) -> String {
+    let detail = outcome.detail.as_ref().map(|detail| format!(" ({})", visible(detail))).unwrap_or_default();
+    let reason = match outcome.stop {
+        StopReason::Answered => "the answer was empty".to_owned(),
+        StopReason::TurnsExhausted => format!("turn limit ({}) reached", outcome.turns),
+        other => other.wire().replace('_', " "),
+    };
+    let more = match outcome.stop {
+        StopReason::TurnsExhausted => format!(" --max-turns {}", outcome.turns.max(1) * 2),
+        _ => String::new(),
+    };
+    format!(
+        "{} · {reason}{detail} after {:.1}s\n  continue: posse tasks resume {id}{more}      full text: posse tasks show {id}",
+        outcome.status().wire(),
+        took.as_secs_f64()
+    )
+}

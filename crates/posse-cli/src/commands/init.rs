@@ -1,0 +1,41 @@
+//! `posse init`: a configuration to edit and an agent to look at. Nothing that exists is overwritten.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use posse_core::{Error, ErrorCode, Result};
+
+use crate::config::PROJECT_FILE;
+use crate::terminal;
+
+const FILES: &[(&str, &str)] = &[
+    (PROJECT_FILE, include_str!("../../templates/posse.toml")),
+    (".posse/agents/reviewer.md", include_str!("../../templates/reviewer.md")),
+];
+
+pub fn run() -> Result<ExitCode> {
+    for (path, text) in FILES {
+        let path = Path::new(path);
+        let outcome = match write_new(path, text) {
+            Ok(()) => "written",
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => "exists, left as it is",
+            Err(e) => {
+                return Err(Error::new(ErrorCode::Io, format!("{} cannot be written", path.display()))
+                    .caused_by(e)
+                    .hint("check that you may write here and that the disk has room"));
+            }
+        };
+        terminal::out(&format!("{:<28} {outcome}", path.display()));
+    }
+    terminal::note("next: posse doctor, then posse run \"…\"");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
+}

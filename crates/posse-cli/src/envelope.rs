@@ -1,0 +1,44 @@
+//! The result envelope: what `--json` ends with, and what a script can rely on.
+
+use std::time::Duration;
+
+use posse_core::id::TaskId;
+use posse_core::outcome::Outcome;
+use posse_core::usage::{Price, Usage};
+use serde_json::{Value, json};
+
+pub fn usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+        "reasoning_tokens": usage.reasoning,
+        "estimated": usage.estimated,
+    })
+}
+
+/// Cost in US dollars, `null` when the model's price is not known.
+pub fn cost(usage: &Usage, price: Option<&Price>) -> Value {
+    price.map_or(Value::Null, |price| json!(price.micros(usage) as f64 / 1e6))
+}
+
+pub fn envelope(task: &TaskId, model: &str, outcome: &Outcome, price: Option<&Price>, took: Duration) -> Value {
+    json!({
+        "type": "result",
+        "task_id": task.as_str(),
+        "status": outcome.status().wire(),
+        "reason": outcome.stop.wire(),
+        "detail": outcome.detail,
+        "text": outcome.text,
+        "model": model,
+        "turns": outcome.turns,
+        "tool_calls": outcome.tool_calls,
+        "usage": usage(&outcome.usage),
+        "cost_usd": cost(&outcome.usage, price),
+        "changed_files": outcome.changed_files,
+        "in_doubt": outcome.in_doubt.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "warnings": outcome.warnings,
+        "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
+}

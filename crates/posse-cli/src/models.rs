@@ -1,0 +1,281 @@
+//! From `provider:model` to a model that can be asked: keys from the vendors' own environment variables, base URLs from
+//! there or from the configuration, and the wrappers every provider gets.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use posse_core::agent::Agent;
+use posse_core::{Error, ErrorCode, Result};
+use posse_models::anthropic::{self, Anthropic};
+use posse_models::catalogue::{ModelRef, Prices};
+use posse_models::fallback::Fallback;
+use posse_models::gemini::{self, Gemini};
+use posse_models::http::{Credential, Endpoint, Secret, Transport};
+use posse_models::openai_chat::{self, Dialect, OpenAiChat};
+use posse_models::openai_responses::OpenAiResponses;
+use posse_models::record::{Record, Recorder, Replay};
+use posse_models::retry::{Gate, Retry, RetryPolicy};
+use posse_models::scripted::Scripted;
+use posse_models::watch::{Patience, Watched};
+use posse_runtime::ports::{Model, Models, OpenModel};
+
+use crate::config::{Config, ProviderConfig, Wire};
+
+/// A provider that needs no configuration.
+pub struct Known {
+    pub name: &'static str,
+    pub wire: Wire,
+    pub base_url: &'static str,
+    /// The variable that overrides the base URL, if the vendor has one.
+    pub base_env: Option<&'static str>,
+    pub key_envs: &'static [&'static str],
+    /// What `posse run` uses when only this provider's key is set.
+    pub default_model: Option<&'static str>,
+}
+
+pub const KNOWN: &[Known] = &[
+    known("anthropic", Wire::Anthropic, anthropic::BASE_URL, Some("ANTHROPIC_BASE_URL"), &["ANTHROPIC_API_KEY"], Some("claude-sonnet-4-5")),
+    known("openai", Wire::Openai, openai_chat::BASE_URL, Some("OPENAI_BASE_URL"), &["OPENAI_API_KEY"], Some("gpt-5")),
+    known("openai-responses", Wire::OpenaiResponses, openai_chat::BASE_URL, Some("OPENAI_BASE_URL"), &["OPENAI_API_KEY"], None),
+    known("gemini", Wire::Gemini, gemini::BASE_URL, Some("GOOGLE_GEMINI_BASE_URL"), &["GEMINI_API_KEY", "GOOGLE_API_KEY"], Some("gemini-2.5-pro")),
+    known("ollama", Wire::OpenaiCompatible, "http://127.0.0.1:11434/v1", Some("OLLAMA_HOST"), &[], None),
+    known("openrouter", Wire::OpenaiCompatible, "https://openrouter.ai/api/v1", None, &["OPENROUTER_API_KEY"], None),
+    known("groq", Wire::OpenaiCompatible, "https://api.groq.com/openai/v1", None, &["GROQ_API_KEY"], None),
+    known("deepseek", Wire::OpenaiCompatible, "https://api.deepseek.com/v1", None, &["DEEPSEEK_API_KEY"], None),
+    known("mistral", Wire::OpenaiCompatible, "https://api.mistral.ai/v1", None, &["MISTRAL_API_KEY"], None),
+    known("vllm", Wire::OpenaiCompatible, "http://127.0.0.1:8000/v1", None, &[], None),
+    known("llamacpp", Wire::OpenaiCompatible, "http://127.0.0.1:8080/v1", None, &[], None),
+];
+
+const fn known(
+    name: &'static str,
+    wire: Wire,
+    base_url: &'static str,
+    base_env: Option<&'static str>,
+    key_envs: &'static [&'static str],
+    default_model: Option<&'static str>,
+) -> Known {
+    Known { name, wire, base_url, base_env, key_envs, default_model }
+}
+
+/// Reads a variable of the process's environment; an empty one counts as not set.
+pub type Env = fn(&str) -> Option<String>;
+
+pub fn process_env(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The model to use when nobody names one.
+pub fn default_model(config: &Config, asked: Option<&str>, env: Env) -> Result<String> {
+    let named = asked.map(str::to_owned).or_else(|| env("POSSE_MODEL")).or_else(|| config.model.clone());
+    if let Some(name) = named {
+        return resolve_alias(config, &name);
+    }
+    let with_key = KNOWN.iter().find_map(|known| {
+        let model = known.default_model?;
+        known.key_envs.iter().any(|key| env(key).is_some()).then(|| format!("{}:{model}", known.name))
+    });
+    with_key.ok_or_else(|| {
+        let hint = match env("OLLAMA_HOST") {
+            Some(_) => "OLLAMA_HOST is set: name one of its models, such as `--model ollama:qwen3`",
+            None => {
+                "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a model with `--model provider:name` \
+                 (`--model ollama:qwen3` needs no key). `posse demo` needs neither key nor network"
+            }
+        };
+        Error::new(ErrorCode::ModelNotConfigured, "no model is configured").hint(hint)
+    })
+}
+
+pub fn resolve_alias(config: &Config, name: &str) -> Result<String> {
+    let resolved = config.aliases.get(name).map_or(name, String::as_str);
+    Ok(ModelRef::parse(resolved)?.to_string())
+}
+
+pub enum Tape {
+    None,
+    Record(Arc<Recorder>),
+    Replay(PathBuf),
+}
+
+/// Opens models by reference. Models of one provider share their connections and their gate.
+pub struct ModelSource {
+    config: Config,
+    env: Env,
+    prices: Prices,
+    tape: Tape,
+    opened: Mutex<HashMap<String, (Transport, Arc<Gate>)>>,
+}
+
+impl ModelSource {
+    pub fn new(config: Config, env: Env, tape: Tape) -> Self {
+        Self { config, env, prices: Prices::built_in(), tape, opened: Mutex::default() }
+    }
+
+    fn open_one(&self, reference: &str) -> Result<Arc<dyn Model>> {
+        let reference = resolve_alias(&self.config, reference)?;
+        if let Tape::Replay(path) = &self.tape {
+            return Ok(Arc::new(Replay::load(path, &reference)?));
+        }
+        if reference.starts_with("scripted:") {
+            return Ok(Arc::new(Scripted::from_reference(&reference)?));
+        }
+        let parsed = ModelRef::parse(&reference)?;
+        let (wire, transport, gate) = self.endpoint(parsed.provider())?;
+        let (provider, name) = (parsed.provider(), parsed.model().to_owned());
+        let model: Arc<dyn Model> = match wire {
+            Wire::Anthropic => Arc::new(Anthropic::over(transport, name).provider(provider)),
+            Wire::Openai => Arc::new(OpenAiChat::over(transport, name).provider(provider)),
+            Wire::OpenaiCompatible => {
+                Arc::new(OpenAiChat::over(transport, name).provider(provider).dialect(Dialect::compatible()))
+            }
+            Wire::OpenaiResponses => Arc::new(OpenAiResponses::over(transport, name).provider(provider)),
+            Wire::Gemini => Arc::new(Gemini::over(transport, name).provider(provider)),
+        };
+        let watched = Arc::new(Watched::new(model, Patience::default()));
+        let model: Arc<dyn Model> = Arc::new(Retry::new(watched, RetryPolicy::default(), gate));
+        Ok(match &self.tape {
+            Tape::Record(recorder) => Arc::new(Record::new(model, recorder.clone())),
+            Tape::None | Tape::Replay(_) => model,
+        })
+    }
+
+    fn endpoint(&self, provider: &str) -> Result<(Wire, Transport, Arc<Gate>)> {
+        let configured = self.config.providers.get(provider);
+        let known = KNOWN.iter().find(|known| known.name == provider);
+        let Some(wire) = configured.and_then(|c| c.wire).or(known.map(|known| known.wire)) else {
+            return Err(unknown_provider(provider, configured.is_some()));
+        };
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((transport, gate)) = opened.get(provider) {
+            return Ok((wire, transport.clone(), gate.clone()));
+        }
+        let base_url = self.base_url(wire, configured, known)?;
+        let credential = self.credential(provider, &base_url, configured, known)?;
+        let mut endpoint = Endpoint::new(base_url, credential);
+        for (name, value) in configured.iter().flat_map(|c| &c.headers) {
+            endpoint.headers.push((name.clone(), Secret::new(value.clone())));
+        }
+        let (transport, gate) = (Transport::new(endpoint)?, Gate::new());
+        opened.insert(provider.to_owned(), (transport.clone(), gate.clone()));
+        Ok((wire, transport, gate))
+    }
+
+    fn base_url(&self, wire: Wire, configured: Option<&ProviderConfig>, known: Option<&Known>) -> Result<String> {
+        let from_env = known.and_then(|known| known.base_env).and_then(|name| Some((name, (self.env)(name)?)));
+        let url = match (configured.and_then(|c| c.base_url.clone()), from_env, known) {
+            (Some(url), _, _) => url,
+            (None, Some(("OLLAMA_HOST", host)), _) => ollama_url(&host),
+            (None, Some((_, url)), _) => url,
+            (None, None, Some(known)) => known.base_url.to_owned(),
+            (None, None, None) => {
+                return Err(Error::new(ErrorCode::ConfigInvalid, "a provider of your own needs a `base_url`"));
+            }
+        };
+        let url = url.trim_end_matches('/');
+        // Vendors leave the version out of their variable; our paths begin after it.
+        let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        Ok(if wire == Wire::Gemini && !has_path { format!("{url}/v1beta") } else { url.to_owned() })
+    }
+
+    fn credential(
+        &self,
+        provider: &str,
+        base_url: &str,
+        configured: Option<&ProviderConfig>,
+        known: Option<&Known>,
+    ) -> Result<Credential> {
+        if let Some(path) = configured.and_then(|c| c.api_key_file.clone()) {
+            return Ok(Credential::from_fn(move || {
+                let key = std::fs::read_to_string(&path).ok()?;
+                Some(Secret::new(key.trim()))
+            }));
+        }
+        let named = configured.and_then(|c| c.api_key_env.clone());
+        let names: Vec<String> = match (named, known) {
+            (Some(name), _) => vec![name],
+            (None, Some(known)) => known.key_envs.iter().map(|name| (*name).to_owned()).collect(),
+            (None, None) => Vec::new(),
+        };
+        let is_vendor = known.is_some_and(|known| known.base_url.trim_end_matches('/') == base_url);
+        let env = self.env;
+        if let Some(name) = names.iter().find(|name| env(name).is_some()).cloned() {
+            return Ok(Credential::from_fn(move || env(&name).map(|key| Secret::new(key.trim()))));
+        }
+        match names.first() {
+            Some(name) if is_vendor => {
+                Err(Error::new(ErrorCode::ModelNotConfigured, format!("`{provider}` needs a key and {name} is not set"))
+                    .hint(format!("export {name}=…, or try `posse demo`, which needs none")))
+            }
+            _ => Ok(Credential::none()),
+        }
+    }
+}
+
+impl Models for ModelSource {
+    fn open(&self, agent: &Agent) -> Result<OpenModel> {
+        let first = self.open_one(&agent.model)?;
+        let others = agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;
+        let model: Arc<dyn Model> = if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
+        let reference = ModelRef::parse(&resolve_alias(&self.config, &agent.model)?)?;
+        let price = self.config.prices.get(&reference.to_string()).copied().or_else(|| self.prices.price(&reference));
+        Ok(OpenModel { model, price })
+    }
+}
+
+fn unknown_provider(provider: &str, configured: bool) -> Error {
+    if configured {
+        return Error::new(ErrorCode::ConfigInvalid, format!("`providers.{provider}` needs a `wire`"))
+            .hint("one of anthropic, openai, openai-compatible, openai-responses, gemini");
+    }
+    let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+    Error::new(ErrorCode::ModelUnknown, format!("no provider is called `{provider}`"))
+        .hint(format!("there are: {}, scripted; others go into `[providers.{provider}]` of your configuration", names.join(", ")))
+}
+
+/// `OLLAMA_HOST` is a host, a host with a port, or a URL.
+fn ollama_url(host: &str) -> String {
+    let host = host.trim().trim_end_matches('/');
+    let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+    let after_scheme = url.split_once("://").map_or("", |(_, rest)| rest);
+    let has_port = after_scheme.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+    let url = if has_port || url.starts_with("https://") { url } else { format!("{url}:11434") };
+    // A server listens on 0.0.0.0; one cannot connect to it there.
+    format!("{}/v1", url.replace("://0.0.0.0", "://127.0.0.1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ollama_host_is_understood_in_all_its_forms() {
+        for (host, url) in [
+            ("localhost", "http://localhost:11434/v1"),
+            ("0.0.0.0:4000", "http://127.0.0.1:4000/v1"),
+            ("http://box:4000/", "http://box:4000/v1"),
+            ("https://ollama.example", "https://ollama.example/v1"),
+            ("http://[::1]", "http://[::1]:11434/v1"),
+        ] {
+            assert_eq!(ollama_url(host), url, "{host}");
+        }
+    }
+
+    #[test]
+    fn without_a_key_the_message_says_what_to_set_and_that_the_demo_needs_none() {
+        let e = default_model(&Config::default(), None, |_| None).unwrap_err();
+        assert_eq!(e.code(), ErrorCode::ModelNotConfigured);
+        let hint = e.advice().unwrap();
+        assert!(hint.contains("ANTHROPIC_API_KEY") && hint.contains("posse demo"), "{hint}");
+        let e = ModelSource::new(Config::default(), |_| None, Tape::None).open_one("openai:gpt-5").err().unwrap();
+        assert!(e.message().contains("OPENAI_API_KEY is not set"), "{e}");
+    }
+
+    #[test]
+    fn the_first_key_that_is_set_picks_the_model() {
+        let env: Env = |name| (name == "GEMINI_API_KEY").then(|| "k".to_owned());
+        assert_eq!(default_model(&Config::default(), None, env).unwrap(), "gemini:gemini-2.5-pro");
+        assert_eq!(default_model(&Config::default(), Some("ollama:x"), env).unwrap(), "ollama:x");
+    }
+}

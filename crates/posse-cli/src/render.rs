@@ -1,0 +1,43 @@
+//! Showing a session while it runs: a live tree on a terminal, one line per change in a pipe, JSON lines on request.
+
+mod live;
+mod plain;
+
+use std::sync::Arc;
+
+use posse_core::event::Event;
+use posse_core::id::TaskId;
+use posse_runtime::ports::Observer;
+
+pub use live::Live;
+pub use plain::Plain;
+
+/// Numbers as people read them: 950, 1.2k, 3.4M.
+pub fn count(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", n as f64 / 1e3),
+        _ => format!("{:.1}M", n as f64 / 1e6),
+    }
+}
+
+/// One JSON object per event.
+pub struct JsonLines;
+
+impl Observer for JsonLines {
+    fn event(&self, task: &TaskId, event: &Event) {
+        crate::terminal::out(&crate::wire::event(task, event).to_string());
+    }
+}
+
+/// The view that fits where the output goes.
+pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<Live>>) {
+    if json {
+        return (Arc::new(JsonLines), None);
+    }
+    if crate::terminal::stderr_is_terminal() {
+        let live = Arc::new(Live::new(title));
+        return (live.clone(), Some(live));
+    }
+    (Arc::new(Plain::default()), None)
+}

@@ -1,0 +1,234 @@
+//! Composition: from flags, files and environment to a session that can run.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::agent::{Agent, ModelSettings};
+use posse_core::budget::Caps;
+use posse_core::grant::Grant;
+use posse_core::id::AgentName;
+use posse_core::limits::Limits;
+use posse_core::tool::{Effect, expand};
+use posse_core::{Error, ErrorCode, Result};
+use posse_models::catalogue::{ModelRef, family};
+use posse_models::record::Recorder;
+use posse_runtime::ports::Tool;
+use posse_store::SqliteStore;
+use posse_tools::bash::Bash;
+use posse_tools::confinement::Confinement;
+use posse_tools::launch::{Environment, Launch};
+use posse_tools::skill::Skills;
+use posse_tools::supervisor::{Directory, Supervisor};
+use posse_tools::workspace::Workspace;
+
+use crate::args::{Global, How};
+use crate::config::{self, Config};
+use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
+
+/// The hidden first argument that makes this binary a supervisor of one command.
+pub const SUPERVISE: &str = "__supervise";
+
+/// Tools that are not given unless someone says so: a command can do anything its user can.
+const ASKED_FOR: &[&str] = &["bash"];
+
+pub struct Setup {
+    pub config: Config,
+    pub workspace: PathBuf,
+    pub state: PathBuf,
+}
+
+impl Setup {
+    pub fn load(global: &Global) -> Result<Self> {
+        let workspace = std::env::current_dir()
+            .map_err(|e| Error::new(ErrorCode::Io, "the current directory cannot be read").caused_by(e))?;
+        let config = config::load(global.config.as_deref(), user_config_dir().as_deref(), &workspace)?;
+        Ok(Self { config, workspace, state: state_dir(global)? })
+    }
+
+    pub fn store(&self) -> Result<Arc<SqliteStore>> {
+        Ok(Arc::new(SqliteStore::open(&self.state.join("posse.db"))?))
+    }
+
+    pub fn models(&self, how: &How) -> Result<Arc<ModelSource>> {
+        let tape = match (&how.record, &how.replay) {
+            (Some(path), _) => Tape::Record(Recorder::open(path)?),
+            (None, Some(path)) => Tape::Replay(path.clone()),
+            (None, None) => Tape::None,
+        };
+        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)))
+    }
+
+    /// The agent that `run` and `chat` talk to.
+    pub fn orchestrator(&self, how: &How) -> Result<Agent> {
+        let model = models::default_model(&self.config, how.model.as_deref(), process_env)?;
+        let prompt = include_str!("../prompts/orchestrator.md");
+        Ok(Agent {
+            name: name("orchestrator"),
+            description: "Works on the task and delegates".to_owned(),
+            system_prompt: format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display()),
+            fallback_models: self.config.fallback_models.clone(),
+            tools: None,
+            settings: ModelSettings { buffered: how.no_stream, ..ModelSettings::default() },
+            limits: self.limits(how, &model),
+            model,
+        })
+    }
+
+    /// Who can be delegated to.
+    pub fn agents(&self, how: &How) -> Result<Vec<Agent>> {
+        let orchestrator = self.orchestrator(how)?;
+        let limits = Limits { turns_max: orchestrator.limits.turns_max.min(25), ..orchestrator.limits.clone() };
+        Ok(vec![Agent {
+            name: name("general"),
+            description: "Investigates and works on any task of several steps".to_owned(),
+            system_prompt: include_str!("../prompts/general.md").trim_end().to_owned(),
+            limits,
+            ..orchestrator
+        }])
+    }
+
+    pub fn caps(&self, how: &How) -> Caps {
+        let limits = &self.config.limits;
+        let usd = match (how.max_cost, limits.max_cost_usd) {
+            (Some(asked), Some(configured)) => Some(asked.min(configured)),
+            (asked, configured) => asked.or(configured),
+        };
+        Caps {
+            input_tokens: limits.max_input_tokens.map(|n| n.0),
+            output_tokens: None,
+            cost_micros: usd.map(|usd| if usd.is_finite() && usd > 0.0 { (usd * 1e6) as u64 } else { 0 }),
+        }
+    }
+
+    /// Every tool there is here, and what was wrong with those that are not.
+    pub fn tools(&self) -> Result<(Vec<Arc<dyn Tool>>, Vec<Error>)> {
+        let workspace = Workspace::open(&self.workspace)?;
+        let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"));
+        let mut problems: Vec<Error> = warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
+        let launch = self.launch();
+        let mut tools = posse_tools::files::toolset(workspace, skills);
+        tools.push(Arc::new(Bash::new(launch.clone())));
+        let mut dirs = vec![self.workspace.join(".posse/tools")];
+        dirs.extend(user_dirs("tools"));
+        let (own, errors) = posse_tools::own::load(&dirs);
+        problems.extend(errors);
+        for tool in own {
+            match tool.bind(launch.clone()) {
+                Ok(tool) => tools.push(Arc::new(tool)),
+                Err(e) => problems.push(e),
+            }
+        }
+        Ok((tools, problems))
+    }
+
+    /// What the operator allows: tools that only look or that write files in the workspace; commands and the user's own
+    /// tools with an effect only when they are named.
+    pub fn grant(&self, how: &How, tools: &[Arc<dyn Tool>]) -> Result<Grant> {
+        let wanted = |list: &[String]| list.iter().flat_map(|name| expand(name)).collect::<Vec<_>>();
+        let (allowed, denied) = (wanted(&[how.allow.clone(), self.config.grant.allow.clone()].concat()), wanted(&self.config.grant.deny));
+        let exists = |name: &str| tools.iter().any(|tool| tool.spec().name == name);
+        if let Some(unknown) = allowed.iter().find(|name| !exists(name)) {
+            let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+            return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}` to allow"))
+                .hint(format!("there are: {}", names.join(", "))));
+        }
+        let usual = |tool: &dyn Tool| match tool.spec().effect {
+            Effect::Pure => true,
+            Effect::Idempotent | Effect::Unsafe => {
+                let name = tool.spec().name.as_str();
+                !how.read_only && !ASKED_FOR.contains(&name) && posse_tools::is_built_in(name)
+            }
+        };
+        let granted = tools.iter().filter(|tool| usual(tool.as_ref()) || allowed.contains(&tool.spec().name));
+        let mut names: Vec<String> = granted.map(|tool| tool.spec().name.clone()).collect();
+        names.extend(["subagent", "shared_context"].map(str::to_owned));
+        names.retain(|name| !denied.contains(name));
+        Ok(Grant::root(names, 1))
+    }
+
+    fn limits(&self, how: &How, model: &str) -> Limits {
+        let (configured, usual) = (&self.config.limits, Limits::default());
+        let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
+        let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let output_max = known.map_or(u32::MAX, |family| family.output_max);
+        let output = configured.max_output_tokens.map_or(usual.output_tokens_per_call, |n| narrow(n.0)).min(output_max);
+        Limits {
+            turns_max: how.max_turns.or(configured.max_turns.map(|n| narrow(n.0))).unwrap_or(usual.turns_max),
+            tool_calls_max: configured.max_tool_calls.map_or(usual.tool_calls_max, |n| narrow(n.0)),
+            wall_ms_max: how.timeout.or(configured.timeout_s.map(|n| n.0)).map_or(usual.wall_ms_max, |s| s * 1000),
+            output_tokens_per_call: output,
+            output_tokens_per_call_max: usual.output_tokens_per_call_max.max(output).min(output_max),
+            wrap_up_tokens: usual.wrap_up_tokens.min(output),
+            context_window: configured.context_window.map(|n| n.0).or(known.map(|family| family.context_window)),
+            ..usual
+        }
+    }
+
+    fn launch(&self) -> Launch {
+        let mut keys: Vec<String> = KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
+        keys.extend(self.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
+        Launch {
+            supervisor: Supervisor { program: PathBuf::from("/proc/self/exe"), args: vec![SUPERVISE.into()] },
+            directory: Directory::Path(self.workspace.clone()),
+            environment: Environment::new(std::env::vars_os(), self.config.bash.env.clone(), keys),
+            confinement: Confinement::default(),
+        }
+    }
+}
+
+pub fn name(raw: &str) -> AgentName {
+    AgentName::parse(raw).expect("names in this file are spelled right")
+}
+
+/// A session id: short enough to type, long enough not to meet another one.
+pub fn new_session_id() -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
+}
+
+/// Names this process so that another one can tell whether it still lives: a process id alone is used again.
+pub fn owner() -> String {
+    let pid = std::process::id();
+    format!("{pid}:{}", started_at(pid).unwrap_or_default())
+}
+
+pub fn is_alive(owner: &str) -> bool {
+    let Some((pid, started)) = owner.split_once(':') else { return false };
+    pid.parse().ok().and_then(started_at).is_some_and(|ticks| ticks.to_string() == started)
+}
+
+/// When a process started, in clock ticks since boot; `None` if there is no such process or it is a zombie.
+fn started_at(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may contain anything, so count from its end.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    if fields.first() == Some(&"Z") {
+        return None;
+    }
+    fields.get(19)?.parse().ok()
+}
+
+pub fn user_config_dir() -> Option<PathBuf> {
+    xdg("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("posse"))
+}
+
+fn state_dir(global: &Global) -> Result<PathBuf> {
+    let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
+    let dir = global.state.clone().or_else(from_env).or_else(|| xdg("XDG_STATE_HOME", ".local/state").map(|dir| dir.join("posse")));
+    dir.ok_or_else(|| {
+        Error::new(ErrorCode::StoreUnavailable, "there is no place to keep tasks: HOME is not set")
+            .hint("set HOME, or name a directory with --state")
+    })
+}
+
+fn xdg(variable: &str, under_home: &str) -> Option<PathBuf> {
+    let named = std::env::var_os(variable).map(|dir| dir.into_vec()).filter(|dir| dir.first() == Some(&b'/'));
+    let home = || process_env("HOME").map(|home| Path::new(&home).join(under_home));
+    named.map(|dir| PathBuf::from(OsString::from_vec(dir))).or_else(home)
+}
+
+fn user_dirs(kind: &str) -> Vec<PathBuf> {
+    user_config_dir().map(|dir| dir.join(kind)).into_iter().collect()
+}

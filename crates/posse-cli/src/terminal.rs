@@ -1,0 +1,46 @@
+//! Writing for people and pipes. A closed pipe ends nothing: the task goes on and stays in the store.
+
+use std::io::{IsTerminal, Write};
+
+use posse_core::Error;
+use posse_core::text::visible;
+
+/// To standard output: what can be piped.
+pub fn out(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
+}
+
+/// To standard error: everything else.
+pub fn note(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
+}
+
+pub fn error(error: &Error) {
+    note(&format!("error[{}]: {}", error.code(), visible(error.message())));
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        note(&format!("  because: {}", visible(&cause.to_string())));
+        source = cause.source();
+    }
+    if let Some(hint) = error.advice() {
+        note(&format!("  hint: {}", visible(hint)));
+    }
+}
+
+pub fn stderr_is_terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// Columns of the terminal, 80 if it does not say.
+pub fn width() -> usize {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: TIOCGWINSZ writes one winsize to the pointer it is given.
+    let answered = unsafe { libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &mut size) } == 0;
+    if answered && size.ws_col > 0 { usize::from(size.ws_col) } else { 80 }
+}
+
+pub fn colours() -> bool {
+    stderr_is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
