@@ -1,1 +1,3 @@
-//! stub
+//! Models for Posse: what wraps a model, and models that need no provider.
+
+pub mod scripted;
