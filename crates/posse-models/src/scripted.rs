@@ -358,7 +358,7 @@ fn blocks_of(
 }
 
 /// Shows a reply the way a provider would: texts word by word.
-fn show(blocks: &[Block], deltas: &dyn Deltas) {
+pub(crate) fn show(blocks: &[Block], deltas: &dyn Deltas) {
     for (index, block) in blocks.iter().enumerate() {
         match block {
             Block::Text { text, .. } => {
