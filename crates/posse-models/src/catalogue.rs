@@ -1,7 +1,7 @@
 //! What is known about models by their names: how to read a reference, how much they hold, what they cost.
 //!
-//! What is not known is `None`. A wrong window makes a run fail late, a wrong price makes a budget lie, so an entry
-//! exists only where the provider's own pages say so.
+//! What is not known is `None`: a wrong window makes a run fail late, and a wrong price makes a budget lie. Where public
+//! tables disagree about a window, the smaller one is taken; where they disagree about a price, it is left out.
 
 use std::collections::BTreeMap;
 
@@ -79,6 +79,7 @@ fn provider_of(name: &str) -> Option<&'static str> {
 /// How much a model takes and gives, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family {
+    /// What a prompt may fill.
     pub context_window: u64,
     pub output_max: u32,
 }
@@ -94,48 +95,64 @@ pub fn family(model: &ModelRef) -> Option<Family> {
 /// Name, window, output. A larger window that has to be asked for with a header is not counted.
 const FAMILIES: &[(&str, u64, u32)] = &[
     ("claude-3-haiku", 200_000, 4_096),
-    ("claude-3-sonnet", 200_000, 4_096),
     ("claude-3-opus", 200_000, 4_096),
-    ("claude-3-5-haiku", 200_000, 8_192),
-    ("claude-3-5-sonnet", 200_000, 8_192),
     ("claude-3-7-sonnet", 200_000, 64_000),
+    ("claude-haiku-4-5", 200_000, 64_000),
     ("claude-sonnet-4", 200_000, 64_000),
     ("claude-sonnet-4-0", 200_000, 64_000),
     ("claude-sonnet-4-5", 200_000, 64_000),
-    ("claude-haiku-4-5", 200_000, 64_000),
+    ("claude-sonnet-4-6", 1_000_000, 64_000),
+    ("claude-sonnet-5", 1_000_000, 128_000),
     ("claude-opus-4", 200_000, 32_000),
     ("claude-opus-4-0", 200_000, 32_000),
     ("claude-opus-4-1", 200_000, 32_000),
     ("claude-opus-4-5", 200_000, 64_000),
+    ("claude-opus-4-6", 1_000_000, 128_000),
+    ("claude-opus-4-7", 1_000_000, 128_000),
+    ("claude-opus-4-8", 1_000_000, 128_000),
+    ("claude-fable-5", 1_000_000, 128_000),
     ("gpt-3.5-turbo", 16_385, 4_096),
-    ("gpt-4", 8_192, 8_192),
+    ("gpt-4", 8_192, 4_096),
     ("gpt-4-turbo", 128_000, 4_096),
-    ("gpt-4-1106-preview", 128_000, 4_096),
-    ("gpt-4-0125-preview", 128_000, 4_096),
     ("gpt-4o", 128_000, 16_384),
+    ("gpt-4o-2024-05-13", 128_000, 4_096),
     ("gpt-4o-mini", 128_000, 16_384),
     ("gpt-4.1", 1_047_576, 32_768),
     ("gpt-4.1-mini", 1_047_576, 32_768),
     ("gpt-4.1-nano", 1_047_576, 32_768),
-    ("gpt-5", 400_000, 128_000),
-    ("gpt-5-mini", 400_000, 128_000),
-    ("gpt-5-nano", 400_000, 128_000),
-    ("gpt-5-codex", 400_000, 128_000),
-    ("gpt-5.1", 400_000, 128_000),
+    ("gpt-5", 272_000, 128_000),
+    ("gpt-5-mini", 272_000, 128_000),
+    ("gpt-5-nano", 272_000, 128_000),
+    ("gpt-5-codex", 272_000, 128_000),
+    ("gpt-5.1", 272_000, 128_000),
+    ("gpt-5.1-codex", 272_000, 128_000),
+    ("gpt-5.1-codex-max", 272_000, 128_000),
+    ("gpt-5.1-codex-mini", 272_000, 128_000),
+    ("gpt-5.2", 272_000, 128_000),
+    ("gpt-5.2-pro", 272_000, 128_000),
+    ("gpt-5.2-codex", 272_000, 128_000),
+    ("gpt-5.3-codex", 272_000, 128_000),
+    ("gpt-5.4", 922_000, 128_000),
+    ("gpt-5.4-pro", 922_000, 128_000),
+    ("gpt-5.4-mini", 272_000, 128_000),
+    ("gpt-5.4-nano", 272_000, 128_000),
+    ("gpt-5.5", 922_000, 128_000),
+    ("gpt-5.5-pro", 922_000, 128_000),
     ("o1", 200_000, 100_000),
-    ("o1-mini", 128_000, 65_536),
-    ("o1-preview", 128_000, 32_768),
+    ("o1-pro", 200_000, 100_000),
     ("o3", 200_000, 100_000),
     ("o3-mini", 200_000, 100_000),
     ("o3-pro", 200_000, 100_000),
     ("o4-mini", 200_000, 100_000),
-    ("gemini-1.5-pro", 2_097_152, 8_192),
-    ("gemini-1.5-flash", 1_048_576, 8_192),
     ("gemini-2.0-flash", 1_048_576, 8_192),
-    ("gemini-2.0-flash-lite", 1_048_576, 8_192),
-    ("gemini-2.5-pro", 1_048_576, 65_536),
-    ("gemini-2.5-flash", 1_048_576, 65_536),
-    ("gemini-2.5-flash-lite", 1_048_576, 65_536),
+    ("gemini-2.5-pro", 1_048_576, 65_535),
+    ("gemini-2.5-flash", 1_048_576, 65_535),
+    ("gemini-2.5-flash-lite", 1_048_576, 65_535),
+    ("gemini-3-pro", 1_048_576, 65_535),
+    ("gemini-3-flash", 1_048_576, 65_535),
+    ("gemini-3.1-pro", 1_048_576, 65_536),
+    ("gemini-3.1-flash-lite", 1_048_576, 65_536),
+    ("gemini-3.5-flash", 1_048_576, 65_535),
 ];
 
 /// Prices by model name; see `prices.toml` for the form of a table.
@@ -271,7 +288,8 @@ mod tests {
             ("vertex:claude-opus-4-1@20250805", Some(200_000)),
             ("openai:gpt-4", Some(8_192)),
             ("openai:gpt-4-0613", Some(8_192)),
-            ("openai:gpt-4-0125-preview", Some(128_000)),
+            ("openai:gpt-5.2-2025-12-11", Some(272_000)),
+            ("gemini:gemini-3-pro-preview", Some(1_048_576)),
             ("openrouter:openai/gpt-4o-2024-08-06", Some(128_000)),
             ("openai:gpt-4.1-mini", Some(1_047_576)),
             ("gemini:gemini-2.5-pro-preview-06-05", Some(1_048_576)),
@@ -287,6 +305,7 @@ mod tests {
         }
         assert_eq!(family(&model("anthropic:claude-opus-4-5")).unwrap().output_max, 64_000);
         assert_eq!(family(&model("anthropic:claude-opus-4-20250514")).unwrap().output_max, 32_000);
+        assert_eq!(family(&model("openai:gpt-4o-2024-05-13")).unwrap().output_max, 4_096);
     }
 
     #[test]
@@ -296,7 +315,9 @@ mod tests {
         let input = |reference: &str| prices.price(&model(reference)).map(|price| price.input);
         assert_eq!(input("openai:gpt-5-2025-08-07"), Some(1.25));
         assert_eq!(input("openai:gpt-5-mini"), Some(0.25));
-        assert_eq!(input("openai:gpt-5-pro"), None);
+        assert_eq!(input("openai:gpt-5-pro"), Some(15.0));
+        assert_eq!(input("openai:gpt-5-search-api"), None);
+        assert_eq!(input("gemini:gemini-2.5-pro"), None, "it depends on the length of the prompt");
         assert_eq!(input("anthropic:claude-opus-4-5-20251101"), Some(5.0));
         assert_eq!(input("anthropic:claude-opus-4-20250514"), Some(15.0));
         assert_eq!(input("scripted:demo.yaml#lead"), Some(0.0));

@@ -59,7 +59,8 @@ pub struct Step {
     pub fail: Option<ScriptedFailure>,
     /// Waited before the answer.
     pub delay_ms: u64,
-    /// The step is played again until a result of its calls contains this.
+    /// The step is played again until a result of its calls contains this. The results are looked up in the messages
+    /// at every call, so they have to stay there: poll with calls whose results are small.
     pub repeat_until: Option<String>,
     /// How often the step is played at most; 200 when it is left out.
     pub repeat_max: Option<u32>,

@@ -249,3 +249,15 @@ fn a_reference_names_a_file_and_a_role() {
     let error = Scripted::from_reference("nowhere/at/all.yaml").err().unwrap();
     assert_eq!(error.code(), ErrorCode::ScriptInvalid);
 }
+
+#[test]
+fn the_example_in_the_documentation_is_a_script() {
+    let lines =
+        include_str!("../scripted.rs").lines().map(|line| line.strip_prefix("//!").unwrap_or_default());
+    let example =
+        lines.skip_while(|line| line.trim() != "```yaml").skip(1).take_while(|line| line.trim() != "```");
+    let example: String = example.map(|line| format!("{line}\n")).collect();
+    for (role, steps) in [("orchestrator", 4), ("researcher", 1)] {
+        assert_eq!(Scripted::parse("example", &example, Some(role)).unwrap().leftover().len(), steps);
+    }
+}
