@@ -1,7 +1,7 @@
 //! What is known about models by their names: how to read a reference, how much they hold, what they cost.
 //!
-//! What is not known is `None`: a wrong window makes a run fail late, and a wrong price makes a budget lie. Where public
-//! tables disagree about a window, the smaller one is taken; where they disagree about a price, it is left out.
+//! What is not known is `None`: a wrong window makes a run fail late, and a wrong price makes a budget lie. Where
+//! public tables disagree about a window, the smaller one is taken; where they disagree about a price, it is left out.
 
 use std::collections::BTreeMap;
 
