@@ -1,0 +1,356 @@
+//! What is known about models by their names: how to read a reference, how much they hold, what they cost.
+//!
+//! What is not known is `None`: a wrong window makes a run fail late, and a wrong price makes a budget lie. Where
+//! public tables disagree about a window, the smaller one is taken; where they disagree about a price, it is left out.
+
+use std::collections::BTreeMap;
+
+use posse_core::usage::Price;
+use posse_core::{Error, ErrorCode, Result};
+
+/// Longer than any name or path that makes sense.
+const REFERENCE_BYTES_MAX: usize = 1024;
+
+/// `provider:model`. The model may contain `:` and `/` itself (`ollama:qwen3:8b`, `openrouter:openai/gpt-4o`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ModelRef {
+    provider: String,
+    model: String,
+}
+
+impl ModelRef {
+    pub fn parse(reference: &str) -> Result<Self> {
+        let reference = reference.trim();
+        let unknown = |what: &str| {
+            let shown = posse_core::text::prefix(reference, 100).escape_debug();
+            Error::new(ErrorCode::ModelUnknown, format!("`{shown}` {what}"))
+        };
+        if reference.len() > REFERENCE_BYTES_MAX || reference.chars().any(char::is_control) {
+            return Err(unknown("is not a model reference").hint("write `provider:model`"));
+        }
+        let Some((provider, model)) = reference.split_once(':') else {
+            let hint = match provider_of(reference) {
+                Some(provider) => format!("did you mean `{provider}:{reference}`?"),
+                None => "write `provider:model`, for example `anthropic:claude-sonnet-4-5`".to_owned(),
+            };
+            return Err(unknown("names no provider").hint(hint));
+        };
+        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+        if provider.is_empty() || !provider.chars().all(legal) {
+            return Err(
+                unknown("does not begin with a provider").hint("a provider is made of a-z, 0-9, `-` and `_`")
+            );
+        }
+        let model = model.trim();
+        if model.is_empty() {
+            return Err(unknown("names no model").hint("write `provider:model`"));
+        }
+        Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
+    }
+
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.provider, self.model)
+    }
+}
+
+/// Whose model a bare name is, for hints.
+fn provider_of(name: &str) -> Option<&'static str> {
+    const BEGINNINGS: &[(&str, &str)] = &[
+        ("claude-", "anthropic"),
+        ("gpt-", "openai"),
+        ("o1", "openai"),
+        ("o3", "openai"),
+        ("o4", "openai"),
+        ("gemini-", "gemini"),
+    ];
+    BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, provider)| *provider)
+}
+
+/// How much a model takes and gives, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Family {
+    /// What a prompt may fill.
+    pub context_window: u64,
+    pub output_max: u32,
+}
+
+/// What is known about a model, by its name or the last part of its path.
+pub fn family(model: &ModelRef) -> Option<Family> {
+    let name = last_part(&model.model);
+    let (_, context_window, output_max) =
+        FAMILIES.iter().filter(|(key, ..)| fits(key, name)).max_by_key(|(key, ..)| key.len())?;
+    Some(Family { context_window: *context_window, output_max: *output_max })
+}
+
+/// Name, window, output. A larger window that has to be asked for with a header is not counted.
+const FAMILIES: &[(&str, u64, u32)] = &[
+    ("claude-3-haiku", 200_000, 4_096),
+    ("claude-3-opus", 200_000, 4_096),
+    ("claude-3-7-sonnet", 200_000, 64_000),
+    ("claude-haiku-4-5", 200_000, 64_000),
+    ("claude-sonnet-4", 200_000, 64_000),
+    ("claude-sonnet-4-0", 200_000, 64_000),
+    ("claude-sonnet-4-5", 200_000, 64_000),
+    ("claude-sonnet-4-6", 1_000_000, 64_000),
+    ("claude-sonnet-5", 1_000_000, 128_000),
+    ("claude-opus-4", 200_000, 32_000),
+    ("claude-opus-4-0", 200_000, 32_000),
+    ("claude-opus-4-1", 200_000, 32_000),
+    ("claude-opus-4-5", 200_000, 64_000),
+    ("claude-opus-4-6", 1_000_000, 128_000),
+    ("claude-opus-4-7", 1_000_000, 128_000),
+    ("claude-opus-4-8", 1_000_000, 128_000),
+    ("claude-fable-5", 1_000_000, 128_000),
+    ("gpt-3.5-turbo", 16_385, 4_096),
+    ("gpt-4", 8_192, 4_096),
+    ("gpt-4-turbo", 128_000, 4_096),
+    ("gpt-4o", 128_000, 16_384),
+    ("gpt-4o-2024-05-13", 128_000, 4_096),
+    ("gpt-4o-mini", 128_000, 16_384),
+    ("gpt-4.1", 1_047_576, 32_768),
+    ("gpt-4.1-mini", 1_047_576, 32_768),
+    ("gpt-4.1-nano", 1_047_576, 32_768),
+    ("gpt-5", 272_000, 128_000),
+    ("gpt-5-mini", 272_000, 128_000),
+    ("gpt-5-nano", 272_000, 128_000),
+    ("gpt-5-codex", 272_000, 128_000),
+    ("gpt-5.1", 272_000, 128_000),
+    ("gpt-5.1-codex", 272_000, 128_000),
+    ("gpt-5.1-codex-max", 272_000, 128_000),
+    ("gpt-5.1-codex-mini", 272_000, 128_000),
+    ("gpt-5.2", 272_000, 128_000),
+    ("gpt-5.2-pro", 272_000, 128_000),
+    ("gpt-5.2-codex", 272_000, 128_000),
+    ("gpt-5.3-codex", 272_000, 128_000),
+    ("gpt-5.4", 922_000, 128_000),
+    ("gpt-5.4-pro", 922_000, 128_000),
+    ("gpt-5.4-mini", 272_000, 128_000),
+    ("gpt-5.4-nano", 272_000, 128_000),
+    ("gpt-5.5", 922_000, 128_000),
+    ("gpt-5.5-pro", 922_000, 128_000),
+    ("o1", 200_000, 100_000),
+    ("o1-pro", 200_000, 100_000),
+    ("o3", 200_000, 100_000),
+    ("o3-mini", 200_000, 100_000),
+    ("o3-pro", 200_000, 100_000),
+    ("o4-mini", 200_000, 100_000),
+    ("gemini-2.0-flash", 1_048_576, 8_192),
+    ("gemini-2.5-pro", 1_048_576, 65_535),
+    ("gemini-2.5-flash", 1_048_576, 65_535),
+    ("gemini-2.5-flash-lite", 1_048_576, 65_535),
+    ("gemini-3-pro", 1_048_576, 65_535),
+    ("gemini-3-flash", 1_048_576, 65_535),
+    ("gemini-3.1-pro", 1_048_576, 65_536),
+    ("gemini-3.1-flash-lite", 1_048_576, 65_536),
+    ("gemini-3.5-flash", 1_048_576, 65_535),
+];
+
+/// Prices by model name; see `prices.toml` for the form of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// Those of the user come first: whatever fits there wins.
+    tables: Vec<BTreeMap<String, Price>>,
+}
+
+impl Prices {
+    /// The text of the built-in table, for people who want to edit a copy.
+    pub const BUILT_IN: &str = include_str!("prices.toml");
+
+    pub fn built_in() -> Self {
+        let table = toml::from_str(Self::BUILT_IN).expect("the built-in table is parsed by a test");
+        Self { tables: vec![table] }
+    }
+
+    /// Adds a table that wins over what is known so far. `origin` names it in errors.
+    pub fn with(mut self, origin: &str, table: &str) -> Result<Self> {
+        let invalid = |what: String| Error::new(ErrorCode::ConfigInvalid, format!("{origin}: {what}"));
+        let table: BTreeMap<String, Price> = toml::from_str(table).map_err(|e| {
+            let place =
+                e.span().map_or(String::new(), |span| format!("line {}: ", line_of(table, span.start)));
+            invalid(format!("{place}{}", e.message())).hint(
+                r#"an entry is `"model" = { input = 3.0, output = 15.0 }`, in dollars per million tokens"#,
+            )
+        })?;
+        if let Some((model, _)) = table.iter().find(|(_, price)| !is_sound(price)) {
+            return Err(invalid(format!("the price of `{model}` is not a sum of money"))
+                .hint("prices are numbers of 0 or more"));
+        }
+        self.tables.insert(0, table);
+        Ok(self)
+    }
+
+    /// `None` when nobody has said what the model costs.
+    pub fn price(&self, model: &ModelRef) -> Option<Price> {
+        let full = model.to_string();
+        let names = [full.as_str(), model.model(), last_part(model.model())];
+        self.tables.iter().find_map(|table| {
+            let fitting = table.iter().filter(|(key, _)| names.iter().any(|name| fits(key, name)));
+            fitting.max_by_key(|(key, _)| key.len()).map(|(_, price)| *price)
+        })
+    }
+}
+
+fn is_sound(price: &Price) -> bool {
+    let all = [Some(price.input), Some(price.output), price.cache_read, price.cache_write];
+    all.into_iter().flatten().all(|dollars| dollars.is_finite() && dollars >= 0.0)
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn last_part(model: &str) -> &str {
+    model.rsplit('/').next().unwrap_or(model)
+}
+
+/// A key fits its own name and that name's versions, or with a final `*` everything that begins with it. A plain
+/// prefix would take `gpt-5-pro` for a `gpt-5`, at a twelfth of its price.
+fn fits(key: &str, name: &str) -> bool {
+    match key.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name.strip_prefix(key).is_some_and(is_version),
+    }
+}
+
+/// Nothing, or a date, a number of three digits and more, `latest`, `preview` or `exp`. A short number first would
+/// be another model: `claude-opus-4` and `claude-opus-4-5`.
+fn is_version(rest: &str) -> bool {
+    if rest.is_empty() {
+        return true;
+    }
+    let mut parts = rest.split(['-', '@']);
+    if parts.next() != Some("") {
+        return false;
+    }
+    let is_word = |part: &str| matches!(part, "latest" | "preview" | "exp");
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    parts
+        .enumerate()
+        .all(|(index, part)| is_word(part) || (is_number(part) && (index > 0 || part.len() >= 3)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(reference: &str) -> ModelRef {
+        ModelRef::parse(reference).unwrap()
+    }
+
+    #[test]
+    fn a_reference_is_split_at_its_first_colon() {
+        for (text, provider, name) in [
+            ("anthropic:claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5"),
+            (" ollama:qwen3:8b ", "ollama", "qwen3:8b"),
+            ("scripted:my demos/a.yaml#lead", "scripted", "my demos/a.yaml#lead"),
+        ] {
+            let parsed = model(text);
+            assert_eq!((parsed.provider(), parsed.model()), (provider, name));
+            assert_eq!(parsed.to_string(), text.trim());
+        }
+    }
+
+    #[test]
+    fn a_wrong_reference_says_what_to_write() {
+        for (text, hint) in [
+            ("claude-sonnet-4-5", "did you mean `anthropic:claude-sonnet-4-5`?"),
+            ("gpt-5", "did you mean `openai:gpt-5`?"),
+            ("something", "write `provider:model`"),
+            ("", "write `provider:model`"),
+            ("openai:", "write `provider:model`"),
+            (":gpt-5", "a provider is made of"),
+            ("Open AI:gpt-5", "a provider is made of"),
+            ("a:b\u{1b}[0m", "write `provider:model`"),
+        ] {
+            let error = ModelRef::parse(text).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::ModelUnknown, "{text}");
+            assert!(error.advice().unwrap().starts_with(hint), "{text}: {:?}", error.advice());
+            assert!(!error.message().contains('\u{1b}'));
+        }
+        assert!(ModelRef::parse(&format!("a:{}", "b".repeat(2000))).unwrap_err().message().len() < 200);
+    }
+
+    #[test]
+    fn windows_are_known_for_a_model_and_its_versions_but_not_for_its_cousins() {
+        let window = |reference: &str| family(&model(reference)).map(|family| family.context_window);
+        for (reference, expected) in [
+            ("anthropic:claude-sonnet-4-5-20250929", Some(200_000)),
+            ("vertex:claude-opus-4-1@20250805", Some(200_000)),
+            ("openai:gpt-4", Some(8_192)),
+            ("openai:gpt-4-0613", Some(8_192)),
+            ("openai:gpt-5.2-2025-12-11", Some(272_000)),
+            ("gemini:gemini-3-pro-preview", Some(1_048_576)),
+            ("openrouter:openai/gpt-4o-2024-08-06", Some(128_000)),
+            ("openai:gpt-4.1-mini", Some(1_047_576)),
+            ("gemini:gemini-2.5-pro-preview-06-05", Some(1_048_576)),
+            ("openai:gpt-4-32k", None),
+            ("openai:gpt-4o-audio-preview", None),
+            ("gemini:gemini-2.5-flash-image", None),
+            ("openai:o3-deep-research", None),
+            ("anthropic:claude-sonnet-9", None),
+            ("anthropic:claude-opus-4-99", None),
+            ("ollama:llama3", None),
+        ] {
+            assert_eq!(window(reference), expected, "{reference}");
+        }
+        assert_eq!(family(&model("anthropic:claude-opus-4-5")).unwrap().output_max, 64_000);
+        assert_eq!(family(&model("anthropic:claude-opus-4-20250514")).unwrap().output_max, 32_000);
+        assert_eq!(family(&model("openai:gpt-4o-2024-05-13")).unwrap().output_max, 4_096);
+    }
+
+    #[test]
+    fn the_built_in_prices_are_sound_and_the_longest_key_wins() {
+        let prices = Prices::built_in();
+        assert!(prices.tables[0].values().all(is_sound));
+        let input = |reference: &str| prices.price(&model(reference)).map(|price| price.input);
+        assert_eq!(input("openai:gpt-5-2025-08-07"), Some(1.25));
+        assert_eq!(input("openai:gpt-5-mini"), Some(0.25));
+        assert_eq!(input("openai:gpt-5-pro"), Some(15.0));
+        assert_eq!(input("openai:gpt-5-search-api"), None);
+        assert_eq!(input("gemini:gemini-2.5-pro"), None, "it depends on the length of the prompt");
+        assert_eq!(input("anthropic:claude-opus-4-5-20251101"), Some(5.0));
+        assert_eq!(input("anthropic:claude-opus-4-20250514"), Some(15.0));
+        assert_eq!(input("scripted:demo.yaml#lead"), Some(0.0));
+        assert_eq!(input("ollama:llama3"), None);
+    }
+
+    #[test]
+    fn a_table_of_the_user_wins_and_may_name_providers() {
+        let table = r#"
+            "gpt-5*" = { input = 9, output = 9 }
+            "ollama:*" = { input = 0, output = 0 }
+            "work:gpt-5" = { input = 1, output = 2, cache_read = 0.5 }
+        "#;
+        let prices = Prices::built_in().with("mine.toml", table).unwrap();
+        let price =
+            |reference: &str| prices.price(&model(reference)).map(|price| (price.input, price.output));
+        assert_eq!(price("openai:gpt-5-mini"), Some((9.0, 9.0)));
+        assert_eq!(price("work:gpt-5"), Some((1.0, 2.0)));
+        assert_eq!(price("ollama:qwen3:8b"), Some((0.0, 0.0)));
+        assert_eq!(price("openai:gpt-4o"), Some((2.5, 10.0)));
+    }
+
+    #[test]
+    fn a_wrong_table_is_refused_with_its_place() {
+        for (table, what) in [
+            ("\n\"a\" = { input = 1, output = 1, inptu = 2 }", "mine.toml: line 2: unknown field `inptu`"),
+            ("\"a\" = 3", "mine.toml: line 1: "),
+            ("\"a\" = { input = -1, output = 1 }", "mine.toml: the price of `a` is not a sum of money"),
+            ("\"a\" = { input = nan, output = 1 }", "mine.toml: the price of `a` is not a sum of money"),
+        ] {
+            let error = Prices::built_in().with("mine.toml", table).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::ConfigInvalid);
+            assert!(error.message().starts_with(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Goes on to the next model of a list when one cannot serve. It never hides what another model could not do better:
+//! a wrong request, a conversation that is too long or a bad key fail where they are.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_core::usage::Usage;
+use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
+
+/// Models in the order in which they are asked. Each call begins with the first.
+pub struct Fallback {
+    first: Arc<dyn Model>,
+    others: Vec<Arc<dyn Model>>,
+}
+
+impl Fallback {
+    pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
+        Self { first, others }
+    }
+
+    async fn ask_in_order(
+        &self,
+        mut request: ModelRequest<'_>,
+        deltas: &dyn Deltas,
+    ) -> Result<Reply, ModelFailure> {
+        let mut lost = Usage::default();
+        let mut notes = Vec::new();
+        let mut model = &self.first;
+        let mut others = self.others.iter();
+        loop {
+            let mut failure = match model.call(request.again(), deltas).await {
+                Ok(mut reply) => {
+                    reply.lost.add(&lost);
+                    notes.append(&mut reply.notes);
+                    reply.notes = notes;
+                    return Ok(reply);
+                }
+                Err(failure) => failure,
+            };
+            lost.add(&failure.lost);
+            let next = if another_may_do_better(failure.kind) { others.next() } else { None };
+            let Some(next) = next else {
+                failure.lost = lost;
+                if !notes.is_empty() {
+                    failure.message = format!("{} ({})", failure.message, notes.join("; "));
+                }
+                return Err(failure);
+            };
+            let note = format!("fell back from {} to {}: {}", model.name(), next.name(), failure.kind.wire());
+            deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
+            notes.push(note);
+            model = next;
+        }
+    }
+}
+
+impl Model for Fallback {
+    fn name(&self) -> &str {
+        self.first.name()
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        Box::pin(self.ask_in_order(request, deltas))
+    }
+}
+
+fn another_may_do_better(kind: FailureKind) -> bool {
+    match kind {
+        FailureKind::Overloaded
+        | FailureKind::RateLimited
+        | FailureKind::QuotaExhausted
+        | FailureKind::UnknownModel
+        | FailureKind::Connection
+        | FailureKind::Stalled => true,
+        // A bad key has to be seen and mended, and nobody pays for a wrong request twice.
+        FailureKind::Unauthorised
+        | FailureKind::InvalidRequest
+        | FailureKind::ContextTooLong
+        | FailureKind::Protocol
+        | FailureKind::Cancelled => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use posse_core::agent::ModelSettings;
+    use posse_core::message::Message;
+
+    use super::*;
+    use crate::fake::{Fake, Seen, ask, ask_with, failure};
+
+    fn spent(input: u64) -> Usage {
+        Usage { input, estimated: true, ..Usage::default() }
+    }
+
+    fn losing(kind: FailureKind, input: u64) -> ModelFailure {
+        ModelFailure { lost: spent(input), ..failure(kind) }
+    }
+
+    #[tokio::test]
+    async fn the_next_model_answers_and_the_reply_says_so() {
+        let a = Arc::new(Fake::failing("p:a", [losing(FailureKind::Overloaded, 5)]));
+        let b = Arc::new(Fake::failing("p:b", [losing(FailureKind::UnknownModel, 7)]));
+        let c = Arc::new(Fake::new("p:c", []));
+        let model = Fallback::new(a, vec![b, c.clone()]);
+        let seen = Seen::default();
+        let reply = ask_with(&model, &[Message::user("go")], &ModelSettings::default(), &seen).await.unwrap();
+        let notes = ["fell back from p:a to p:b: overloaded", "fell back from p:b to p:c: unknown_model"];
+        let expected = Reply { lost: spent(12), notes: notes.map(str::to_owned).to_vec(), ..c.reply() };
+        assert_eq!(reply, expected);
+        assert_eq!(seen.all(), notes.map(|note| format!("restarted: {note}")));
+        assert_eq!(model.name(), "p:a");
+    }
+
+    #[tokio::test]
+    async fn only_failures_that_another_model_can_help_with_move_on() {
+        use FailureKind::*;
+        for (kind, moves) in [
+            (Overloaded, true),
+            (RateLimited, true),
+            (QuotaExhausted, true),
+            (UnknownModel, true),
+            (Connection, true),
+            (Stalled, true),
+            (InvalidRequest, false),
+            (ContextTooLong, false),
+            (Unauthorised, false),
+            (Protocol, false),
+            (Cancelled, false),
+        ] {
+            let a = Arc::new(Fake::failing("p:a", [failure(kind)]));
+            let b = Arc::new(Fake::new("p:b", []));
+            let result = ask(&Fallback::new(a, vec![b.clone()])).await;
+            assert_eq!(b.times().len(), usize::from(moves), "{kind:?}");
+            assert_eq!(result.err().map(|failure| failure.kind), (!moves).then_some(kind));
+        }
+    }
+
+    #[tokio::test]
+    async fn when_all_fail_the_last_failure_tells_the_whole_story() {
+        let a = Arc::new(Fake::failing("p:a", [losing(FailureKind::Stalled, 3)]));
+        let b = Arc::new(Fake::failing("p:b", [losing(FailureKind::QuotaExhausted, 4)]));
+        let failed = ask(&Fallback::new(a, vec![b])).await.unwrap_err();
+        let expected = ModelFailure {
+            lost: spent(7),
+            ..ModelFailure::new(FailureKind::QuotaExhausted, "no luck (fell back from p:a to p:b: stalled)")
+        };
+        assert_eq!(failed, expected);
+    }
+}

@@ -1,0 +1,289 @@
+//! Asks again when asking again can help, and makes all callers of one provider key wait together.
+//!
+//! A retry is always a retry of the whole turn: nothing of a failed attempt was executed. How often and how long is
+//! bounded; what failed attempts may have cost is added up, because a provider can have worked without our seeing it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use posse_core::message::{Block, Message};
+use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_core::usage::Usage;
+use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
+use tokio::time::Instant;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Calls made in all, the first included.
+    pub attempts_max: u32,
+    /// The shortest wait before a retry, also when the provider asks for none.
+    pub backoff_min: Duration,
+    /// Where the doubling of the wait ends.
+    pub backoff_max: Duration,
+    /// When the provider asks for a longer wait than this, the call fails at once and says when the limit resets.
+    pub wait_max: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            attempts_max: 5,
+            backoff_min: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(30),
+            wait_max: Duration::from_secs(60),
+        }
+    }
+}
+
+/// A nonsense `Retry-After` must not lock a key for the life of the process.
+const GATE_CLOSED_MAX: Duration = Duration::from_secs(3600);
+
+/// Shared by all callers of one provider key: after a 429 nobody calls before the limit resets.
+#[derive(Debug, Default)]
+pub struct Gate {
+    opens: Mutex<Option<Instant>>,
+}
+
+impl Gate {
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    fn close_for(&self, wait: Duration) {
+        let until = Instant::now() + wait.min(GATE_CLOSED_MAX);
+        let mut opens = self.opens.lock().unwrap_or_else(PoisonError::into_inner);
+        *opens = Some(opens.map_or(until, |before| before.max(until)));
+    }
+
+    /// How long the gate stays closed from now on; `None` when it is open.
+    fn closed_for(&self) -> Option<Duration> {
+        let opens = *self.opens.lock().unwrap_or_else(PoisonError::into_inner);
+        opens.map(|at| at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
+    }
+}
+
+/// A model that is asked again while its failures are of a kind that may pass.
+pub struct Retry {
+    inner: Arc<dyn Model>,
+    policy: RetryPolicy,
+    gate: Arc<Gate>,
+    random: Mutex<fastrand::Rng>,
+}
+
+impl Retry {
+    /// All `Retry` of one provider key share one `gate`.
+    pub fn new(inner: Arc<dyn Model>, policy: RetryPolicy, gate: Arc<Gate>) -> Self {
+        Self { inner, policy, gate, random: Mutex::new(fastrand::Rng::new()) }
+    }
+
+    /// The same jitter every time, for tests.
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.random = Mutex::new(fastrand::Rng::with_seed(seed));
+        self
+    }
+
+    async fn attempts(
+        &self,
+        mut request: ModelRequest<'_>,
+        deltas: &dyn Deltas,
+    ) -> Result<Reply, ModelFailure> {
+        let mut lost = Usage::default();
+        let mut made = Attempts::default();
+        loop {
+            if let Err(mut closed) = self.pass_gate().await {
+                closed.lost = lost;
+                return Err(closed);
+            }
+            let shown = Shown::new(deltas);
+            let mut failure = match self.inner.call(request.again(), &shown).await {
+                Ok(mut reply) => {
+                    reply.lost.add(&lost);
+                    return Ok(reply);
+                }
+                Err(failure) => failure,
+            };
+            lost.add(&consumed(&failure, &request, &shown));
+            failure.lost = lost;
+            made.count(failure.kind);
+            let floor = self.floor(&failure);
+            if failure.kind == FailureKind::RateLimited {
+                self.gate.close_for(floor);
+            }
+            match self.decide(&failure, made, floor) {
+                Next::GiveUp(None) => return Err(failure),
+                Next::GiveUp(Some(why)) => {
+                    failure.message = format!("{} ({why})", failure.message);
+                    return Err(failure);
+                }
+                Next::Again(wait) => {
+                    deltas.delta(Delta::Restarted { why: &failure.to_string(), wait });
+                    tokio::time::sleep(wait).await;
+                }
+            }
+        }
+    }
+
+    /// Waits while the gate is closed, but not longer than the policy allows: somebody can extend it meanwhile.
+    async fn pass_gate(&self) -> Result<(), ModelFailure> {
+        let mut waited = Duration::ZERO;
+        while let Some(left) = self.gate.closed_for() {
+            if waited + left > self.policy.wait_max {
+                let message =
+                    format!("another call was rate limited; the limit resets in {}", in_seconds(left));
+                let retry_after_ms = Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+                return Err(ModelFailure {
+                    retry_after_ms,
+                    ..ModelFailure::new(FailureKind::RateLimited, message)
+                });
+            }
+            // Spread out, so that those who waited do not all call in the same instant.
+            let wait = left + self.up_to(self.policy.backoff_min);
+            tokio::time::sleep(wait).await;
+            waited += wait;
+        }
+        Ok(())
+    }
+
+    /// What a retry waits at least: what the provider asked for, and a little also when it asked for nothing.
+    fn floor(&self, failure: &ModelFailure) -> Duration {
+        Duration::from_millis(failure.retry_after_ms.unwrap_or(0)).max(self.policy.backoff_min)
+    }
+
+    fn decide(&self, failure: &ModelFailure, made: Attempts, floor: Duration) -> Next {
+        let RetryPolicy { attempts_max, backoff_min, backoff_max, wait_max } = self.policy;
+        if !failure.kind.is_retryable() {
+            return Next::GiveUp(None);
+        }
+        if floor > wait_max {
+            let (resets, most) = (in_seconds(floor), in_seconds(wait_max));
+            return Next::GiveUp(Some(format!("it resets in {resets}, and we wait at most {most}")));
+        }
+        // A provider that breaks its own protocol twice is not having a bad moment.
+        if made.all >= attempts_max || made.protocol > 1 {
+            return Next::GiveUp(Some(format!("gave up after {} attempts", made.all)));
+        }
+        let doubled = backoff_min.saturating_mul(1 << made.all.min(16)).min(backoff_max);
+        Next::Again(floor + self.up_to(doubled.saturating_sub(backoff_min)))
+    }
+
+    fn up_to(&self, most: Duration) -> Duration {
+        most.mul_f64(self.random.lock().unwrap_or_else(PoisonError::into_inner).f64())
+    }
+}
+
+impl Model for Retry {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        Box::pin(self.attempts(request, deltas))
+    }
+}
+
+enum Next {
+    /// The failure stands, perhaps with a reason to add to its message.
+    GiveUp(Option<String>),
+    Again(Duration),
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Attempts {
+    all: u32,
+    protocol: u32,
+}
+
+impl Attempts {
+    fn count(&mut self, kind: FailureKind) {
+        self.all += 1;
+        self.protocol += u32::from(kind == FailureKind::Protocol);
+    }
+}
+
+fn in_seconds(time: Duration) -> String {
+    format!("{} s", time.as_millis().div_ceil(1000))
+}
+
+/// Remembers how far an attempt came.
+struct Shown<'a> {
+    deltas: &'a dyn Deltas,
+    bytes_arrived: AtomicBool,
+    output_bytes: AtomicU64,
+}
+
+impl<'a> Shown<'a> {
+    fn new(deltas: &'a dyn Deltas) -> Self {
+        Self { deltas, bytes_arrived: AtomicBool::new(false), output_bytes: AtomicU64::new(0) }
+    }
+}
+
+impl Deltas for Shown<'_> {
+    fn alive(&self) {
+        self.bytes_arrived.store(true, Ordering::Relaxed);
+        self.deltas.alive();
+    }
+
+    fn delta(&self, delta: Delta<'_>) {
+        let bytes = match delta {
+            Delta::Text(text) | Delta::Thinking(text) | Delta::ToolArguments { fragment: text, .. } => {
+                text.len()
+            }
+            Delta::ToolCall { name, .. } => name.len(),
+            Delta::Restarted { .. } => 0,
+        };
+        self.bytes_arrived.store(true, Ordering::Relaxed);
+        self.output_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.deltas.delta(delta);
+    }
+}
+
+/// What a failed attempt may have cost. The model's own figure counts; otherwise it is estimated when the provider
+/// has, or may well have, read the request.
+fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &Shown<'_>) -> Usage {
+    if failure.lost != Usage::default() {
+        return failure.lost;
+    }
+    let output_bytes = shown.output_bytes.load(Ordering::Relaxed);
+    let worked = match failure.kind {
+        FailureKind::Stalled | FailureKind::Protocol => true,
+        FailureKind::Connection => shown.bytes_arrived.load(Ordering::Relaxed),
+        // An error in the middle of a stream; before it, a refusal costs nothing.
+        _ => output_bytes > 0,
+    };
+    if !worked {
+        return Usage::default();
+    }
+    Usage {
+        input: input_bytes(request).div_ceil(4),
+        output: output_bytes.div_ceil(4),
+        estimated: true,
+        ..Usage::default()
+    }
+}
+
+fn input_bytes(request: &ModelRequest<'_>) -> u64 {
+    let tools =
+        request.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.len());
+    let messages = request.messages.iter().map(|message| match message {
+        Message::User { text } => text.len(),
+        Message::Assistant { blocks } => blocks.iter().map(block_bytes).sum(),
+        Message::Results { results } => results.iter().map(|result| result.text.len()).sum(),
+    });
+    (request.system.len() + tools.sum::<usize>() + messages.sum::<usize>()) as u64
+}
+
+fn block_bytes(block: &Block) -> usize {
+    match block {
+        Block::Text { text, .. } | Block::Thinking { text, .. } => text.len(),
+        Block::ToolCall(call) => call.name.len() + call.arguments.as_object_text().len(),
+        Block::Opaque { json, .. } => json.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

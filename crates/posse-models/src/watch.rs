@@ -1,0 +1,199 @@
+//! Ends a model call that hangs. Three clocks run, because a stream can hang in three ways: silent, busy without
+//! saying anything (pings, one byte a second), or endless.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
+use tokio::time::{Instant, sleep_until};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patience {
+    /// Without any byte. Providers ping every few seconds while a model thinks.
+    pub idle: Duration,
+    /// Without anything of the answer, although bytes arrive.
+    pub progress: Duration,
+    /// For the whole call.
+    pub call_max: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(120),
+            progress: Duration::from_secs(300),
+            call_max: Duration::from_secs(900),
+        }
+    }
+}
+
+/// A model whose hanging calls are dropped and reported as `Stalled`.
+pub struct Watched {
+    inner: Arc<dyn Model>,
+    patience: Patience,
+}
+
+impl Watched {
+    pub fn new(inner: Arc<dyn Model>, patience: Patience) -> Self {
+        Self { inner, patience }
+    }
+
+    async fn watch(&self, request: ModelRequest<'_>, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
+        // A reply that is asked for in one piece sends nothing before it is whole: only the call's own end counts.
+        let streamed = !request.settings.buffered;
+        let pulse = Pulse::new(deltas);
+        let started = Instant::now();
+        let mut call = self.inner.call(request, &pulse);
+        loop {
+            let (end, _) = self.end_of_patience(started, pulse.beats(), streamed);
+            tokio::select! {
+                biased;
+                reply = &mut call => return reply,
+                () = sleep_until(end) => {}
+            }
+            // Bytes may have come while we slept; then the end has moved.
+            let (end, why) = self.end_of_patience(started, pulse.beats(), streamed);
+            if end <= Instant::now() {
+                return Err(ModelFailure::new(FailureKind::Stalled, why));
+            }
+        }
+    }
+
+    /// The instant at which the call counts as hanging if nothing more happens, and the reason.
+    fn end_of_patience(&self, started: Instant, beats: Beats, streamed: bool) -> (Instant, String) {
+        let Patience { idle, progress, call_max } = self.patience;
+        let whole = (later(started, call_max), format!("the call took longer than {} s", call_max.as_secs()));
+        if !streamed {
+            return whole;
+        }
+        let silent = (later(beats.byte, idle), format!("no bytes for {} s", idle.as_secs()));
+        let stuck = (
+            later(beats.progress, progress),
+            format!("bytes arrive, but nothing of the answer for {} s", progress.as_secs()),
+        );
+        [whole, silent, stuck].into_iter().min_by_key(|(end, _)| *end).expect("there are three")
+    }
+}
+
+/// A patience without end, as somebody may configure it, must not overflow the clock.
+fn later(at: Instant, wait: Duration) -> Instant {
+    at + wait.min(Duration::from_secs(365 * 24 * 3600))
+}
+
+impl Model for Watched {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        Box::pin(self.watch(request, deltas))
+    }
+}
+
+/// Passes everything on and remembers when it came.
+struct Pulse<'a> {
+    deltas: &'a dyn Deltas,
+    beats: Mutex<Beats>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Beats {
+    byte: Instant,
+    progress: Instant,
+}
+
+impl<'a> Pulse<'a> {
+    fn new(deltas: &'a dyn Deltas) -> Self {
+        let now = Instant::now();
+        Self { deltas, beats: Mutex::new(Beats { byte: now, progress: now }) }
+    }
+
+    fn beats(&self) -> Beats {
+        *self.beats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deltas for Pulse<'_> {
+    fn alive(&self) {
+        self.beats.lock().unwrap_or_else(PoisonError::into_inner).byte = Instant::now();
+        self.deltas.alive();
+    }
+
+    fn delta(&self, delta: Delta<'_>) {
+        let now = Instant::now();
+        *self.beats.lock().unwrap_or_else(PoisonError::into_inner) = Beats { byte: now, progress: now };
+        self.deltas.delta(delta);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Act, Fake, ask};
+
+    async fn outcome_of(patience: Patience, acts: Vec<Act>) -> (Result<Reply, ModelFailure>, u64) {
+        let model = Watched::new(Arc::new(Fake::new("a", [acts])), patience);
+        let start = Instant::now();
+        (ask(&model).await, start.elapsed().as_secs())
+    }
+
+    fn repeat(acts: [Act; 2], times: usize) -> Vec<Act> {
+        std::iter::repeat_n(acts, times).flatten().collect()
+    }
+
+    fn stalled(message: &str) -> Result<Reply, ModelFailure> {
+        Err(ModelFailure::new(FailureKind::Stalled, message))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_ends_the_call_after_the_idle_time_since_the_last_byte() {
+        let acts = vec![Act::Text("so"), Act::Wait(50), Act::Ping, Act::Wait(10_000)];
+        assert_eq!(outcome_of(Patience::default(), acts).await, (stalled("no bytes for 120 s"), 170));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pings_keep_a_call_alive_only_until_progress_is_due() {
+        let pings = repeat([Act::Ping, Act::Wait(20)], 1000);
+        let why = "bytes arrive, but nothing of the answer for 300 s";
+        assert_eq!(outcome_of(Patience::default(), pings).await, (stalled(why), 300));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_byte_a_second_ends_at_the_deadline_of_the_call() {
+        let drops = repeat([Act::Text("x"), Act::Wait(1)], 10_000);
+        assert_eq!(
+            outcome_of(Patience::default(), drops).await,
+            (stalled("the call took longer than 900 s"), 900)
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_call_that_gets_on_is_left_alone() {
+        let mut acts = repeat([Act::Text("x"), Act::Wait(100)], 8);
+        acts.push(Act::Reply);
+        let (reply, seconds) = outcome_of(Patience::default(), acts).await;
+        assert_eq!((reply.is_ok(), seconds), (true, 800));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hanging_call_is_dropped() {
+        let fake = Arc::new(Fake::new("a", [vec![Act::Wait(10_000)]]));
+        let model = Watched::new(fake.clone(), Patience::default());
+        ask(&model).await.unwrap_err();
+        assert_eq!(fake.dropped(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reply_in_one_piece_may_be_silent_until_the_deadline_of_the_call() {
+        let fake = Fake::new("a", [vec![Act::Wait(800), Act::Reply], vec![Act::Wait(10_000)]]);
+        let model = Watched::new(Arc::new(fake), Patience::default());
+        assert!(crate::fake::ask_buffered(&model).await.is_ok());
+        let failure = crate::fake::ask_buffered(&model).await.unwrap_err();
+        assert_eq!(failure.message, "the call took longer than 900 s");
+    }
+}
