@@ -5,6 +5,7 @@ use memchr::memmem;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, ToolSpec};
 use posse_runtime::ports::ToolOutput;
+use rustix::fs::Stat;
 use serde::Deserialize;
 
 use crate::answer::{Lines, count, decode};
@@ -99,7 +100,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     }
     target.replace(Some(&before), &result)?;
     job.desk.seen.note(&path, Stamp::of_content(&result), job.turn);
-    let text = change.report(&show(&path), content, &result, job.room, before.stat.st_nlink as u64);
+    let text = change.report(&show(&path), content, &result, job.room, &before.stat);
     Ok(ToolOutput { text, is_error: false, changed: vec![path.to_string_lossy().into_owned()] })
 }
 
@@ -159,12 +160,17 @@ impl Change {
     }
 
     /// The first changed place as a small diff with line numbers of the new content.
-    fn report(&self, path: &str, content: &[u8], result: &[u8], room: usize, links: u64) -> String {
+    fn report(&self, path: &str, content: &[u8], result: &[u8], room: usize, stat: &Stat) -> String {
         let first = self.places[0];
         let start = memchr::memrchr(b'\n', &content[..first]).map_or(0, |end| end + 1);
-        let removed = &content[start..line_end(content, first + self.old.len())];
-        let added_end = line_end(result, first + self.new.len());
-        let added = &result[start..added_end];
+        // Whole lines are shown. Where whole lines were replaced by whole lines, the next line is not part of it.
+        let (old_end, new_end) = (first + self.old.len(), first + self.new.len());
+        let new_is_whole = self.new.last().map_or(first == start, |&last| last == b'\n');
+        let (old_end, new_end) = match self.old.ends_with(b"\n") && new_is_whole {
+            true => (old_end, new_end),
+            false => (line_end(content, old_end), line_end(result, new_end)),
+        };
+        let (removed, added) = (&content[start..old_end], &result[start..new_end]);
         let number = 1 + memchr::memchr_iter(b'\n', &content[..start]).count();
 
         let mut out = Lines::new(SNIPPET_LINES_MAX, room - 600);
@@ -182,15 +188,18 @@ impl Change {
         push_side(&mut out, '-', number, removed);
         push_side(&mut out, '+', number, added);
         let after = number + lines(added).count();
-        for (offset, line) in lines(&result[added_end..]).take(CONTEXT_LINES).enumerate() {
+        for (offset, line) in lines(&result[new_end..]).take(CONTEXT_LINES).enumerate() {
             out.push(&numbered(' ', after + offset, line));
         }
         let mut notes = Vec::new();
         if self.places.len() > 1 {
             notes.push(format!("also replaced at {} (numbers before the change)", self.lines(content, 1)));
         }
-        if links > 1 {
-            notes.push(format!("the file had {links} hard links; only this name has the new content"));
+        if stat.st_nlink > 1 {
+            notes.push(format!(
+                "the file had {} hard links; only this name has the new content",
+                stat.st_nlink
+            ));
         }
         out.finish(&notes)
     }
@@ -217,11 +226,8 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
-/// The end of the line that holds the last byte before `position`, its line end included.
+/// The end of the line that holds `position`, its line end included.
 fn line_end(text: &[u8], position: usize) -> usize {
-    if position > 0 && text[position - 1] == b'\n' {
-        return position;
-    }
     memchr::memchr(b'\n', &text[position..]).map_or(text.len(), |end| position + end + 1)
 }
 
@@ -328,8 +334,31 @@ mod tests {
             let change = Change::find(content.as_bytes(), &old, &new);
             if !change.places.is_empty() {
                 let result = change.apply(content.as_bytes());
-                prop_assert!(change.report("f", content.as_bytes(), &result, 2048, 1).len() <= 2048);
+                let stat = rustix::fs::stat(".").unwrap();
+                prop_assert!(change.report("f", content.as_bytes(), &result, 2048, &stat).len() <= 2048);
             }
+        }
+    }
+
+    #[test]
+    fn the_report_shows_whole_lines_as_they_were_and_are() {
+        let stat = rustix::fs::stat("/proc/self/stat").unwrap();
+        for (content, old, new, expected) in [
+            ("x\nab\ny\n", "a", "", "      1\tx\n-    2\tab\n+    2\tb\n      3\ty"),
+            ("ab\ny\n", "a", "", "-    1\tab\n+    1\tb\n      2\ty"),
+            ("ab\ny\n", "ab\n", "", "-    1\tab\n      1\ty"),
+            ("ab\ny\n", "ab\n", "c", "-    1\tab\n-    2\ty\n+    1\tcy"),
+            ("ab\ny\n", "ab\n", "c\nd\n", "-    1\tab\n+    1\tc\n+    2\td\n      3\ty"),
+            ("ab", "b", "b\n", "-    1\tab\n+    1\tab"),
+        ] {
+            let change = Change::find(content.as_bytes(), old, new);
+            let result = change.apply(content.as_bytes());
+            let report = change.report("f", content.as_bytes(), &result, 2048, &stat);
+            assert_eq!(
+                report.strip_prefix("edited `f`: 1 place\n").unwrap(),
+                expected.replace("      ", "     "),
+                "{content:?}"
+            );
         }
     }
 

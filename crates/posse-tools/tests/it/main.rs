@@ -1,0 +1,8 @@
+//! The file tools as an agent sees them: a directory, a call, an answer.
+
+mod change;
+mod escape;
+mod find;
+mod read;
+mod skill;
+mod support;
