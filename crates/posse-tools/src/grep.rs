@@ -128,6 +128,7 @@ pub(crate) fn names_hidden(glob: &str) -> bool {
 fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
     let built = RegexMatcherBuilder::new()
         .case_insensitive(arguments.case_insensitive)
+        .multi_line(true)
         // `$` also matches before the end of a CRLF line.
         .crlf(true)
         .size_limit(REGEX_BYTES_MAX)

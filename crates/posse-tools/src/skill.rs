@@ -61,8 +61,9 @@ impl Skills {
         for folder in PROJECT_FOLDERS {
             skills.add_folder(workspace, Path::new(folder), &mut warnings);
         }
-        for root in roots.iter().filter(|root| root.exists()) {
+        for root in roots {
             match Workspace::open(root) {
+                Err(cause) if is_missing(&cause) => {}
                 Ok(base) => skills.add_folder(&base, Path::new(""), &mut warnings),
                 Err(cause) => {
                     warnings.push(format!("skills in `{}` are not used: {}", root.display(), cause.message()))
@@ -254,6 +255,11 @@ fn read_text(base: &Workspace, path: &Path, head: u64) -> Result<String, String>
     };
     let wanted = usize::try_from(head).unwrap_or(usize::MAX).min(content.len());
     Ok(decode(&content[..wanted], usize::MAX).text)
+}
+
+fn is_missing(cause: &posse_core::Error) -> bool {
+    let source = std::error::Error::source(cause).and_then(|source| source.downcast_ref::<std::io::Error>());
+    source.is_some_and(|source| source.kind() == std::io::ErrorKind::NotFound)
 }
 
 fn is_name(raw: &str) -> bool {

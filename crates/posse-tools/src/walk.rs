@@ -58,8 +58,10 @@ impl Default for Options {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub entries: u64,
-    /// Directories at the greatest depth, seen but not entered.
+    /// Directories at the depth asked for, seen but not entered.
     pub not_entered: u64,
+    /// Directories deeper than any walk goes.
+    pub too_deep: u64,
     pub unreadable: u64,
     pub cancelled: bool,
     pub too_many: bool,
@@ -74,6 +76,10 @@ impl Report {
         if self.too_many {
             let max = count(ENTRIES_MAX, "entry");
             notes.push(format!("stopped after {max}: the result is incomplete; name a smaller directory"));
+        }
+        if self.too_deep > 0 {
+            let closed = count(self.too_deep, "directory");
+            notes.push(format!("{closed} below {DEPTH_MAX} levels not entered; name a deeper `path`"));
         }
         if self.unreadable > 0 {
             notes.push(format!("could not read {}", count(self.unreadable, "entry")));
@@ -181,7 +187,11 @@ impl Walk<'_> {
     }
 
     fn enter(&mut self, path: &Path, parent: BorrowedFd<'_>, name: &OsStr, depth: usize) {
-        if depth >= self.options.depth_max.min(DEPTH_MAX) {
+        if depth >= DEPTH_MAX {
+            self.report.too_deep += 1;
+            return;
+        }
+        if depth >= self.options.depth_max {
             self.report.not_entered += 1;
             return;
         }

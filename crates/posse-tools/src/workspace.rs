@@ -89,8 +89,8 @@ impl Workspace {
     }
 
     /// Turns what a model wrote into a path relative to the root, without `.`; the root itself is the empty path.
-    /// This is spelling only: what may be opened is decided by the kernel.
-    pub(crate) fn path(&self, raw: &str) -> Result<PathBuf, String> {
+    /// This is spelling only: what may be opened is decided by the kernel. The refusal is written for the model.
+    pub fn path(&self, raw: &str) -> Result<PathBuf, String> {
         if raw.is_empty() {
             return Err(
                 "the path is empty; give a path relative to the workspace, or `.` for its root".into()
@@ -347,6 +347,68 @@ mod tests {
             let refusal = workspace.path(raw).expect_err(raw);
             assert!(refusal.contains(why), "{raw}: {refusal}");
         }
+    }
+
+    /// Where the kernel says an open file is.
+    fn place_of(file: &impl AsFd) -> PathBuf {
+        use std::os::fd::AsRawFd;
+        std::fs::read_link(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())).unwrap()
+    }
+
+    /// Files, directories and links of all kinds, inside and outside, under few names, so that random paths hit them.
+    fn maze() -> (tempfile::TempDir, Arc<Workspace>) {
+        let (keep, workspace) = temporary();
+        let outside = keep.path().canonicalize().unwrap();
+        for file in ["root/f", "root/a/f", "root/a/b/f", "out/f", "out/b/f"] {
+            std::fs::create_dir_all(outside.join(file).parent().unwrap()).unwrap();
+            std::fs::write(outside.join(file), file).unwrap();
+        }
+        for (target, link) in [
+            ("a", "in"),
+            ("a/b/..", "up"),
+            ("../out", "out"),
+            ("../../out", "a/out"),
+            ("in/b", "a/in"),
+            ("/", "a/root"),
+            ("/proc/self/cwd", "proc"),
+            ("out", "chain"),
+        ] {
+            std::os::unix::fs::symlink(target, outside.join("root").join(link)).unwrap();
+        }
+        std::os::unix::fs::symlink(outside.join("out"), outside.join("root/a/b/absolute")).unwrap();
+        (keep, workspace)
+    }
+
+    #[test]
+    fn whatever_can_be_opened_is_inside_as_the_kernel_sees_it() {
+        let (_keep, workspace) = maze();
+        let name = prop::sample::select(vec![
+            "f", "a", "b", "in", "up", "out", "root", "proc", "chain", "absolute", ".", "..", "new",
+        ]);
+        let opened = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+            ProptestConfig::with_cases(2000),
+            proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+        );
+        let result = runner.run(&prop::collection::vec(name, 1..6), |names| {
+            let raw = names.join("/");
+            let Ok(path) = workspace.path(&raw) else { return Ok(()) };
+            for place in [
+                workspace.open_file(&path).map(|open| place_of(&open.file)),
+                workspace.open_directory(&path).map(|directory| place_of(&directory)),
+                workspace.create_directory(&path).map(|directory| place_of(&directory)),
+            ]
+            .into_iter()
+            .flatten()
+            {
+                prop_assert!(place.starts_with(workspace.root()), "{} opened {:?}", raw, place);
+                opened.borrow_mut().insert(raw.clone());
+            }
+            Ok(())
+        });
+        result.unwrap();
+        let opened = opened.into_inner();
+        assert!(opened.len() > 50 && opened.contains("in/b"), "the maze was entered: {}", opened.len());
     }
 
     proptest! {

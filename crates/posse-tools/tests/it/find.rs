@@ -61,9 +61,12 @@ fn grep_shows_matches_in_the_order_of_paths_and_respects_ignore_files() {
 }
 
 #[test]
-fn the_end_of_a_crlf_line_matches() {
-    let place = Place::new(&[("a", "one\r\ntwo\r\n"), ("b", "one\nmore")]);
-    assert_eq!(place.task().ok("grep", json!({"pattern": "^one$"})), "a\n1:one\nb\n1:one");
+fn anchors_match_at_the_ends_of_every_line() {
+    let place = Place::new(&[("a", "one\r\ntwo\r\n"), ("b", "one\ntwo\nthree")]);
+    let task = place.task();
+    assert_eq!(task.ok("grep", json!({"pattern": "^one$"})), "a\n1:one\nb\n1:one");
+    assert_eq!(task.ok("grep", json!({"pattern": "^two$"})), "a\n2:two\nb\n2:two");
+    assert_eq!(task.ok("grep", json!({"pattern": "^three$"})), "b\n3:three");
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod escape;
 mod find;
 mod read;
 mod skill;
+mod source;
 mod support;
