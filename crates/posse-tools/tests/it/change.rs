@@ -105,6 +105,33 @@ fn a_link_is_not_replaced() {
     assert_eq!(place.get("real.txt"), "text");
 }
 
+#[test]
+fn a_file_too_large_to_hash_is_known_by_its_metadata() {
+    let place = Place::new(&[("big", "")]);
+    let file = std::fs::OpenOptions::new().append(true).open(place.root.join("big")).unwrap();
+    file.set_len(9 * 1024 * 1024).unwrap();
+    let task = place.task();
+    let write = json!({"path": "big", "content": "small"});
+    task.refused("write", write.clone(), "Read it first");
+    task.ok("read", json!({"path": "big"}));
+    std::io::Write::write_all(&mut &file, b"more").unwrap();
+    task.refused("write", write.clone(), "changed since you read it");
+    task.ok("read", json!({"path": "big"}));
+    assert_eq!(task.ok("write", write), "replaced `big` (5 bytes, 1 line; before: 9,437,188 bytes)");
+    assert_eq!(place.get("big"), "small");
+}
+
+#[test]
+fn other_names_of_an_edited_file_are_mentioned() {
+    let place = Place::new(&[("a", "text\n")]);
+    std::fs::hard_link(place.root.join("a"), place.root.join("b")).unwrap();
+    let task = place.task();
+    task.ok("read", json!({"path": "a"}));
+    let text = task.ok("edit", json!({"path": "a", "old_string": "text", "new_string": "new"}));
+    assert!(text.ends_with("[the file had 2 hard links; only this name has the new content]"), "{text}");
+    assert_eq!((place.get("a"), place.get("b")), ("new\n".into(), "text\n".into()));
+}
+
 /// Tasks that edit one file at the same time: each edit is either done or refused, and none undoes another.
 #[test]
 fn concurrent_edits_are_never_lost() {

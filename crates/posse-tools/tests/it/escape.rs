@@ -95,6 +95,15 @@ fn links_that_stay_inside_work() {
     assert_eq!((place.get("real/a.txt"), place.get("real/deep/b.txt")), ("new".into(), "b".into()));
 }
 
+/// Ends the other thread also when an assertion fails, so that the test fails instead of waiting for ever.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A directory is swapped with a link to the outside as fast as possible while files are read and written through it.
 #[test]
 fn a_link_swapped_in_never_leads_outside() {
@@ -114,6 +123,7 @@ fn a_link_swapped_in_never_leads_outside() {
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
+        let _stop = StopOnDrop(&stop);
         let task = place.task();
         for number in 0..TRIES {
             let output = match number % 50 {
@@ -124,7 +134,6 @@ fn a_link_swapped_in_never_leads_outside() {
             assert!(!output.text.contains(SECRET), "escaped: {}", output.text);
             if output.is_error { refused += 1 } else { inside += 1 }
         }
-        stop.store(true, Ordering::Relaxed);
     });
     // Both sides of the race were really seen.
     assert!(inside > 0 && refused > 0 && swaps.into_inner() > 100, "inside {inside}, refused {refused}");

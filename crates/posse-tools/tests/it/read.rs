@@ -94,6 +94,14 @@ fn a_huge_file_is_paged_without_being_loaded() {
     );
 }
 
+#[test]
+fn a_cancelled_read_ends() {
+    let place = Place::new(&[("a.txt", "text")]);
+    let task = place.task();
+    task.cancel.cancel();
+    task.refused("read", json!({"path": "a.txt"}), "the call was cancelled");
+}
+
 fn peak_memory_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
