@@ -387,7 +387,7 @@ mod tests {
         ]);
         let opened = std::cell::RefCell::new(std::collections::BTreeSet::new());
         let mut runner = proptest::test_runner::TestRunner::new_with_rng(
-            ProptestConfig::with_cases(2000),
+            ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() },
             proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
         );
         let result = runner.run(&prop::collection::vec(name, 1..6), |names| {
@@ -408,7 +408,11 @@ mod tests {
         });
         result.unwrap();
         let opened = opened.into_inner();
-        assert!(opened.len() > 50 && opened.contains("in/b"), "the maze was entered: {}", opened.len());
+        assert!(
+            opened.len() > 50 && opened.iter().any(|path| path.starts_with("in/")),
+            "the maze was entered: {}",
+            opened.len()
+        );
     }
 
     proptest! {
