@@ -140,3 +140,42 @@ fn a_link_swapped_in_never_leads_outside() {
     assert!(!outside.join("new").exists());
     assert_eq!(std::fs::read_to_string(outside.join("secret.txt")).unwrap(), SECRET);
 }
+
+/// On a system without `openat2` nothing is opened at all: checking a path first would be a race.
+#[test]
+fn without_openat2_everything_is_refused() {
+    let place = Place::new(&[("a.txt", "text")]);
+    let task = place.task();
+    let outcome = std::thread::scope(|scope| {
+        let filtered = scope.spawn(|| {
+            deny_openat2_in_this_thread();
+            let opened = posse_tools::workspace::Workspace::open(&place.root);
+            // The thread that runs the tool is started from here and inherits the filter.
+            task.refused("read", json!({"path": "a.txt"}), "lacks openat2");
+            task.refused("write", json!({"path": "b.txt", "content": ""}), "lacks openat2");
+            task.refused("grep", json!({"pattern": "text"}), "lacks openat2");
+            opened.err()
+        });
+        filtered.join().unwrap()
+    });
+    let error = outcome.expect("the workspace was opened");
+    assert!(error.message().contains("cannot open files safely"), "{error}");
+    assert_eq!(place.names(), ["a.txt"]);
+}
+
+/// Makes `openat2` answer ENOSYS for this thread and the threads it starts.
+fn deny_openat2_in_this_thread() {
+    let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut program = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_openat2 as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: `filter` points to a program that outlives both calls; the kernel copies it.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter, 0, 0), 0);
+    }
+}
