@@ -1,0 +1,192 @@
+//! The file tools of one task, and the frame they share: arguments are parsed, the work runs on a blocking thread,
+//! refusals become results that a model can act on.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use posse_core::tool::{Effect, ToolSpec};
+use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use serde::de::{DeserializeOwned, Deserializer, Visitor};
+use tokio_util::sync::CancellationToken;
+
+use crate::seen::Seen;
+use crate::skill::Skills;
+use crate::workspace::Workspace;
+use crate::{edit, glob, grep, list, read, skill, think, write};
+
+/// An answer is at most this long even if the conversation has room for more.
+const ANSWER_BYTES_MAX: usize = 50_000;
+
+/// Below this an answer could not even hold its notes. A caller with less room cuts further itself.
+pub const ANSWER_BYTES_MIN: usize = 2_048;
+
+/// The tools of one task. Each call makes a new table of files seen, so a task knows only what it read itself.
+pub fn toolset(workspace: Arc<Workspace>, skills: Skills) -> Vec<Arc<dyn Tool>> {
+    let desk = Arc::new(Desk { workspace, seen: Seen::default(), skills });
+    vec![
+        tool(&desk, read::spec(), read::run),
+        tool(&desk, edit::spec(), edit::run),
+        tool(&desk, write::spec(), write::run),
+        tool(&desk, grep::spec(), grep::run),
+        tool(&desk, glob::spec(), glob::run),
+        tool(&desk, list::ls_spec(), list::ls),
+        tool(&desk, list::tree_spec(), list::tree),
+        tool(&desk, think::spec(), think::run),
+        tool(&desk, skill::spec(&desk.skills), skill::run),
+    ]
+}
+
+/// What the tools of one task share.
+pub(crate) struct Desk {
+    pub workspace: Arc<Workspace>,
+    pub seen: Seen,
+    pub skills: Skills,
+}
+
+/// One call at work.
+pub(crate) struct Job {
+    pub desk: Arc<Desk>,
+    pub cancel: CancellationToken,
+    /// Bytes the answer may have, notes included.
+    pub room: usize,
+    pub turn: u32,
+}
+
+/// A refusal is text for the model.
+pub(crate) type Answer = Result<ToolOutput, String>;
+
+pub(crate) fn describe(name: &str, effect: Effect, description: &str, input_schema: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: input_schema.to_owned(),
+        effect,
+    }
+}
+
+struct FileTool<A> {
+    spec: ToolSpec,
+    desk: Arc<Desk>,
+    run: fn(&Job, A) -> Answer,
+    arguments: PhantomData<fn(A)>,
+}
+
+fn tool<A: DeserializeOwned + Send + 'static>(
+    desk: &Arc<Desk>,
+    spec: ToolSpec,
+    run: fn(&Job, A) -> Answer,
+) -> Arc<dyn Tool> {
+    Arc::new(FileTool { spec, desk: desk.clone(), run, arguments: PhantomData })
+}
+
+impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: A = match serde_json::from_str(input.arguments) {
+                Ok(arguments) => arguments,
+                Err(cause) => return ToolOutput::error(self.wrong_arguments(&cause)),
+            };
+            let job = Job {
+                desk: self.desk.clone(),
+                cancel: input.context.cancel.clone(),
+                room: input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX),
+                turn: input.key.turn,
+            };
+            let run = self.run;
+            match tokio::task::spawn_blocking(move || run(&job, arguments)).await {
+                Ok(Ok(output)) => output,
+                Ok(Err(refusal)) => ToolOutput::error(refusal),
+                Err(_) => ToolOutput::error(format!(
+                    "the tool `{}` failed inside; this is a bug of the tool, not of the call",
+                    self.spec.name
+                )),
+            }
+        })
+    }
+}
+
+impl<A> FileTool<A> {
+    fn wrong_arguments(&self, cause: &serde_json::Error) -> String {
+        // The position in the JSON text means nothing to a model that never sees the text.
+        let message = cause.to_string();
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(before, _)| before);
+        let schema = serde_json::from_str::<serde_json::Value>(&self.spec.input_schema).unwrap_or_default();
+        let known: Vec<&str> =
+            schema["properties"].as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
+        format!("wrong arguments for `{}`: {message}; it takes: {}", self.spec.name, known.join(", "))
+    }
+}
+
+/// A whole number that weak models also send as `"12"` or `12.0`.
+pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    deserializer.deserialize_any(NumberVisitor)
+}
+
+struct NumberVisitor;
+
+impl Visitor<'_> for NumberVisitor {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number that is not negative")
+    }
+    fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
+        Ok(Some(value))
+    }
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Self::Value, E> {
+        u64::try_from(value)
+            .map(Some)
+            .map_err(|_| E::invalid_value(serde::de::Unexpected::Signed(value), &self))
+    }
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Self::Value, E> {
+        if value >= 0.0 && value.fract() == 0.0 && value <= 9e15 {
+            return Ok(Some(value as u64));
+        }
+        Err(E::invalid_value(serde::de::Unexpected::Float(value), &self))
+    }
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Self::Value, E> {
+        match value.trim() {
+            "" => Ok(None),
+            digits => digits
+                .parse()
+                .map(Some)
+                .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(value), &self)),
+        }
+    }
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
+/// A truth value that weak models also send as `"true"`.
+pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    deserializer.deserialize_any(TruthVisitor)
+}
+
+struct TruthVisitor;
+
+impl Visitor<'_> for TruthVisitor {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true or false")
+    }
+    fn visit_bool<E>(self, value: bool) -> Result<bool, E> {
+        Ok(value)
+    }
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<bool, E> {
+        match value.trim().to_ascii_lowercase().as_str() {
+            "true" => Ok(true),
+            "false" | "" => Ok(false),
+            _ => Err(E::invalid_value(serde::de::Unexpected::Str(value), &self)),
+        }
+    }
+    fn visit_unit<E>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+}

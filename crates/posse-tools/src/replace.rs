@@ -1,0 +1,211 @@
+//! Replacing a file in one step. A reader sees the old content or the new, never a part; a failure leaves the old;
+//! a change made by somebody else in the meantime is noticed and kept.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
+use rustix::io::Errno;
+
+use crate::seen::Stamp;
+use crate::workspace::{OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_for_reading, show};
+
+/// How long another task may keep a directory locked; it holds the lock for one comparison and one rename.
+const LOCK_TRIES: usize = 1000;
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
+
+const TEMPORARY_TRIES: usize = 100;
+
+/// A name in a directory that is held open, so that everything about it happens in the same place.
+pub(crate) struct Target<'a> {
+    workspace: &'a Workspace,
+    path: PathBuf,
+    directory: OwnedFd,
+    name: OsString,
+}
+
+/// A file as it is now.
+pub(crate) struct Existing {
+    pub stamp: Stamp,
+    /// `None` if it is larger than what is handled as a whole.
+    pub content: Option<Vec<u8>>,
+    pub stat: Stat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parents {
+    MustExist,
+    Create,
+}
+
+impl<'a> Target<'a> {
+    pub fn find(workspace: &'a Workspace, path: &Path, parents: Parents) -> Result<Self, String> {
+        let Some(name) = path.file_name() else {
+            return Err("the path is the workspace itself, which is a directory; name a file in it".into());
+        };
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let directory = match parents {
+            Parents::MustExist => workspace.open_directory(parent)?,
+            Parents::Create => workspace.create_directory(parent)?,
+        };
+        Ok(Self { workspace, path: path.to_owned(), directory, name: name.to_owned() })
+    }
+
+    /// What the name stands for now, `None` if nothing. A link is refused: replacing it would leave its target as it
+    /// was, which is never what was meant.
+    pub fn now(&self) -> Result<Option<Existing>, String> {
+        let opened = open_for_reading(self.directory.as_fd(), Path::new(&self.name), OFlags::NOFOLLOW);
+        match opened {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(self.is_link()),
+            _ => {}
+        }
+        let mut open: OpenFile = self.workspace.regular(&self.path, opened)?;
+        let content = open
+            .whole(WHOLE_BYTES_MAX)
+            .map_err(|cause| format!("cannot read `{}`: {cause}", show(&self.path)))?;
+        let stamp = match &content {
+            Some(content) => Stamp::of_content(content),
+            None => Stamp::of_metadata(&open.stat),
+        };
+        Ok(Some(Existing { stamp, content, stat: open.stat }))
+    }
+
+    fn is_link(&self) -> String {
+        let target = rustix::fs::readlinkat(&self.directory, &self.name, Vec::new());
+        let target = target.map(|t| show(Path::new(&*t.to_string_lossy()))).unwrap_or_else(|_| "?".into());
+        format!(
+            "`{}` is a symbolic link to `{target}`; nothing was written. Use the path of the file itself, if it is \
+             inside the workspace",
+            show(&self.path)
+        )
+    }
+
+    /// Puts `content` in the place of what `before` saw. Fails, leaving everything as it is, if that is no longer
+    /// what is there.
+    pub fn replace(&self, before: Option<&Existing>, content: &[u8]) -> Result<(), String> {
+        let unchanged = |what: &str, cause: &dyn std::fmt::Display| {
+            format!("cannot {what} `{}`: {cause}; the file is unchanged", show(&self.path))
+        };
+        let mut temporary = Temporary::create(self.directory.as_fd(), before.is_some())
+            .map_err(|cause| unchanged("create a file beside", &cause))?;
+        temporary.fill(content, before.map(|b| &b.stat)).map_err(|cause| unchanged("write", &cause))?;
+
+        let lock = Lock::take(&self.directory).map_err(|cause| unchanged("lock the directory of", &cause))?;
+        let now = self.now()?;
+        if now.as_ref().map(|n| &n.stamp) != before.map(|b| &b.stamp) {
+            return Err(format!(
+                "`{}` was changed by somebody else during this call; nothing was written. Read it again, then \
+                 repeat the change on its present content",
+                show(&self.path)
+            ));
+        }
+        let renamed = match before {
+            Some(_) => rustix::fs::renameat(&self.directory, &temporary.name, &self.directory, &self.name),
+            None => self.put_new(&temporary.name),
+        };
+        renamed.map_err(|cause| unchanged("put the new content in place of", &cause))?;
+        temporary.done = true;
+        drop(lock);
+        match rustix::fs::fsync(&self.directory) {
+            // Some file systems cannot synchronise a directory.
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Err(cause) => Err(format!(
+                "`{}` was written, but the disk did not confirm it: {cause}; read it to see what is there",
+                show(&self.path)
+            )),
+        }
+    }
+
+    /// Never takes the place of a file that somebody else created meanwhile.
+    fn put_new(&self, temporary: &str) -> Result<(), Errno> {
+        let directory = &self.directory;
+        match rustix::fs::renameat_with(directory, temporary, directory, &self.name, RenameFlags::NOREPLACE) {
+            // Not every file system knows the flag; a hard link does not replace either.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                rustix::fs::linkat(directory, temporary, directory, &self.name, AtFlags::empty())?;
+                rustix::fs::unlinkat(directory, temporary, AtFlags::empty())
+            }
+            renamed => renamed,
+        }
+    }
+}
+
+/// Makes the comparison and the rename one step among all tasks, in any process.
+struct Lock<'a>(&'a OwnedFd);
+
+impl<'a> Lock<'a> {
+    fn take(directory: &'a OwnedFd) -> Result<Self, Errno> {
+        for _ in 0..LOCK_TRIES {
+            match rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self(directory)),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(LOCK_PAUSE),
+                Err(cause) => return Err(cause),
+            }
+        }
+        Err(Errno::WOULDBLOCK)
+    }
+}
+
+impl Drop for Lock<'_> {
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(self.0, FlockOperation::Unlock);
+    }
+}
+
+/// A file beside the target; removed again unless it took the target's place.
+struct Temporary<'a> {
+    directory: std::os::fd::BorrowedFd<'a>,
+    name: String,
+    file: File,
+    done: bool,
+}
+
+impl<'a> Temporary<'a> {
+    fn create(directory: std::os::fd::BorrowedFd<'a>, private: bool) -> Result<Self, Errno> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        // The content of a private file must not be readable by others even for a moment.
+        let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        for _ in 0..TEMPORARY_TRIES {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".posse-{}-{number}.tmp", std::process::id());
+            match open_beneath(directory, Path::new(&name), flags, mode) {
+                Err(Errno::EXIST) => continue,
+                Err(cause) => return Err(cause),
+                Ok(fd) => return Ok(Self { directory, name, file: File::from(fd), done: false }),
+            }
+        }
+        Err(Errno::EXIST)
+    }
+
+    fn fill(&mut self, content: &[u8], like: Option<&Stat>) -> std::io::Result<()> {
+        self.file.write_all(content)?;
+        if let Some(old) = like {
+            let mine = rustix::fs::fstat(&self.file)?;
+            let mut mode = old.st_mode & 0o7777;
+            if (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid) {
+                let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+                if rustix::fs::fchown(&self.file, Some(owner), Some(group)).is_err() {
+                    // A set-user-id bit must not move to another user.
+                    mode &= 0o777;
+                }
+            }
+            rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))?;
+        }
+        self.file.sync_all()
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
+        }
+    }
+}

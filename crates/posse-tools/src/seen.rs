@@ -1,0 +1,105 @@
+//! What this task knows of the files it read or wrote: enough to notice that somebody else changed one since.
+//! The table is per task and not kept over a restart; then the model is told to read again, which is always right.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::Stat;
+use sha2::{Digest, Sha256};
+
+use crate::workspace::show;
+
+/// Files remembered; the one noted longest ago is forgotten first. Forgetting only costs a read.
+const FILES_MAX: usize = 4096;
+
+/// What identifies a file's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stamp {
+    Content([u8; 32]),
+    /// For files too large to hash on every read.
+    Metadata {
+        size: i64,
+        changed_ns: i128,
+        inode: u64,
+    },
+}
+
+impl Stamp {
+    pub fn of_content(content: &[u8]) -> Self {
+        Stamp::Content(Sha256::digest(content).into())
+    }
+
+    pub fn of_metadata(stat: &Stat) -> Self {
+        let changed_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+        Stamp::Metadata { size: stat.st_size, changed_ns, inode: stat.st_ino }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Seen(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    files: HashMap<PathBuf, Sight>,
+    sights: u64,
+}
+
+struct Sight {
+    stamp: Stamp,
+    turn: u32,
+    order: u64,
+}
+
+impl Seen {
+    pub fn note(&self, path: &Path, stamp: Stamp, turn: u32) {
+        let mut table = self.table();
+        table.sights += 1;
+        let order = table.sights;
+        table.files.insert(path.to_owned(), Sight { stamp, turn, order });
+        if table.files.len() > FILES_MAX {
+            let oldest =
+                table.files.iter().min_by_key(|(_, sight)| sight.order).map(|(path, _)| path.clone());
+            oldest.and_then(|path| table.files.remove(&path));
+        }
+    }
+
+    /// May a file that now has this stamp be overwritten by this task?
+    pub fn check(&self, path: &Path, now: &Stamp) -> Result<(), String> {
+        match self.table().files.get(path) {
+            Some(sight) if sight.stamp == *now => Ok(()),
+            Some(sight) => Err(format!(
+                "`{}` changed since you read it in turn {}; nothing was written. Read it again, then repeat the \
+                 change on its present content",
+                show(path),
+                sight.turn
+            )),
+            None => Err(format!(
+                "`{}` exists and you have not read it in this run; nothing was written. Read it first",
+                show(path)
+            )),
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // The table is whole after every statement, so a panic elsewhere leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_forgets_the_oldest_file_first() {
+        let seen = Seen::default();
+        let stamp = Stamp::of_content(b"x");
+        for number in 0..=FILES_MAX {
+            seen.note(Path::new(&number.to_string()), stamp.clone(), 1);
+        }
+        assert!(seen.check(Path::new("0"), &stamp).unwrap_err().contains("have not read it"));
+        assert!(seen.check(Path::new("1"), &stamp).is_ok());
+        assert_eq!(seen.table().files.len(), FILES_MAX);
+    }
+}

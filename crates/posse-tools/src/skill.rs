@@ -1,0 +1,364 @@
+//! Skills: folders with a `SKILL.md` that tell an agent how to do something. The names and descriptions are in the
+//! tool's description; the text is read when it is asked for.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::text::prefix;
+use posse_core::tool::{Effect, ToolSpec};
+use posse_runtime::ports::ToolOutput;
+use serde::Deserialize;
+
+use crate::answer::{Lines, NOTES_BYTES, count, decode, name};
+use crate::files::{Answer, Job, describe};
+use crate::walk::{Kind, Options, entries, walk};
+use crate::workspace::{Workspace, show};
+
+/// Where a project keeps skills, nearest first.
+const PROJECT_FOLDERS: [&str; 2] = [".posse/skills", ".claude/skills"];
+const SKILLS_MAX: usize = 200;
+const FOLDER_ENTRIES_MAX: usize = 1000;
+/// Front matter must be within these first bytes.
+const HEAD_BYTES_MAX: u64 = 256 * 1024;
+const NAME_BYTES_MAX: usize = 64;
+const DESCRIPTION_BYTES_MAX: usize = 400;
+/// The list is sent with every model call.
+const LIST_BYTES_MAX: usize = 12_000;
+const FILES_MAX: usize = 100;
+
+const SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "name": { "type": "string", "description": "Name of the skill, as in the list." },
+    "file": { "type": "string", "description": "A file of the skill's folder to read instead of its SKILL.md." }
+  },
+  "required": ["name"],
+  "additionalProperties": false
+}"#;
+
+/// The skills a task can use. The default has none.
+#[derive(Clone, Default)]
+pub struct Skills {
+    list: Vec<Skill>,
+}
+
+#[derive(Clone)]
+struct Skill {
+    name: String,
+    description: String,
+    /// The directory it is read beneath: the workspace, or a root of the user.
+    base: Arc<Workspace>,
+    folder: PathBuf,
+}
+
+impl Skills {
+    /// Finds the skills of a project and then those of further roots, each a folder of skill folders. Of two skills
+    /// with one name the first counts; the warnings say which one was left out, and everything else that is odd.
+    pub fn load(workspace: &Arc<Workspace>, roots: &[PathBuf]) -> (Skills, Vec<String>) {
+        let mut skills = Skills::default();
+        let mut warnings = Vec::new();
+        for folder in PROJECT_FOLDERS {
+            skills.add_folder(workspace, Path::new(folder), &mut warnings);
+        }
+        for root in roots {
+            match Workspace::open(root) {
+                Err(cause) if is_missing(&cause) => {}
+                Ok(base) => skills.add_folder(&base, Path::new(""), &mut warnings),
+                Err(cause) => {
+                    warnings.push(format!("skills in `{}` are not used: {}", root.display(), cause.message()))
+                }
+            }
+        }
+        (skills, warnings)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(|skill| skill.name.as_str())
+    }
+
+    fn add_folder(&mut self, base: &Arc<Workspace>, folder: &Path, warnings: &mut Vec<String>) {
+        // No such folder is the usual case.
+        let Ok(directory) = base.open_directory(folder) else { return };
+        let Ok((found, more)) = entries(directory.as_fd(), FOLDER_ENTRIES_MAX) else { return };
+        if more {
+            warnings.push(format!(
+                "`{}` has more than {FOLDER_ENTRIES_MAX} entries; not all were looked at",
+                show(folder)
+            ));
+        }
+        for (entry, kind) in found {
+            if matches!(kind, Kind::Directory | Kind::Link) && !entry.as_encoded_bytes().starts_with(b".") {
+                self.add(base, folder.join(entry), warnings);
+            }
+        }
+    }
+
+    fn add(&mut self, base: &Arc<Workspace>, folder: PathBuf, warnings: &mut Vec<String>) {
+        let place = base.root().join(&folder);
+        let place = place.display();
+        let head = match read_text(base, &folder.join("SKILL.md"), HEAD_BYTES_MAX) {
+            Ok(head) => head,
+            Err(why) => return warnings.push(format!("skill in `{place}` is not used: {why}")),
+        };
+        let matter = Matter::parse(&head);
+        let folder_name = folder.file_name().map(name).unwrap_or_default();
+        let mut skill_name = matter.name.unwrap_or_else(|| folder_name.clone());
+        if !is_name(&skill_name) {
+            warnings.push(format!("skill in `{place}` has an unusable name; its folder's name is used"));
+            skill_name = folder_name;
+        }
+        let description = matter.description.unwrap_or_else(|| {
+            warnings.push(format!("skill `{skill_name}` in `{place}` has no description"));
+            matter.body.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
+        });
+        if let Some(first) = self.list.iter().find(|s| s.name.eq_ignore_ascii_case(&skill_name)) {
+            let kept = first.base.root().join(&first.folder);
+            return warnings.push(format!(
+                "skill `{skill_name}` in `{place}` is left out: `{}` has the same name and comes first",
+                kept.display()
+            ));
+        }
+        if self.list.len() == SKILLS_MAX {
+            return warnings
+                .push(format!("skill `{skill_name}` is left out: there are already {SKILLS_MAX}"));
+        }
+        let description = prefix(&description, DESCRIPTION_BYTES_MAX).to_owned();
+        self.list.push(Skill { name: skill_name, description, base: base.clone(), folder });
+    }
+
+    /// One line per skill; when they are too many, the rest by name only, and at last by number.
+    fn listing(&self) -> String {
+        if self.list.is_empty() {
+            return "No skills are available.".to_owned();
+        }
+        let mut out = Lines::new(SKILLS_MAX, LIST_BYTES_MAX * 2 / 3);
+        let shown = self
+            .list
+            .iter()
+            .take_while(|skill| {
+                let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
+                out.push(&format!("- {}: {description}", skill.name))
+            })
+            .count();
+        let mut notes = Vec::new();
+        if shown < self.list.len() {
+            let rest: Vec<&str> = self.names().skip(shown).collect();
+            let names = rest.join(", ");
+            notes.push(match names.len() {
+                len if len <= LIST_BYTES_MAX / 4 => format!("more skills, without description: {names}"),
+                _ => format!(
+                    "{} more; call with a wrong name to see the names",
+                    count(rest.len() as u64, "skill")
+                ),
+            });
+        }
+        format!("Available skills:\n{}", out.finish(&notes))
+    }
+
+    fn find(&self, wanted: &str) -> Result<&Skill, String> {
+        let wanted = wanted.trim();
+        self.list.iter().find(|skill| skill.name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
+            let names: Vec<&str> = self.names().collect();
+            match names.as_slice() {
+                [] => "there are no skills".to_owned(),
+                names => format!(
+                    "there is no skill `{}`; there are: {}",
+                    show(Path::new(prefix(wanted, NAME_BYTES_MAX))),
+                    names.join(", ")
+                ),
+            }
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    #[serde(alias = "skill")]
+    name: String,
+    file: Option<String>,
+}
+
+pub(crate) fn spec(skills: &Skills) -> ToolSpec {
+    let description = format!(
+        "Read a skill: instructions for a kind of work, with the files that belong to it. Call it before you begin \
+         work that a skill describes.\n{}",
+        skills.listing()
+    );
+    describe("skill", Effect::Pure, &description, SCHEMA)
+}
+
+pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+    let skill = job.desk.skills.find(&arguments.name)?;
+    let room = job.room - NOTES_BYTES;
+    if let Some(file) = arguments.file.as_deref().filter(|file| !file.is_empty()) {
+        let folder = Workspace::path(&skill.base, file)?;
+        let text = read_text(&skill.base, &skill.folder.join(folder), u64::MAX)?;
+        return Ok(ToolOutput::text(cut(&text, room)));
+    }
+    let text = read_text(&skill.base, &skill.folder.join("SKILL.md"), u64::MAX)?;
+    let files = skill.files(job, room / 4);
+    let body = cut(Matter::parse(&text).body.trim(), room - files.len());
+    Ok(ToolOutput::text(format!("{body}\n\n{files}")))
+}
+
+impl Skill {
+    /// The other files of the folder. Those inside the workspace can be read by path, the others by this tool.
+    fn files(&self, job: &Job, bytes_max: usize) -> String {
+        let Ok(directory) = self.base.open_directory(&self.folder) else { return String::new() };
+        let mut out = Lines::new(FILES_MAX, bytes_max);
+        let mut left_out = 0;
+        let report =
+            walk(&self.base, &self.folder, directory, Options::default(), &job.cancel, &mut |entry| {
+                let relative = entry.path.strip_prefix(&self.folder).unwrap_or(entry.path);
+                if entry.kind == Kind::File
+                    && relative != Path::new("SKILL.md")
+                    && !out.push(&name(relative.as_os_str()))
+                {
+                    left_out += 1;
+                }
+            });
+        let mut notes = report.notes();
+        if left_out > 0 {
+            notes.push(format!("… {} more", count(left_out, "file")));
+        }
+        let listed = out.finish(&notes);
+        let place = match Arc::ptr_eq(&self.base, &job.desk.workspace) {
+            true => format!("folder `{}`", show(&self.folder)),
+            false => "folder outside the workspace; read its files with this tool's `file`".to_owned(),
+        };
+        match listed.is_empty() {
+            true => format!("[{place}; no other files]"),
+            false => format!("[{place}; other files:]\n{listed}"),
+        }
+    }
+}
+
+fn cut(text: &str, room: usize) -> String {
+    let shown = prefix(text, room);
+    match text.len() - shown.len() {
+        0 => text.to_owned(),
+        left_out => format!("{shown}\n[{left_out} of {} left out here]", count(text.len() as u64, "byte")),
+    }
+}
+
+/// A text file of at most 1 MiB, of which only the first `head` bytes are wanted.
+fn read_text(base: &Workspace, path: &Path, head: u64) -> Result<String, String> {
+    const SKILL_BYTES_MAX: u64 = 1024 * 1024;
+    let mut open = base.open_file(path)?;
+    let content =
+        open.whole(SKILL_BYTES_MAX).map_err(|cause| format!("cannot read `{}`: {cause}", show(path)))?;
+    let Some(content) = content else {
+        let max = count(SKILL_BYTES_MAX, "byte");
+        return Err(format!("`{}` has more than {max}", show(path)));
+    };
+    let wanted = usize::try_from(head).unwrap_or(usize::MAX).min(content.len());
+    Ok(decode(&content[..wanted], usize::MAX).text)
+}
+
+fn is_missing(cause: &posse_core::Error) -> bool {
+    let source = std::error::Error::source(cause).and_then(|source| source.downcast_ref::<std::io::Error>());
+    source.is_some_and(|source| source.kind() == std::io::ErrorKind::NotFound)
+}
+
+fn is_name(raw: &str) -> bool {
+    let legal = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | ' ');
+    !raw.is_empty() && raw.len() <= NAME_BYTES_MAX && raw.chars().all(legal)
+}
+
+/// The two fields we need of a front matter, read line by line: skills in the wild have colons, quotes and line
+/// ends that a strict parser refuses, and a skill that is refused helps nobody.
+struct Matter<'a> {
+    name: Option<String>,
+    description: Option<String>,
+    body: &'a str,
+}
+
+impl<'a> Matter<'a> {
+    fn parse(text: &'a str) -> Self {
+        let text = text.trim_start_matches('\u{feff}');
+        let none = Matter { name: None, description: None, body: text };
+        let Some(rest) = after_fence(text) else { return none };
+        let mut fields: Vec<(String, String)> = Vec::new();
+        let mut remaining = rest;
+        loop {
+            if let Some(body) = after_fence(remaining) {
+                let field = |key: &str| fields.iter().find(|(k, _)| k == key).map(|(_, v)| value(v));
+                let filled = |key: &str| field(key).filter(|v| !v.is_empty());
+                return Matter { name: filled("name"), description: filled("description"), body };
+            }
+            // A front matter that is never closed is none.
+            let Some((line, after)) = remaining.split_once('\n') else { return none };
+            remaining = after;
+            match line.split_once(':') {
+                Some((key, value)) if !line.starts_with([' ', '\t', '#', '-']) => {
+                    fields.push((key.trim().to_ascii_lowercase(), value.trim().to_owned()));
+                }
+                _ => {
+                    if let Some((_, value)) = fields.last_mut() {
+                        value.push('\n');
+                        value.push_str(line.trim());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The text after a line `---`, if it begins with one.
+fn after_fence(text: &str) -> Option<&str> {
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    (line.trim_end() == "---").then_some(rest)
+}
+
+/// A value without quotes; block and continued values become one line.
+fn value(raw: &str) -> String {
+    let (first, rest) = raw.split_once('\n').unwrap_or((raw, ""));
+    let is_block = first.starts_with(['>', '|']) && first.len() <= 3;
+    let joined = if is_block { rest.to_owned() } else { raw.to_owned() };
+    let joined = joined.split_whitespace().collect::<Vec<_>>().join(" ");
+    for quote in ['"', '\''] {
+        if let Some(inner) = joined.strip_prefix(quote).and_then(|j| j.strip_suffix(quote)) {
+            return inner.replace("\\\"", "\"").replace("''", "'");
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn front_matter_as_people_write_it() {
+        for (text, expected_name, expected_description, expected_body) in [
+            ("---\nname: a\ndescription: b: c\n---\nbody", Some("a"), Some("b: c"), "body"),
+            (
+                "\u{feff}---\r\nname: \"a\"\r\ndescription: 'it''s'\r\n---\r\nbody",
+                Some("a"),
+                Some("it's"),
+                "body",
+            ),
+            ("---\ndescription: >-\n  one\n  two\nname: a\n---\n", Some("a"), Some("one two"), ""),
+            ("---\nmetadata:\n  name: inner\ntools:\n- x: y\n---\nb", None, None, "b"),
+            ("no front matter", None, None, "no front matter"),
+            ("---\nname: never closed\n", None, None, "---\nname: never closed\n"),
+            ("", None, None, ""),
+        ] {
+            let matter = Matter::parse(text);
+            assert_eq!(matter.name.as_deref(), expected_name, "{text:?}");
+            assert_eq!(matter.description.as_deref(), expected_description, "{text:?}");
+            assert_eq!(matter.body, expected_body, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_parsed(text in "(---\n)?[-a:\"'>\r\n é]{0,80}") {
+            let matter = Matter::parse(&text);
+            prop_assert!(text.ends_with(matter.body));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Writes a whole file.
+
+use posse_core::tool::{Effect, ToolSpec};
+use posse_runtime::ports::ToolOutput;
+use serde::Deserialize;
+
+use crate::answer::count;
+use crate::files::{Answer, Job, describe};
+use crate::replace::{Parents, Target};
+use crate::seen::Stamp;
+use crate::workspace::{WHOLE_BYTES_MAX, show};
+
+const SCHEMA: &str = r#"{
+  "type": "object",
+  "properties": {
+    "path": { "type": "string", "description": "File to write, relative to the workspace. Missing directories are created." },
+    "content": { "type": "string", "description": "The whole new content of the file." }
+  },
+  "required": ["path", "content"],
+  "additionalProperties": false
+}"#;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    #[serde(alias = "file_path")]
+    path: String,
+    content: String,
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    describe(
+        "write",
+        Effect::Idempotent,
+        "Create a file, or replace the whole content of one that you have read before. To change a part of a file \
+         use `edit`. The file is replaced in one step: if the call fails, the old content is still there.",
+        SCHEMA,
+    )
+}
+
+pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
+    let path = job.desk.workspace.path(&arguments.path)?;
+    let content = arguments.content.as_bytes();
+    if content.len() as u64 > WHOLE_BYTES_MAX {
+        return Err(format!(
+            "the content has {}; at most {} can be written in one call",
+            count(content.len() as u64, "byte"),
+            count(WHOLE_BYTES_MAX, "byte")
+        ));
+    }
+    let target = Target::find(&job.desk.workspace, &path, Parents::Create)?;
+    let before = target.now()?;
+    let stamp = Stamp::of_content(content);
+    let size = format!(
+        "{}, {}",
+        count(content.len() as u64, "byte"),
+        count(arguments.content.lines().count() as u64, "line")
+    );
+    let done = match &before {
+        // The same call again, after a crash lost its result: the answer and the list of changes stay the same.
+        Some(existing) if existing.stamp == stamp => {
+            format!("`{}` has exactly this content ({size})", show(&path))
+        }
+        Some(existing) => {
+            job.desk.seen.check(&path, &existing.stamp)?;
+            target.replace(before.as_ref(), content)?;
+            let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), "byte");
+            format!("replaced `{}` ({size}; before: {old})", show(&path))
+        }
+        None => {
+            target.replace(None, content)?;
+            format!("created `{}` ({size})", show(&path))
+        }
+    };
+    job.desk.seen.note(&path, stamp, job.turn);
+    Ok(ToolOutput { text: done, is_error: false, changed: vec![path.to_string_lossy().into_owned()] })
+}

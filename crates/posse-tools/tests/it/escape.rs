@@ -1,0 +1,181 @@
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use serde_json::json;
+
+use crate::support::{Place, SECRET, Task};
+
+/// All tools that take a path, called with it; none may show or change what is outside.
+fn try_everything(task: &Task, path: &str) -> Vec<(&'static str, String, bool)> {
+    let calls = [
+        ("read", json!({"path": path})),
+        ("edit", json!({"path": path, "old_string": "secret", "new_string": "broken"})),
+        ("write", json!({"path": path, "content": "broken"})),
+        ("grep", json!({"pattern": "secret", "path": path})),
+        ("glob", json!({"pattern": "*", "path": path})),
+        ("ls", json!({"path": path})),
+        ("directory_tree", json!({"path": path})),
+    ];
+    let answers = calls.into_iter().map(|(tool, arguments)| (tool, task.call(tool, arguments)));
+    answers.map(|(tool, output)| (tool, output.text, output.is_error)).collect()
+}
+
+#[test]
+fn no_path_leads_outside() {
+    let place = Place::new(&[("inside.txt", "inside")]);
+    let outside = place.outside.path().canonicalize().unwrap();
+    std::fs::create_dir(outside.join("root-sibling")).unwrap();
+    std::fs::write(outside.join("root-sibling/secret.txt"), SECRET).unwrap();
+    place.link(outside.join("secret.txt"), "file-link");
+    place.link(&outside, "directory-link");
+    place.link("../secret.txt", "relative-link");
+    place.link("relative-link", "chain-1");
+    place.link("chain-1", "chain-2");
+    place.link("/proc/self/root", "proc-link");
+    place.link("/proc/self/fd", "proc-fd");
+    place.link("loop", "loop");
+    place.link(outside.join("not-there-yet.txt"), "dangling");
+    let task = place.task();
+    let absolute = outside.join("secret.txt");
+    let sibling = outside.join("root-sibling/secret.txt");
+    for path in [
+        "../secret.txt",
+        "x/../../secret.txt",
+        "..",
+        "/",
+        "/etc/passwd",
+        absolute.to_str().unwrap(),
+        sibling.to_str().unwrap(),
+        "../root-sibling/secret.txt",
+        "file-link",
+        "directory-link",
+        "directory-link/secret.txt",
+        "directory-link/new/file.txt",
+        "relative-link",
+        "chain-2",
+        "proc-link",
+        "proc-link/etc/passwd",
+        "proc-fd/0",
+        "/proc/self/root/etc/passwd",
+        "loop",
+        "dangling",
+    ] {
+        for (tool, text, is_error) in try_everything(&task, path) {
+            assert!(is_error, "{tool} {path}: {text}");
+            assert!(!text.contains(SECRET), "{tool} {path}: {text}");
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&absolute).unwrap(), SECRET);
+    assert_eq!(std::fs::read_to_string(&sibling).unwrap(), SECRET);
+    assert!(!outside.join("not-there-yet.txt").exists());
+    assert!(!outside.join("new").exists());
+    task.refused("read", json!({"path": "file-link"}), "leads outside the workspace through a symbolic link");
+    task.refused("read", json!({"path": absolute}), "outside the workspace; paths are relative to");
+}
+
+#[test]
+fn a_walk_does_not_follow_links() {
+    let place = Place::new(&[("a/inside.txt", "no s-word")]);
+    place.link(place.outside.path(), "a/out");
+    place.link("..", "a/up");
+    let task = place.task();
+    assert_eq!(task.ok("grep", json!({"pattern": "secret"})), "[no match for `secret`]");
+    let found = task.ok("glob", json!({"pattern": "**/*"}));
+    assert!(!found.contains("secret.txt"), "{found}");
+    assert_eq!(task.ok("directory_tree", json!({})), "./\n  a/\n    inside.txt\n    out@\n    up@");
+}
+
+#[test]
+fn links_that_stay_inside_work() {
+    let place = Place::new(&[("real/a.txt", "text")]);
+    place.link("real", "link");
+    let task = place.task();
+    assert_eq!(task.ok("read", json!({"path": "link/a.txt"})), "     1\ttext");
+    task.ok("edit", json!({"path": "link/a.txt", "old_string": "text", "new_string": "new"}));
+    task.ok("write", json!({"path": "link/deep/b.txt", "content": "b"}));
+    assert_eq!((place.get("real/a.txt"), place.get("real/deep/b.txt")), ("new".into(), "b".into()));
+}
+
+/// Ends the other thread also when an assertion fails, so that the test fails instead of waiting for ever.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A directory is swapped with a link to the outside as fast as possible while files are read and written through it.
+#[test]
+fn a_link_swapped_in_never_leads_outside() {
+    const TRIES: u32 = 20_000;
+    let place = Place::new(&[("d/secret.txt", "inside")]);
+    let outside = place.outside.path().canonicalize().unwrap();
+    place.link(&outside, "link");
+    let (stop, swaps) = (AtomicBool::new(false), AtomicU32::new(0));
+    let (mut inside, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (directory, link) = (place.root.join("d"), place.root.join("link"));
+            while !stop.load(Ordering::Relaxed) {
+                let flags = rustix::fs::RenameFlags::EXCHANGE;
+                let cwd = rustix::fs::CWD;
+                rustix::fs::renameat_with(cwd, &directory, cwd, &link, flags).unwrap();
+                swaps.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let _stop = StopOnDrop(&stop);
+        let task = place.task();
+        for number in 0..TRIES {
+            let output = match number % 50 {
+                0 => task.call("write", json!({"path": "d/new/file.txt", "content": number.to_string()})),
+                1 => task.call("grep", json!({"path": "d", "pattern": "."})),
+                _ => task.call("read", json!({"path": "d/secret.txt"})),
+            };
+            assert!(!output.text.contains(SECRET), "escaped: {}", output.text);
+            if output.is_error { refused += 1 } else { inside += 1 }
+        }
+    });
+    // Both sides of the race were really seen.
+    assert!(inside > 0 && refused > 0 && swaps.into_inner() > 100, "inside {inside}, refused {refused}");
+    assert!(!outside.join("new").exists());
+    assert_eq!(std::fs::read_to_string(outside.join("secret.txt")).unwrap(), SECRET);
+}
+
+/// On a system without `openat2` nothing is opened at all: checking a path first would be a race.
+#[test]
+fn without_openat2_everything_is_refused() {
+    let place = Place::new(&[("a.txt", "text")]);
+    let task = place.task();
+    let outcome = std::thread::scope(|scope| {
+        let filtered = scope.spawn(|| {
+            deny_openat2_in_this_thread();
+            let opened = posse_tools::workspace::Workspace::open(&place.root);
+            // The thread that runs the tool is started from here and inherits the filter.
+            task.refused("read", json!({"path": "a.txt"}), "lacks openat2");
+            task.refused("write", json!({"path": "b.txt", "content": ""}), "lacks openat2");
+            task.refused("grep", json!({"pattern": "text"}), "lacks openat2");
+            opened.err()
+        });
+        filtered.join().unwrap()
+    });
+    let error = outcome.expect("the workspace was opened");
+    assert!(error.message().contains("cannot open files safely"), "{error}");
+    assert_eq!(place.names(), ["a.txt"]);
+}
+
+/// Makes `openat2` answer ENOSYS for this thread and the threads it starts.
+fn deny_openat2_in_this_thread() {
+    let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut program = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_openat2 as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: `filter` points to a program that outlives both calls; the kernel copies it.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter, 0, 0), 0);
+    }
+}
