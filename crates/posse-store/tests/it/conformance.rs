@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use posse_core::ErrorCode;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
@@ -19,6 +20,31 @@ fn it_keeps_the_contract_of_a_store() {
         number.set(number.get() + 1);
         Arc::new(open(&path.with_extension(number.get().to_string())))
     }));
+}
+
+#[test]
+fn a_request_that_fails_half_way_is_undone_alone() {
+    let (_directory, path) = place();
+    let id = TaskId::root("s");
+    let store = open(&path);
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch(
+            "CREATE TRIGGER no BEFORE INSERT ON journal WHEN NEW.kind = 'cancelled'
+             BEGIN SELECT RAISE(ABORT, 'no'); END",
+        )
+        .unwrap();
+    block_on(async {
+        store.create(new_task("s")).await.unwrap();
+        let before = store.append(&id, 1, vec![asked(1)]);
+        let refused = store.append(&id, 1, vec![replied("a", 5, 5), Record::Cancelled { elapsed_ms: 1 }]);
+        let after = store.append(&id, 1, vec![asked(2)]);
+        assert_eq!(refused.await.unwrap_err().code(), ErrorCode::Internal);
+        before.await.unwrap();
+        after.await.unwrap();
+        assert_eq!(store.records(&id).await.unwrap()[1..], [asked(1), asked(2)]);
+        assert_eq!(store.task(&id).await.unwrap().turns, 0);
+    });
 }
 
 #[test]
