@@ -1,1 +1,255 @@
-//! stub
+//! Budgets as a tree. A child's share is reserved from its parent when it starts, so that children running side by
+//! side can never spend the same money; what is left comes back when it ends.
+//!
+//! For each kind of amount, what an account spends is charged to the nearest account at or above it that has a cap
+//! (or to the root). A capped child has reserved its cap there already, so nothing further up needs to be asked.
+
+use serde::{Deserialize, Serialize};
+
+/// Upper bounds; `None` means "as much as the parent has".
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Caps {
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    /// Millionths of a US dollar.
+    pub cost_micros: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amount {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_micros: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AccountId(usize);
+
+/// Permission to spend up to an amount, to be settled with what was really spent.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a hold that is not settled blocks its amount for ever"]
+pub struct Hold {
+    account: AccountId,
+    amount: Amount,
+}
+
+/// What was missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortfall {
+    pub kind: &'static str,
+    pub wanted: u64,
+    pub left: u64,
+}
+
+#[derive(Debug)]
+pub struct Ledger {
+    accounts: Vec<Account>,
+}
+
+#[derive(Debug)]
+struct Account {
+    parent: Option<AccountId>,
+    caps: [Option<u64>; KINDS],
+    spent: [u64; KINDS],
+    held: [u64; KINDS],
+    open: bool,
+}
+
+const KINDS: usize = 3;
+const NAMES: [&str; KINDS] = ["input tokens", "output tokens", "cost in millionths of a dollar"];
+
+impl Ledger {
+    pub fn new(caps: Caps) -> (Self, AccountId) {
+        let root =
+            Account { parent: None, caps: caps.array(), spent: [0; KINDS], held: [0; KINDS], open: true };
+        (Self { accounts: vec![root] }, AccountId(0))
+    }
+
+    /// Opens a child account and reserves its caps. Nothing is reserved if anything is short.
+    pub fn open(&mut self, parent: AccountId, caps: Caps) -> Result<AccountId, Shortfall> {
+        let caps = caps.array();
+        let payers: [AccountId; KINDS] = std::array::from_fn(|kind| self.payer(parent, kind));
+        for kind in 0..KINDS {
+            let wanted = caps[kind].unwrap_or(0);
+            self.check(payers[kind], kind, wanted)?;
+        }
+        for kind in 0..KINDS {
+            let held = &mut self.accounts[payers[kind].0].held[kind];
+            *held = held.saturating_add(caps[kind].unwrap_or(0));
+        }
+        self.accounts.push(Account {
+            parent: Some(parent),
+            caps,
+            spent: [0; KINDS],
+            held: [0; KINDS],
+            open: true,
+        });
+        Ok(AccountId(self.accounts.len() - 1))
+    }
+
+    /// Asks before spending. `keep` must stay available beyond the amount: it is what a wrap-up turn will need.
+    pub fn authorise(&mut self, account: AccountId, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
+        let (wanted, keep) = (amount.array(), keep.array());
+        let payers: [AccountId; KINDS] = std::array::from_fn(|kind| self.payer(account, kind));
+        for kind in 0..KINDS {
+            self.check(payers[kind], kind, wanted[kind].saturating_add(keep[kind]))?;
+        }
+        for kind in 0..KINDS {
+            let held = &mut self.accounts[payers[kind].0].held[kind];
+            *held = held.saturating_add(wanted[kind]);
+        }
+        Ok(Hold { account, amount })
+    }
+
+    /// Replaces a hold by what was spent.
+    pub fn settle(&mut self, hold: Hold, spent: Amount) {
+        let (held, spent) = (hold.amount.array(), spent.array());
+        for kind in 0..KINDS {
+            let payer = self.payer(hold.account, kind);
+            let account = &mut self.accounts[payer.0];
+            account.held[kind] = account.held[kind].saturating_sub(held[kind]);
+            account.spent[kind] = account.spent[kind].saturating_add(spent[kind]);
+        }
+    }
+
+    /// Charges what was spent before this ledger existed (a resumed task), without asking.
+    pub fn charge(&mut self, account: AccountId, spent: Amount) {
+        self.settle(Hold { account, amount: Amount::default() }, spent);
+    }
+
+    /// Ends an account: what it reserved and did not spend is its parent's again. Closing twice does nothing.
+    pub fn close(&mut self, account: AccountId) {
+        let Some(parent) = self.accounts[account.0].parent.filter(|_| self.accounts[account.0].open) else {
+            return;
+        };
+        self.accounts[account.0].open = false;
+        for kind in 0..KINDS {
+            let Some(cap) = self.accounts[account.0].caps[kind] else { continue };
+            let spent = self.accounts[account.0].spent[kind];
+            let payer = self.payer(parent, kind);
+            let above = &mut self.accounts[payer.0];
+            above.held[kind] = above.held[kind].saturating_sub(cap);
+            above.spent[kind] = above.spent[kind].saturating_add(spent);
+        }
+    }
+
+    /// The nearest account that bounds this kind, or the root.
+    fn payer(&self, account: AccountId, kind: usize) -> AccountId {
+        let mut at = account;
+        while let (None, Some(parent)) = (self.accounts[at.0].caps[kind], self.accounts[at.0].parent) {
+            at = parent;
+        }
+        at
+    }
+
+    fn check(&self, payer: AccountId, kind: usize, wanted: u64) -> Result<(), Shortfall> {
+        let account = &self.accounts[payer.0];
+        let Some(cap) = account.caps[kind] else { return Ok(()) };
+        let left = cap.saturating_sub(account.spent[kind]).saturating_sub(account.held[kind]);
+        if wanted > left { Err(Shortfall { kind: NAMES[kind], wanted, left }) } else { Ok(()) }
+    }
+}
+
+impl Caps {
+    fn array(self) -> [Option<u64>; KINDS] {
+        [self.input_tokens, self.output_tokens, self.cost_micros]
+    }
+}
+
+impl Amount {
+    fn array(self) -> [u64; KINDS] {
+        [self.input_tokens, self.output_tokens, self.cost_micros]
+    }
+}
+
+impl std::fmt::Display for Shortfall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} wanted, {} left", self.kind, self.wanted, self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Clone)]
+    enum Action {
+        Open { parent: usize, cap: Option<u64> },
+        Authorise { account: usize, wanted: u64 },
+        Settle { hold: usize, share: u64 },
+        Close { account: usize },
+    }
+
+    fn action() -> impl Strategy<Value = Action> {
+        prop_oneof![
+            (0usize..8, proptest::option::of(0u64..60))
+                .prop_map(|(parent, cap)| Action::Open { parent, cap }),
+            (0usize..8, 0u64..40).prop_map(|(account, wanted)| Action::Authorise { account, wanted }),
+            (0usize..8, 0u64..=100).prop_map(|(hold, share)| Action::Settle { hold, share }),
+            (1usize..8).prop_map(|account| Action::Close { account }),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn spend_never_exceeds_the_budget_in_any_interleaving(
+            cap in 0u64..120, actions in proptest::collection::vec(action(), 0..60)
+        ) {
+            let caps = |cap| Caps { output_tokens: cap, ..Caps::default() };
+            let (mut ledger, root) = Ledger::new(caps(Some(cap)));
+            let mut accounts = vec![(root, Some(cap))];
+            let mut holds = Vec::new();
+            let mut spent_in_all = 0;
+            for action in actions {
+                match action {
+                    Action::Open { parent, cap } if parent < accounts.len() => {
+                        if !ledger.accounts[accounts[parent].0.0].open { continue }
+                        if let Ok(id) = ledger.open(accounts[parent].0, caps(cap)) { accounts.push((id, cap)) }
+                    }
+                    Action::Authorise { account, wanted } if account < accounts.len() => {
+                        let id = accounts[account].0;
+                        if !ledger.accounts[id.0].open { continue }
+                        let amount = Amount { output_tokens: wanted, ..Amount::default() };
+                        if let Ok(hold) = ledger.authorise(id, amount, Amount::default()) { holds.push(hold) }
+                    }
+                    Action::Settle { hold, share } if hold < holds.len() => {
+                        let hold = holds.swap_remove(hold);
+                        let spent = hold.amount.output_tokens * share / 100;
+                        spent_in_all += spent;
+                        ledger.settle(hold, Amount { output_tokens: spent, ..Amount::default() });
+                    }
+                    Action::Close { account } if account < accounts.len() => {
+                        let id = accounts[account].0;
+                        // A task ends after its calls and its children have ended.
+                        let busy = holds.iter().any(|h| h.account == id)
+                            || ledger.accounts.iter().any(|a| a.open && a.parent == Some(id));
+                        if !busy { ledger.close(id) }
+                    }
+                    _ => {}
+                }
+                prop_assert!(spent_in_all <= cap, "the tree spent {} of {}", spent_in_all, cap);
+                for (account, cap) in ledger.accounts.iter().zip(accounts.iter().map(|a| a.1)) {
+                    if let Some(cap) = cap { prop_assert!(account.spent[1] + account.held[1] <= cap) }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_child_did_not_spend_comes_back() {
+        let (mut ledger, root) = Ledger::new(Caps { cost_micros: Some(100), ..Caps::default() });
+        let amount = |cost_micros| Amount { cost_micros, ..Amount::default() };
+        let child = ledger.open(root, Caps { cost_micros: Some(80), ..Caps::default() }).unwrap();
+        let short = ledger.authorise(root, amount(30), Amount::default()).unwrap_err();
+        assert_eq!((short.wanted, short.left), (30, 20));
+        let hold = ledger.authorise(child, amount(80), Amount::default()).unwrap();
+        ledger.settle(hold, amount(10));
+        ledger.close(child);
+        let hold = ledger.authorise(root, amount(90), Amount::default()).unwrap();
+        ledger.settle(hold, amount(90));
+        assert!(ledger.authorise(root, amount(1), Amount::default()).is_err());
+    }
+}

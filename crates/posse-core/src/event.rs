@@ -8,19 +8,65 @@ use crate::usage::Usage;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    Started { agent: String, model: String },
-    Resumed { epoch: u64, finished_calls: u32, in_doubt: u32 },
-    TurnStarted { turn: u32, turns_max: u32 },
-    Replied { turn: u32, model: String, usage: Usage, calls: u32 },
+    Started {
+        agent: String,
+        model: String,
+    },
+    Resumed {
+        epoch: u64,
+        finished_calls: u32,
+        in_doubt: u32,
+    },
+    TurnStarted {
+        turn: u32,
+        turns_max: u32,
+    },
+    Replied {
+        turn: u32,
+        model: String,
+        usage: Usage,
+        calls: u32,
+    },
     /// A fallback, an estimate, an elision: something the person in charge may want to know.
-    Noted { note: String },
-    ModelFailed { kind: FailureKind, message: String },
-    ToolStarted { key: CallKey, tool: String, summary: String },
-    ToolRefused { key: CallKey, tool: String, why: String },
-    ToolFinished { key: CallKey, tool: String, is_error: bool, in_doubt: bool, bytes: u64, millis: u64 },
-    Elided { results: u32, bytes: u64 },
-    WrappingUp { reason: StopReason },
-    Finished { status: Status, stop: StopReason, turns: u32, tool_calls: u32, usage: Usage },
+    Noted {
+        note: String,
+    },
+    ModelFailed {
+        kind: FailureKind,
+        message: String,
+    },
+    ToolStarted {
+        key: CallKey,
+        tool: String,
+        summary: String,
+    },
+    ToolRefused {
+        key: CallKey,
+        tool: String,
+        why: String,
+    },
+    ToolFinished {
+        key: CallKey,
+        tool: String,
+        is_error: bool,
+        in_doubt: bool,
+        bytes: u64,
+        millis: u64,
+    },
+    Elided {
+        results: u32,
+        bytes: u64,
+    },
+    WrappingUp {
+        reason: StopReason,
+    },
+    Finished {
+        status: Status,
+        stop: StopReason,
+        turns: u32,
+        tool_calls: u32,
+        usage: Usage,
+    },
 }
 
 /// A short, bounded description of a call for a progress line: the first string argument, without line ends.

@@ -18,17 +18,54 @@ use crate::tool::Effect;
 pub enum Record {
     Started(Box<TaskStart>),
     /// A model call is about to be made. Without a `Replied` or `Unanswered` after it, the provider may have worked.
-    Asked { turn: u32, estimate: u64, elapsed_ms: u64 },
-    Replied { reply: Reply, elapsed_ms: u64 },
-    Unanswered { failure: ModelFailure, elapsed_ms: u64 },
+    Asked {
+        turn: u32,
+        estimate: u64,
+        elapsed_ms: u64,
+    },
+    Replied {
+        reply: Reply,
+        elapsed_ms: u64,
+    },
+    Unanswered {
+        failure: ModelFailure,
+        elapsed_ms: u64,
+    },
     /// A call with an effect is about to be made by the driver of this epoch.
-    Intended { key: CallKey, arguments_hash: String, effect: Effect, epoch: u64 },
-    Done { result: ToolResult, elapsed_ms: u64 },
+    Intended {
+        key: CallKey,
+        arguments_hash: String,
+        effect: Effect,
+        epoch: u64,
+    },
+    /// The result as the conversation has it, and the full text where that is longer.
+    Done {
+        result: ToolResult,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        full_text: Option<String>,
+        elapsed_ms: u64,
+    },
     /// Another process took the task over. Limits can be raised by the person who resumed it.
-    Resumed { epoch: u64, turns_max: Option<u32>, elapsed_ms: u64 },
+    /// `lost_tokens` is what a model call cut off by the end of the last process may have consumed.
+    Resumed {
+        epoch: u64,
+        turns_max: Option<u32>,
+        lost_tokens: u64,
+        elapsed_ms: u64,
+    },
+    /// The budget did not allow the next model call.
+    BudgetSpent {
+        shortfall: String,
+        elapsed_ms: u64,
+    },
     /// Someone asked the run to stop.
-    Cancelled { elapsed_ms: u64 },
-    Finished { outcome: Outcome, elapsed_ms: u64 },
+    Cancelled {
+        elapsed_ms: u64,
+    },
+    Finished {
+        outcome: Outcome,
+        elapsed_ms: u64,
+    },
 }
 
 /// Everything a run needs to start, so that another process can start it again.
@@ -50,6 +87,7 @@ impl Record {
             Record::Intended { .. } => "intended",
             Record::Done { .. } => "done",
             Record::Resumed { .. } => "resumed",
+            Record::BudgetSpent { .. } => "budget_spent",
             Record::Cancelled { .. } => "cancelled",
             Record::Finished { .. } => "finished",
         }
@@ -73,6 +111,7 @@ impl Record {
             | Record::Unanswered { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
             | Record::Resumed { elapsed_ms, .. }
+            | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
             Record::Started(_) | Record::Intended { .. } => None,

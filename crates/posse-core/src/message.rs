@@ -9,10 +9,16 @@ use crate::id::CallKey;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
-    User { text: String },
-    Assistant { blocks: Vec<Block> },
+    User {
+        text: String,
+    },
+    Assistant {
+        blocks: Vec<Block>,
+    },
     /// The answers to all tool calls of the assistant message before it, in call order.
-    Results { results: Vec<ToolResult> },
+    Results {
+        results: Vec<ToolResult>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,7 +39,10 @@ pub enum Block {
     ToolCall(ToolCall),
     /// A block only its own provider understands (redacted thinking, encrypted reasoning, server tools): kept as
     /// JSON text and sent back to that provider, left out for any other.
-    Opaque { provider: String, json: String },
+    Opaque {
+        provider: String,
+        json: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,6 +76,9 @@ pub struct ToolResult {
     pub text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// The call itself was wrong (unknown tool, bad arguments, not granted), as opposed to a tool that failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mistake: bool,
     /// The effect may or may not have happened: the process died between intent and outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
@@ -121,6 +133,7 @@ impl ToolResult {
             name: call.name.clone(),
             text: text.into(),
             is_error: false,
+            mistake: false,
             in_doubt: false,
             changed: Vec::new(),
         }
@@ -128,6 +141,10 @@ impl ToolResult {
 
     pub fn error(call: &ToolCall, text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::new(call, text) }
+    }
+
+    pub fn mistake(call: &ToolCall, text: impl Into<String>) -> Self {
+        Self { is_error: true, mistake: true, ..Self::new(call, text) }
     }
 }
 
@@ -254,7 +271,9 @@ mod tests {
             ("{a:1}", "key must be a string"),
             (r#"{"a":{"b":1,"b":2}}"#, "`b` appears twice"),
         ] {
-            let Arguments::Invalid(kept, reason) = Arguments::judge(text) else { panic!("{text} was accepted") };
+            let Arguments::Invalid(kept, reason) = Arguments::judge(text) else {
+                panic!("{text} was accepted")
+            };
             assert_eq!(kept, text);
             assert!(reason.contains(why), "{text}: {reason}");
         }

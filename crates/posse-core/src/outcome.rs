@@ -32,6 +32,8 @@ pub enum StopReason {
     ToolCallsExhausted,
     BudgetExhausted,
     ContextExhausted,
+    /// The answer was cut off by the output limit, also after continuing.
+    Truncated,
     DeadlinePassed,
     Stalled,
     Cancelled,
@@ -63,6 +65,7 @@ impl Outcome {
             | StopReason::ToolCallsExhausted
             | StopReason::BudgetExhausted
             | StopReason::ContextExhausted
+            | StopReason::Truncated
             | StopReason::DeadlinePassed => Status::Partial,
             StopReason::Stalled
             | StopReason::ModelFailed
@@ -81,6 +84,7 @@ impl StopReason {
             StopReason::ToolCallsExhausted => "tool_calls_exhausted",
             StopReason::BudgetExhausted => "budget_exhausted",
             StopReason::ContextExhausted => "context_exhausted",
+            StopReason::Truncated => "truncated",
             StopReason::DeadlinePassed => "deadline_passed",
             StopReason::Stalled => "stalled",
             StopReason::Cancelled => "cancelled",

@@ -1,1 +1,453 @@
-//! stub
+//! One execution of the loop, as a state machine without I/O. The driver asks for the next step, performs it and
+//! says what came back; whether to go on, stop, refuse or shorten is decided here.
+//!
+//! A `Run` is rebuilt by feeding it the same replies and results again (see `replay`), so every decision depends only
+//! on what was fed in and, for the deadline, on the elapsed time that is passed in.
+
+mod context;
+mod cycle;
+mod plan;
+mod replay;
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::event::Event;
+use crate::grant::Grant;
+use crate::id::CallKey;
+use crate::limits::Limits;
+use crate::message::{Block, Message, ToolCall, ToolResult};
+use crate::outcome::{Outcome, StopReason};
+use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use crate::tool::Effect;
+use crate::usage::Usage;
+
+pub use plan::{Action, Planned, batches};
+pub use replay::{Replayed, replay};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    limits: Limits,
+    grant: Grant,
+    /// Every tool that exists here, granted or not, with its effect.
+    tools: BTreeMap<String, Effect>,
+    messages: Vec<Message>,
+    generation: u64,
+    phase: Phase,
+    turns: u32,
+    tool_calls: u32,
+    usage: Usage,
+    /// Ids that are on the wire already.
+    ids: HashSet<String>,
+    /// The parts of an answer that was cut off and continued.
+    answer: String,
+    /// The last text the model wrote beside its calls: what a stopped run has to show.
+    last_text: String,
+    /// Set once the run may only report what it has.
+    wrapping_up: Option<StopReason>,
+    counters: Counters,
+    output_tokens: u32,
+    /// Tokens the conversation takes, as far as we know.
+    context_tokens: u64,
+    cycles: cycle::Cycles,
+    changed: Vec<String>,
+    in_doubt: Vec<CallKey>,
+    warnings: Vec<String>,
+    events: Vec<Event>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Counters {
+    mistakes: u32,
+    continuations: u32,
+    pauses: u32,
+    nudges: u32,
+    compactions: u32,
+    broken_promises: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Phase {
+    Asking,
+    Calling { calls: Vec<Planned>, answers: Vec<Option<ToolResult>> },
+    Finished(Box<Outcome>),
+}
+
+/// One instruction to the driver.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    CallModel(Ask),
+    /// Calls of one reply that have no result yet, in call order.
+    CallTools(Vec<Planned>),
+    Finish(Outcome),
+}
+
+/// How to make the next model call. The conversation itself is `Run::messages`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    pub turn: u32,
+    /// Without tools the model has to answer: this is the wrap-up turn.
+    pub with_tools: bool,
+    pub output_tokens_max: u32,
+    /// Input tokens we expect the call to take.
+    pub estimate: u64,
+}
+
+impl Run {
+    pub fn new(task: &str, limits: Limits, grant: Grant, tools: BTreeMap<String, Effect>) -> Self {
+        let mut run = Self {
+            output_tokens: limits.output_tokens_per_call,
+            limits,
+            grant,
+            tools,
+            messages: vec![Message::user(task)],
+            generation: 0,
+            phase: Phase::Asking,
+            turns: 0,
+            tool_calls: 0,
+            usage: Usage::default(),
+            ids: HashSet::new(),
+            answer: String::new(),
+            last_text: String::new(),
+            wrapping_up: None,
+            counters: Counters::default(),
+            context_tokens: crate::text::estimate_tokens(task),
+            cycles: cycle::Cycles::default(),
+            changed: Vec::new(),
+            in_doubt: Vec::new(),
+            warnings: Vec::new(),
+            events: Vec::new(),
+        };
+        run.check_limits();
+        run
+    }
+
+    pub fn next_step(&self, elapsed_ms: u64) -> Step {
+        if let Phase::Finished(outcome) = &self.phase {
+            return Step::Finish((**outcome).clone());
+        }
+        if elapsed_ms >= self.limits.wall_ms_max {
+            let detail = format!("{} s", self.limits.wall_ms_max / 1000);
+            return Step::Finish(self.outcome(StopReason::DeadlinePassed, Some(detail)));
+        }
+        match &self.phase {
+            Phase::Calling { calls, answers } => {
+                let open = calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
+                Step::CallTools(open.map(|(planned, _)| planned.clone()).collect())
+            }
+            Phase::Asking | Phase::Finished(_) => Step::CallModel(Ask {
+                turn: self.turns + 1,
+                with_tools: self.wrapping_up.is_none(),
+                output_tokens_max: match self.wrapping_up {
+                    Some(_) => self.limits.wrap_up_tokens,
+                    None => self.output_tokens,
+                },
+                estimate: self.context_tokens,
+            }),
+        }
+    }
+
+    pub fn on_reply(&mut self, mut reply: Reply) {
+        self.usage.add(&reply.usage);
+        self.usage.add(&reply.lost);
+        for note in reply.notes.drain(..) {
+            self.note(note);
+        }
+        if reply.stop != ReplyStop::Paused {
+            self.turns += 1;
+        }
+        self.context_tokens = reply.usage.total();
+        self.name_calls(&mut reply);
+        let calls: Vec<ToolCall> = reply.blocks.iter().filter_map(Block::as_call).cloned().collect();
+        let text = text_of(&reply.blocks);
+        if !text.trim().is_empty() {
+            self.last_text = format!("{}{text}", self.answer);
+        }
+        if let Some(reason) = self.wrapping_up {
+            return self.finish(reason, None);
+        }
+        if calls.is_empty() {
+            return self.on_text(reply, text);
+        }
+        self.answer.clear();
+        if reply.stop == ReplyStop::MaxTokens {
+            self.raise_output_limit();
+        }
+        self.messages.push(Message::Assistant { blocks: reply.blocks });
+        let calls = self.plan(calls, &reply.stop);
+        let answers = vec![None; calls.len()];
+        self.phase = Phase::Calling { calls, answers };
+    }
+
+    pub fn on_failure(&mut self, failure: &ModelFailure) {
+        self.usage.add(&failure.lost);
+        match failure.kind {
+            FailureKind::ContextTooLong => return self.compact(),
+            // Whoever cut the call off says next why the run ends.
+            FailureKind::Cancelled => return,
+            _ => {}
+        }
+        let reason = self.wrapping_up.unwrap_or(StopReason::ModelFailed);
+        self.finish(reason, Some(failure.to_string()));
+    }
+
+    /// Takes results in any order; the conversation gets them in call order once all are there.
+    pub fn on_results(&mut self, results: Vec<ToolResult>) {
+        let Phase::Calling { calls, answers } = &mut self.phase else { return };
+        for result in results {
+            if let Some(at) = calls.iter().position(|planned| planned.call.key == result.key) {
+                answers[at].get_or_insert(result);
+            }
+        }
+        if answers.iter().any(Option::is_none) {
+            return;
+        }
+        let mut results: Vec<ToolResult> = std::mem::take(answers).into_iter().flatten().collect();
+        let calls: Vec<ToolCall> = std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
+        self.phase = Phase::Asking;
+        self.take_stock(&calls, &mut results);
+    }
+
+    /// Someone wants the run to stop now.
+    pub fn on_cancel(&mut self) {
+        if !self.is_finished() {
+            self.finish(StopReason::Cancelled, None);
+        }
+    }
+
+    /// The budget does not allow another call with tools; if not even a report is possible, the run is over.
+    pub fn on_budget_spent(&mut self, shortfall: &str) {
+        match self.wrapping_up {
+            None => self.wrap_up(StopReason::BudgetExhausted, format!("The budget is spent ({shortfall}).")),
+            Some(reason) => self.finish(reason, Some(shortfall.to_owned())),
+        }
+    }
+
+    /// The outcome was written down: it stands, also if it came from a deadline that only the clock knew about.
+    pub fn on_finished(&mut self, outcome: &Outcome) {
+        self.close_open_calls();
+        self.phase = Phase::Finished(Box::new(outcome.clone()));
+    }
+
+    /// Takes a run up again that another process left, or that ended early. An answered run stays answered.
+    pub fn on_resume(&mut self, turns_max: Option<u32>, lost_tokens: u64) {
+        self.usage.input = self.usage.input.saturating_add(lost_tokens);
+        self.limits.turns_max = turns_max.unwrap_or(self.limits.turns_max).max(self.limits.turns_max);
+        let Phase::Finished(outcome) = &self.phase else { return };
+        if outcome.stop == StopReason::Answered {
+            return;
+        }
+        self.phase = Phase::Asking;
+        self.wrapping_up = None;
+        self.counters = Counters::default();
+        self.cycles = cycle::Cycles::default();
+        if matches!(self.messages.last(), Some(Message::Assistant { .. })) {
+            self.messages.push(Message::user("You may go on with the task from where you stopped."));
+        }
+        self.check_limits();
+    }
+
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Changes when an old message was changed; until then `messages` only grows.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    pub fn is_finished(&self) -> bool {
+        matches!(self.phase, Phase::Finished(_))
+    }
+
+    /// Facts since the last time this was asked.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// A reply without calls: an answer, or one of the many ways not to give one.
+    fn on_text(&mut self, reply: Reply, text: String) {
+        match reply.stop {
+            ReplyStop::Refusal => self.finish(StopReason::Refused, None),
+            ReplyStop::Other(raw) => {
+                self.finish(StopReason::ModelFailed, Some(format!("unknown stop reason `{raw}`")));
+            }
+            ReplyStop::ContextFull => self.compact(),
+            ReplyStop::Paused
+                if self.counters.pauses < self.limits.pauses_max && !reply.blocks.is_empty() =>
+            {
+                self.counters.pauses += 1;
+                self.messages.push(Message::Assistant { blocks: reply.blocks });
+            }
+            ReplyStop::Paused => self.finish(StopReason::ModelFailed, Some("paused too often".to_owned())),
+            ReplyStop::MaxTokens if !text.trim().is_empty() => self.continue_answer(reply.blocks, &text),
+            ReplyStop::ToolUse if self.counters.broken_promises == 0 => {
+                self.counters.broken_promises += 1;
+                self.note("the model announced a tool call and made none; asking again".to_owned());
+                self.check_limits();
+            }
+            ReplyStop::ToolUse if text.trim().is_empty() => {
+                self.finish(
+                    StopReason::ModelFailed,
+                    Some("a tool call was announced twice and not made".to_owned()),
+                );
+            }
+            ReplyStop::EndTurn | ReplyStop::MaxTokens if text.trim().is_empty() => self.nudge(reply.blocks),
+            ReplyStop::EndTurn | ReplyStop::MaxTokens | ReplyStop::ToolUse => {
+                self.messages.push(Message::Assistant { blocks: reply.blocks });
+                self.finish(StopReason::Answered, None);
+            }
+        }
+    }
+
+    fn continue_answer(&mut self, blocks: Vec<Block>, text: &str) {
+        if self.counters.continuations == self.limits.continuations_max {
+            let detail =
+                format!("the answer was still cut off after {} continuations", self.limits.continuations_max);
+            return self.finish(StopReason::Truncated, Some(detail));
+        }
+        self.counters.continuations += 1;
+        self.answer.push_str(text);
+        self.raise_output_limit();
+        self.messages.push(Message::Assistant { blocks });
+        self.messages.push(Message::user(
+            "Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.",
+        ));
+        self.check_limits();
+    }
+
+    /// An empty answer gets one second chance: models sometimes stop right after a tool result.
+    fn nudge(&mut self, blocks: Vec<Block>) {
+        if self.counters.nudges > 0 {
+            return self.finish(StopReason::ModelFailed, Some("empty_response".to_owned()));
+        }
+        self.counters.nudges += 1;
+        self.raise_output_limit();
+        if !blocks.is_empty() {
+            self.messages.push(Message::Assistant { blocks });
+        }
+        self.messages.push(Message::user("Your last message had no text. Give your answer to the task now."));
+        self.check_limits();
+    }
+
+    /// What a finished round of calls means for the run.
+    fn take_stock(&mut self, calls: &[ToolCall], results: &mut [ToolResult]) {
+        for result in results.iter_mut() {
+            self.context_tokens =
+                self.context_tokens.saturating_add(crate::text::estimate_tokens(&result.text));
+            for path in result.changed.drain(..) {
+                if !self.changed.contains(&path) {
+                    self.changed.push(path);
+                }
+            }
+            if result.in_doubt {
+                self.in_doubt.push(result.key);
+            }
+        }
+        let all_mistaken = results.iter().all(|result| result.mistake);
+        self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };
+        let verdict = self.cycles.observe(calls, results);
+        if let (cycle::Verdict::Warn(note), Some(last)) = (&verdict, results.last_mut()) {
+            last.text = format!("{}\n\n[{note}]", last.text);
+        }
+        self.messages.push(Message::Results { results: results.to_vec() });
+        if let cycle::Verdict::Stop(why) = verdict {
+            return self.finish(StopReason::Stalled, Some(why));
+        }
+        if self.counters.mistakes >= self.limits.mistakes_max {
+            let why = format!("{} turns in a row had only wrong tool calls", self.counters.mistakes);
+            return self.finish(StopReason::Stalled, Some(why));
+        }
+        self.guard_context();
+        self.check_limits();
+    }
+
+    /// Where a turn is found to have been the last one.
+    fn check_limits(&mut self) {
+        if self.wrapping_up.is_some() || self.is_finished() {
+            return;
+        }
+        let Limits { turns_max, tool_calls_max, .. } = self.limits;
+        if self.turns >= turns_max {
+            self.wrap_up(StopReason::TurnsExhausted, format!("The limit of {turns_max} turns is reached."));
+        } else if self.tool_calls >= tool_calls_max {
+            self.wrap_up(
+                StopReason::ToolCallsExhausted,
+                format!("The limit of {tool_calls_max} tool calls is reached."),
+            );
+        }
+    }
+
+    fn wrap_up(&mut self, reason: StopReason, why: String) {
+        self.wrapping_up = Some(reason);
+        self.events.push(Event::WrappingUp { reason });
+        self.close_open_calls();
+        self.messages.push(Message::user(format!(
+            "{why} You cannot call tools any more. Report now: what you found and did, and what is still open."
+        )));
+    }
+
+    /// Answers what nobody will answer any more, so that the history stays valid.
+    fn close_open_calls(&mut self) {
+        let Phase::Calling { calls, answers } = std::mem::replace(&mut self.phase, Phase::Asking) else {
+            return;
+        };
+        let answered = calls.into_iter().zip(answers).map(|(planned, answer)| match answer {
+            Some(result) => result,
+            None => ToolResult::error(&planned.call, "not run: the task was stopped"),
+        });
+        let results = answered.collect();
+        self.messages.push(Message::Results { results });
+    }
+
+    fn raise_output_limit(&mut self) {
+        self.output_tokens = self
+            .output_tokens
+            .saturating_mul(2)
+            .min(self.limits.output_tokens_per_call_max)
+            .max(self.output_tokens);
+    }
+
+    fn note(&mut self, note: String) {
+        self.events.push(Event::Noted { note: note.clone() });
+        self.warnings.push(note);
+    }
+
+    fn finish(&mut self, stop: StopReason, detail: Option<String>) {
+        self.close_open_calls();
+        self.phase = Phase::Finished(Box::new(self.outcome(stop, detail)));
+    }
+
+    fn outcome(&self, stop: StopReason, detail: Option<String>) -> Outcome {
+        Outcome {
+            stop,
+            detail,
+            text: self.last_text.clone(),
+            turns: self.turns.min(self.limits.turns_max),
+            tool_calls: self.tool_calls,
+            usage: self.usage,
+            changed_files: self.changed.clone(),
+            in_doubt: self.in_doubt.clone(),
+            warnings: self.warnings.clone(),
+        }
+    }
+}
+
+fn text_of(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text.as_str()),
+        Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
+    });
+    texts.collect()
+}

@@ -43,7 +43,10 @@ pub fn expand(name: &str) -> Vec<String> {
 /// Other spellings, in lower case with `_` for `-`.
 const ALIASES: &[(&str, &[&str])] = &[
     ("read", &["read_file", "readfile", "view", "notebookread", "notebook_read", "cat"]),
-    ("edit", &["edit_file", "multiedit", "multi_edit", "str_replace", "replace", "notebookedit", "apply_patch"]),
+    (
+        "edit",
+        &["edit_file", "multiedit", "multi_edit", "str_replace", "replace", "notebookedit", "apply_patch"],
+    ),
     ("write", &["write_file", "writefile", "create_file"]),
     ("bash", &["shell", "execute", "run_shell_command", "run_terminal_command", "powershell", "terminal"]),
     ("grep", &["search_file_content", "search_for_pattern", "grep_search", "ripgrep", "rg"]),

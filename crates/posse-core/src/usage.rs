@@ -67,7 +67,10 @@ mod tests {
     fn cached_tokens_are_charged_at_their_own_price_and_the_sum_is_rounded_up() {
         let price = Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) };
         let usage = Usage { input: 1012, cache_read: 900, cache_write: 100, output: 7, ..Usage::default() };
-        assert_eq!(price.micros(&usage), (12.0 * 3.0 + 900.0 * 0.3 + 100.0 * 3.75 + 7.0 * 15.0_f64).ceil() as u64);
+        assert_eq!(
+            price.micros(&usage),
+            (12.0 * 3.0 + 900.0 * 0.3 + 100.0 * 3.75 + 7.0 * 15.0_f64).ceil() as u64
+        );
     }
 
     #[test]

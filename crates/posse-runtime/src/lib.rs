@@ -2,4 +2,11 @@
 //!
 //! Knows no provider, no database and no protocol: they come in through the ports.
 
+pub mod budget;
+pub mod driver;
+mod journal;
+pub mod observe;
+mod panics;
 pub mod ports;
+pub mod session;
+pub mod toolbox;

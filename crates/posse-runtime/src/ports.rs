@@ -3,16 +3,18 @@
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::agent::ModelSettings;
+use posse_core::agent::{Agent, ModelSettings};
 use posse_core::event::Event;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::Record;
 use posse_core::message::Message;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
+use posse_core::usage::Price;
 use tokio_util::sync::CancellationToken;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -29,6 +31,18 @@ pub trait Model: Send + Sync {
         request: ModelRequest<'a>,
         deltas: &'a dyn Deltas,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>>;
+}
+
+/// Opens models by reference. The composition root knows keys, base URLs and wrappers.
+pub trait Models: Send + Sync {
+    fn open(&self, agent: &Agent) -> Result<OpenModel>;
+}
+
+#[derive(Clone)]
+pub struct OpenModel {
+    pub model: Arc<dyn Model>,
+    /// `None`: tokens are bounded, the cost is unknown.
+    pub price: Option<Price>,
 }
 
 pub struct ModelRequest<'a> {
@@ -93,10 +107,19 @@ pub enum Delta<'a> {
     Text(&'a str),
     Thinking(&'a str),
     /// The model began to ask for a tool.
-    ToolCall { index: usize, name: &'a str },
-    ToolArguments { index: usize, fragment: &'a str },
+    ToolCall {
+        index: usize,
+        name: &'a str,
+    },
+    ToolArguments {
+        index: usize,
+        fragment: &'a str,
+    },
     /// The attempt failed: what was shown of it is void.
-    Restarted { why: &'a str, wait: Duration },
+    Restarted {
+        why: &'a str,
+        wait: Duration,
+    },
 }
 
 /// Nobody watches.

@@ -1,0 +1,78 @@
+//! Notices a run that goes round in circles: the same calls with the same results, over and over, also in cycles of
+//! up to four turns. Polling that sees something new each time is not a circle.
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::message::{ToolCall, ToolResult};
+
+/// Longest cycle looked for; longer ones were not seen in the field.
+const PERIOD_MAX: usize = 4;
+/// Repetitions before the model is told.
+const WARN_AT: usize = 4;
+/// Repetitions before the run is ended.
+const STOP_AT: usize = 8;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Cycles {
+    recent: VecDeque<u64>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Verdict {
+    Fine,
+    Warn(String),
+    Stop(String),
+}
+
+impl Cycles {
+    pub(super) fn observe(&mut self, calls: &[ToolCall], results: &[ToolResult]) -> Verdict {
+        if self.recent.len() == PERIOD_MAX * STOP_AT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(fingerprint(calls, results));
+        let (period, times) = self.longest_repetition();
+        let cycle = if period == 1 {
+            "the same calls".to_owned()
+        } else {
+            format!("the same {period} turns of calls")
+        };
+        if times >= STOP_AT {
+            return Verdict::Stop(format!("{cycle} were made {times} times with the same results"));
+        }
+        if times >= WARN_AT {
+            return Verdict::Warn(format!(
+                "note: {cycle} were made {times} times with the same results. Try something else or give your answer; \
+                 at {STOP_AT} times the task is ended"
+            ));
+        }
+        Verdict::Fine
+    }
+
+    /// The period whose repetition at the end covers the most turns, and how often it was seen.
+    fn longest_repetition(&self) -> (usize, usize) {
+        let length = self.recent.len();
+        let repetitions = |period: usize| {
+            let same = (0..length.saturating_sub(period))
+                .take_while(|back| self.recent[length - 1 - back] == self.recent[length - 1 - back - period]);
+            1 + same.count() / period
+        };
+        // Of equal counts the shortest period: it says more.
+        (1..=PERIOD_MAX)
+            .rev()
+            .map(|period| (period, repetitions(period)))
+            .max_by_key(|(_, times)| *times)
+            .unwrap_or((1, 1))
+    }
+}
+
+fn fingerprint(calls: &[ToolCall], results: &[ToolResult]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for call in calls {
+        (&call.name, call.arguments.as_object_text()).hash(&mut hasher);
+    }
+    for result in results {
+        result.text.hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,139 @@
+//! What becomes of the calls in a reply: which run, and which are answered by a refusal the model can act on.
+
+use super::Run;
+use crate::event::Event;
+use crate::grant::Decision;
+use crate::id::CallKey;
+use crate::message::{Arguments, Block, ToolCall, ToolResult};
+use crate::reply::{Reply, ReplyStop};
+use crate::text::prefix;
+use crate::tool::{Effect, canonical};
+
+/// Longest tool name kept in a history; providers refuse longer ones.
+const NAME_MAX: usize = 64;
+
+/// A call, and what to do with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    pub call: ToolCall,
+    pub action: Action,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    Execute(Effect),
+    /// The call is not run; this is its result.
+    Refuse(ToolResult),
+}
+
+impl Run {
+    /// Gives every call its key and an id that no other call of this run has, and makes its name fit for a history.
+    pub(super) fn name_calls(&mut self, reply: &mut Reply) {
+        let turn = self.turns;
+        let calls = reply.blocks.iter_mut().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
+        });
+        for (index, call) in calls.enumerate() {
+            call.key = CallKey { turn, index: index as u32 };
+            call.name = legal_name(&call.name);
+            if call.id.is_empty() || !self.ids.insert(call.id.clone()) {
+                call.id = format!("call_{turn}_{index}");
+                while !self.ids.insert(call.id.clone()) {
+                    call.id.push('x');
+                }
+            }
+        }
+    }
+
+    pub(super) fn plan(&mut self, calls: Vec<ToolCall>, stop: &ReplyStop) -> Vec<Planned> {
+        let last = calls.len() - 1;
+        let mut planned = Vec::with_capacity(calls.len());
+        for (index, call) in calls.into_iter().enumerate() {
+            let cut_off = *stop == ReplyStop::MaxTokens && index == last;
+            let action = match self.refusal(&call, index, cut_off) {
+                Some(result) => {
+                    let why = prefix(&result.text, 300).to_owned();
+                    self.events.push(Event::ToolRefused { key: call.key, tool: call.name.clone(), why });
+                    Action::Refuse(result)
+                }
+                None => {
+                    self.tool_calls += 1;
+                    Action::Execute(self.tools.get(&canonical(&call.name)).copied().unwrap_or(Effect::Unsafe))
+                }
+            };
+            planned.push(Planned { call, action });
+        }
+        planned
+    }
+
+    /// Where a tool call is refused before anything happens.
+    fn refusal(&self, call: &ToolCall, index: usize, cut_off: bool) -> Option<ToolResult> {
+        let name = canonical(&call.name);
+        if !self.tools.contains_key(&name) {
+            let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let text = format!("there is no tool `{}`; you have: {known}", call.name);
+            return Some(ToolResult::mistake(call, text));
+        }
+        if let Decision::Deny(why) = self.grant.decide(&name) {
+            return Some(ToolResult::mistake(call, format!("refused: {why}")));
+        }
+        match &call.arguments {
+            Arguments::Truncated(_) => return Some(truncated(call)),
+            // Of a call that was cut off before its first argument, some providers make an empty object.
+            Arguments::Object(text) if cut_off && text.trim() == "{}" => return Some(truncated(call)),
+            Arguments::Object(_) => {}
+            Arguments::Invalid(_, why) => {
+                let text = format!("the arguments are not usable, nothing was run: {why}");
+                return Some(ToolResult::mistake(call, text));
+            }
+        }
+        if index as u32 >= self.limits.calls_per_turn_max {
+            let text = format!("not run: at most {} calls per turn", self.limits.calls_per_turn_max);
+            return Some(ToolResult::error(call, text));
+        }
+        (self.tool_calls >= self.limits.tool_calls_max).then(|| {
+            let text = format!("not run: the limit of {} tool calls is reached", self.limits.tool_calls_max);
+            ToolResult::error(call, text)
+        })
+    }
+}
+
+/// Splits calls into groups that run one after the other: neighbouring pure calls share a group and run side by
+/// side, anything that writes is alone.
+pub fn batches(calls: Vec<Planned>) -> Vec<Vec<Planned>> {
+    let mut groups: Vec<Vec<Planned>> = Vec::new();
+    for planned in calls {
+        match groups.last_mut() {
+            Some(group) if planned.runs_beside_others() && group[0].runs_beside_others() => {
+                group.push(planned)
+            }
+            _ => groups.push(vec![planned]),
+        }
+    }
+    groups
+}
+
+impl Planned {
+    fn runs_beside_others(&self) -> bool {
+        match self.action {
+            Action::Execute(effect) => effect == Effect::Pure,
+            Action::Refuse(_) => true,
+        }
+    }
+}
+
+fn truncated(call: &ToolCall) -> ToolResult {
+    ToolResult::mistake(
+        call,
+        "truncated: your output limit cut this call off inside its arguments, nothing was run. Make the call again \
+         with shorter arguments, or split the work into several calls",
+    )
+}
+
+fn legal_name(name: &str) -> String {
+    let legal = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let name: String = prefix(name.trim(), NAME_MAX).chars().map(legal).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}

@@ -1,0 +1,81 @@
+//! Rebuilding a run from its journal. Every prefix of a journal gives the run as it was at that moment.
+
+use std::collections::BTreeMap;
+
+use super::Run;
+use crate::error::{Error, ErrorCode, Result};
+use crate::id::CallKey;
+use crate::journal::{Record, TaskStart};
+use crate::tool::Effect;
+
+#[derive(Debug)]
+pub struct Replayed {
+    pub start: TaskStart,
+    pub run: Run,
+    /// Time the run had used when it was last heard of.
+    pub elapsed_ms: u64,
+    pub epoch: u64,
+    /// Calls whose effect was intended and whose outcome nobody wrote down, in the order of the intents.
+    pub unresolved: Vec<(CallKey, Effect)>,
+    /// Input tokens of a model call that was under way; the provider may have worked and charged.
+    pub lost_tokens: u64,
+    /// Calls that have their result: they are never run again.
+    pub finished_calls: u32,
+}
+
+/// Feeds a journal to a fresh run. `tools` are the tools of the process that goes on with it.
+pub fn replay(records: &[Record], tools: BTreeMap<String, Effect>) -> Result<Replayed> {
+    let Some((Record::Started(start), rest)) = records.split_first() else {
+        return Err(Error::new(ErrorCode::JournalInvalid, "a journal must begin with the start of its task"));
+    };
+    let run = Run::new(&start.task, start.agent.limits.clone(), start.grant.clone(), tools);
+    let mut replayed = Replayed {
+        start: (**start).clone(),
+        run,
+        elapsed_ms: 0,
+        epoch: 1,
+        unresolved: Vec::new(),
+        lost_tokens: 0,
+        finished_calls: 0,
+    };
+    for record in rest {
+        replayed.feed(record)?;
+    }
+    replayed.run.take_events();
+    Ok(replayed)
+}
+
+impl Replayed {
+    fn feed(&mut self, record: &Record) -> Result<()> {
+        self.elapsed_ms = record.elapsed_ms().unwrap_or(self.elapsed_ms);
+        match record {
+            Record::Started(_) => {
+                return Err(Error::new(ErrorCode::JournalInvalid, "a journal has two starts"));
+            }
+            Record::Asked { estimate, .. } => self.lost_tokens = *estimate,
+            Record::Replied { reply, .. } => {
+                self.lost_tokens = 0;
+                self.run.on_reply(reply.clone());
+            }
+            Record::Unanswered { failure, .. } => {
+                self.lost_tokens = 0;
+                self.run.on_failure(failure);
+            }
+            Record::Intended { key, effect, .. } => self.unresolved.push((*key, *effect)),
+            Record::Done { result, .. } => {
+                self.finished_calls += 1;
+                self.unresolved.retain(|(key, _)| *key != result.key);
+                self.run.on_results(vec![result.clone()]);
+            }
+            Record::Resumed { epoch, turns_max, lost_tokens, .. } => {
+                self.epoch = *epoch;
+                self.lost_tokens = 0;
+                self.run.on_resume(*turns_max, *lost_tokens);
+            }
+            Record::BudgetSpent { shortfall, .. } => self.run.on_budget_spent(shortfall),
+            Record::Cancelled { .. } => self.run.on_cancel(),
+            Record::Finished { outcome, .. } => self.run.on_finished(outcome),
+        }
+        Ok(())
+    }
+}

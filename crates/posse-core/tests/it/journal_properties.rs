@@ -1,0 +1,150 @@
+//! Random lives of a run: whatever the model answers and wherever the process dies.
+
+use posse_core::agent::{Agent, ModelSettings};
+use posse_core::id::AgentName;
+use posse_core::journal::{Record, TaskStart};
+use posse_core::limits::Limits;
+use posse_core::message::{Block, Message, ToolResult, find_fault};
+use posse_core::run::{Action, Run, Step, replay};
+use proptest::prelude::*;
+
+use crate::play::{grant, parse_reply, results, tools};
+
+fn reply_line() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        6 => Just("[read {\"path\":\"a\"}]".to_owned()),
+        3 => "[a-c]".prop_map(|id| format!("[read#{id} {{\"path\":\"{id}\"}}]")),
+        3 => Just("[write {\"path\":\"b\"}]".to_owned()),
+        2 => Just("[bash {\"command\":\"x\"}]".to_owned()),
+        1 => Just("[no.such/tool {}]".to_owned()),
+        2 => Just("[write {\"pa]".to_owned()),
+        1 => Just("[read {\"a\":1,\"a\":2}]".to_owned()),
+        2 => "[a-z ]{0,8}".prop_map(|text| text.trim().to_owned()),
+        1 => Just("~thought".to_owned()),
+        1 => Just("!max_tokens".to_owned()),
+        1 => Just("!paused".to_owned()),
+        1 => Just("!tool_use".to_owned()),
+        1 => Just("?context".to_owned()),
+        1 => Just("usage=190000".to_owned()),
+    ];
+    proptest::collection::vec(part, 1..5).prop_map(|parts| parts.join(" & "))
+}
+
+fn start(limits: Limits) -> Record {
+    let agent = Agent {
+        name: AgentName::parse("worker").unwrap(),
+        description: String::new(),
+        system_prompt: String::new(),
+        model: "test:model".to_owned(),
+        fallback_models: Vec::new(),
+        tools: None,
+        settings: ModelSettings::default(),
+        limits,
+    };
+    Record::Started(Box::new(TaskStart {
+        agent,
+        task: "the task".to_owned(),
+        grant: grant(),
+        workspace: ".".to_owned(),
+    }))
+}
+
+/// Plays a life and returns its journal together with the run as it was after each record.
+fn live(
+    limits: Limits,
+    replies: &[String],
+    result_bytes: usize,
+    interrupt: usize,
+) -> (Vec<Record>, Vec<Run>) {
+    let mut run = Run::new("the task", limits.clone(), grant(), tools());
+    run.take_events();
+    let (mut records, mut states) = (vec![start(limits)], vec![run.clone()]);
+    let mut replies = replies.iter();
+    let mut write = |record: Record, run: &mut Run| {
+        run.take_events();
+        records.push(record);
+        states.push(run.clone());
+    };
+    for step in 0..200 {
+        if step == interrupt {
+            run.on_cancel();
+            write(Record::Cancelled { elapsed_ms: 0 }, &mut run);
+        }
+        match run.next_step(0) {
+            Step::CallModel(_) => {
+                let Some(line) = replies.next() else { break };
+                match parse_reply(line) {
+                    Ok(reply) => {
+                        run.on_reply(reply.clone());
+                        write(Record::Replied { reply, elapsed_ms: 0 }, &mut run);
+                    }
+                    Err(failure) => {
+                        run.on_failure(&failure);
+                        write(Record::Unanswered { failure, elapsed_ms: 0 }, &mut run);
+                    }
+                }
+            }
+            Step::CallTools(calls) => {
+                // One result at a time, last call first: the order of completion must not matter.
+                let planned = calls.into_iter().last().unwrap();
+                let result = match planned.action {
+                    Action::Refuse(result) => result,
+                    Action::Execute(_) => ToolResult::new(&planned.call, "r".repeat(result_bytes)),
+                };
+                run.on_results(vec![result.clone()]);
+                write(Record::Done { result, full_text: None, elapsed_ms: 0 }, &mut run);
+            }
+            Step::Finish(outcome) => {
+                run.on_finished(&outcome);
+                write(Record::Finished { outcome, elapsed_ms: 0 }, &mut run);
+                break;
+            }
+        }
+    }
+    (records, states)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn every_prefix_of_a_journal_rebuilds_the_same_run(
+        replies in proptest::collection::vec(reply_line(), 1..12), turns_max in 0u32..8, bytes in 0usize..4000,
+        interrupt in 0usize..40
+    ) {
+        let limits = Limits { turns_max, context_window: Some(200_000), ..Limits::default() };
+        let (records, states) = live(limits, &replies, bytes, interrupt);
+        for length in 1..=records.len() {
+            // Through the bytes, as a store would keep them.
+            let stored: Vec<Record> = records[..length].iter().map(|r| Record::decode(&r.encode()).unwrap()).collect();
+            let replayed = replay(&stored, tools()).unwrap();
+            prop_assert_eq!(&replayed.run, &states[length - 1]);
+        }
+    }
+
+    #[test]
+    fn each_call_is_answered_once_and_in_order_and_the_history_stays_valid(
+        replies in proptest::collection::vec(reply_line(), 1..12), turns_max in 0u32..8, bytes in 0usize..4000,
+        interrupt in 0usize..40, resume_at in 0usize..100
+    ) {
+        let limits = Limits { turns_max, context_window: Some(200_000), ..Limits::default() };
+        let (records, states) = live(limits, &replies, bytes, interrupt);
+        for state in &states {
+            let asked: Vec<_> = state.messages().iter().flat_map(|m| match m {
+                Message::Assistant { blocks } => blocks.iter().filter_map(Block::as_call).map(|c| c.key).collect(),
+                Message::User { .. } | Message::Results { .. } => Vec::new(),
+            }).collect();
+            let answered: Vec<_> = results(state).iter().map(|r| r.key).collect();
+            prop_assert!(asked.starts_with(&answered), "{:?} answered as {:?}", asked, answered);
+            if matches!(state.next_step(0), Step::CallModel(_)) {
+                prop_assert_eq!(find_fault(state.messages()), None);
+            }
+        }
+        // Taken up again at any point, the next request is valid too.
+        let mut run = replay(&records[..=resume_at % records.len()], tools()).unwrap().run;
+        run.on_resume(Some(30), 0);
+        if matches!(run.next_step(0), Step::CallModel(_)) {
+            prop_assert_eq!(find_fault(run.messages()), None);
+        }
+    }
+}

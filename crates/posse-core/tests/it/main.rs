@@ -1,0 +1,3 @@
+mod journal_properties;
+mod play;
+mod run_decisions;

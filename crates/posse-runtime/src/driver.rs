@@ -1,0 +1,241 @@
+//! The one loop, for the orchestrator and for every subagent. It performs what `Run` decides and writes down what
+//! happened; it decides nothing itself.
+
+mod calls;
+mod resume;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::Result;
+use posse_core::budget::Amount;
+use posse_core::event::Event;
+use posse_core::id::TaskId;
+use posse_core::journal::{Record, TaskStart};
+use posse_core::outcome::Outcome;
+use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_core::run::{Ask, Run, Step};
+use posse_core::tool::ToolSpec;
+use posse_core::usage::Usage;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::{Account, amount};
+use crate::journal::Journal;
+use crate::observe::{Observers, TaskDeltas};
+use crate::panics::Contained;
+use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Store, ToolUse};
+use crate::toolbox::Toolbox;
+
+/// What a run is driven with.
+pub struct Ports {
+    pub model: OpenModel,
+    pub tools: Toolbox,
+    pub store: Arc<dyn Store>,
+    pub observers: Observers,
+    pub budget: Account,
+    pub stop: Stop,
+}
+
+/// Two ways to stop a run. A child gets a child of both: stopping a parent stops the tree, stopping a child leaves its
+/// siblings alone.
+#[derive(Clone, Default)]
+pub struct Stop {
+    /// Finish the step that is under way, then stop with the text there is.
+    pub soon: CancellationToken,
+    /// Drop what is under way.
+    pub now: CancellationToken,
+}
+
+impl Stop {
+    pub fn child(&self) -> Self {
+        Self { soon: self.soon.child_token(), now: self.now.child_token() }
+    }
+}
+
+/// Starts a task: it is in the store before anything happens.
+pub async fn start(
+    ports: &Ports,
+    id: TaskId,
+    parent: Option<TaskId>,
+    owner: String,
+    start: TaskStart,
+) -> Result<Outcome> {
+    let agent = start.agent.name.to_string();
+    let records = vec![Record::Started(Box::new(start.clone()))];
+    ports.store.create(NewTask { id: id.clone(), parent, agent: agent.clone(), owner, records }).await?;
+    ports.observers.event(&id, &Event::Started { agent, model: ports.model.model.name().to_owned() });
+    let run = Run::new(&start.task, start.agent.limits.clone(), start.grant.clone(), ports.tools.effects());
+    drive(ports, Life::new(ports, id, start, 1, 0), run).await
+}
+
+pub use resume::resume;
+
+async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcome> {
+    loop {
+        life.emit(&mut run);
+        if ports.stop.soon.is_cancelled() || ports.stop.now.is_cancelled() {
+            life.cancel(&mut run);
+        }
+        match run.next_step(life.elapsed_ms()) {
+            Step::CallModel(ask) => life.ask(&mut run, ask).await?,
+            Step::CallTools(calls) => life.call_tools(&mut run, calls).await?,
+            Step::Finish(outcome) => return life.finish(&mut run, outcome).await,
+        }
+    }
+}
+
+/// What a run needs while it is driven by this process.
+struct Life<'a> {
+    ports: &'a Ports,
+    id: TaskId,
+    start: TaskStart,
+    journal: Journal,
+    offered: Vec<ToolSpec>,
+    memo: Memo,
+    began: Instant,
+    /// Time used before this process took over.
+    elapsed_before_ms: u64,
+}
+
+impl<'a> Life<'a> {
+    fn new(ports: &'a Ports, id: TaskId, start: TaskStart, epoch: u64, elapsed_before_ms: u64) -> Self {
+        Self {
+            journal: Journal::new(ports.store.clone(), id.clone(), epoch),
+            offered: ports.tools.offered(&start.grant),
+            memo: Memo::default(),
+            began: Instant::now(),
+            ports,
+            id,
+            start,
+            elapsed_before_ms,
+        }
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        let here = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.elapsed_before_ms.saturating_add(here)
+    }
+
+    fn time_left(&self, run: &Run) -> Duration {
+        Duration::from_millis(run.limits().wall_ms_max.saturating_sub(self.elapsed_ms()))
+    }
+
+    /// One model call: authorised, announced in the journal, made, paid, written down, fed.
+    async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
+        let price = self.ports.model.price;
+        let wanted = amount(&expected(&ask), price.as_ref());
+        let keep = if ask.with_tools { self.wrap_up_reserve(run, &ask) } else { Amount::default() };
+        let hold = match self.ports.budget.authorise(wanted, keep) {
+            Ok(hold) => hold,
+            Err(shortfall) => {
+                let shortfall = shortfall.to_string();
+                run.on_budget_spent(&shortfall);
+                self.journal.note(Record::BudgetSpent { shortfall, elapsed_ms: self.elapsed_ms() });
+                return Ok(());
+            }
+        };
+        let asked = Record::Asked { turn: ask.turn, estimate: ask.estimate, elapsed_ms: self.elapsed_ms() };
+        self.journal.note(asked);
+        if let Err(e) = self.journal.commit().await {
+            self.ports.budget.settle(hold, Amount::default());
+            return Err(e);
+        }
+        self.event(Event::TurnStarted { turn: ask.turn, turns_max: run.limits().turns_max });
+        let answer = self.call_model(run, &ask).await;
+        let elapsed_ms = self.elapsed_ms();
+        match answer {
+            Ok(reply) => {
+                let mut spent = reply.usage;
+                spent.add(&reply.lost);
+                self.ports.budget.settle(hold, amount(&spent, price.as_ref()));
+                self.event(replied(&ask, &reply));
+                self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
+                run.on_reply(reply);
+            }
+            Err(failure) => {
+                self.ports.budget.settle(hold, amount(&failure.lost, price.as_ref()));
+                self.event(Event::ModelFailed { kind: failure.kind, message: failure.message.clone() });
+                run.on_failure(&failure);
+                self.journal.note(Record::Unanswered { failure, elapsed_ms });
+            }
+        }
+        Ok(())
+    }
+
+    async fn call_model(&mut self, run: &Run, ask: &Ask) -> Result<Reply, ModelFailure> {
+        let time_left = self.time_left(run);
+        let request = ModelRequest {
+            system: &self.start.agent.system_prompt,
+            messages: run.messages(),
+            tools: &self.offered,
+            tool_use: if ask.with_tools { ToolUse::Auto } else { ToolUse::Forbidden },
+            output_tokens_max: ask.output_tokens_max,
+            settings: &self.start.agent.settings,
+            generation: run.generation(),
+            memo: &mut self.memo,
+        };
+        let deltas = TaskDeltas { observers: &self.ports.observers, task: &self.id };
+        let call = Contained(self.ports.model.model.call(request, &deltas));
+        let cut_off = |why: &str| {
+            let lost = Usage { input: ask.estimate, estimated: true, ..Usage::default() };
+            Err(ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) })
+        };
+        tokio::select! {
+            biased;
+            () = self.ports.stop.now.cancelled() => cut_off("the run was cancelled"),
+            () = tokio::time::sleep(time_left) => cut_off("the run's time is over"),
+            answer = call => answer.unwrap_or_else(|panic| {
+                Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
+            }),
+        }
+    }
+
+    fn cancel(&mut self, run: &mut Run) {
+        if !run.is_finished() {
+            run.on_cancel();
+            self.journal.note(Record::Cancelled { elapsed_ms: self.elapsed_ms() });
+        }
+    }
+
+    /// The outcome is durable before anyone is told.
+    async fn finish(mut self, run: &mut Run, outcome: Outcome) -> Result<Outcome> {
+        run.on_finished(&outcome);
+        self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
+        self.journal.commit().await?;
+        self.event(Event::Finished {
+            status: outcome.status(),
+            stop: outcome.stop,
+            turns: outcome.turns,
+            tool_calls: outcome.tool_calls,
+            usage: outcome.usage,
+        });
+        Ok(outcome)
+    }
+
+    /// What the last report of the run will need, kept back from its other calls.
+    fn wrap_up_reserve(&self, run: &Run, ask: &Ask) -> Amount {
+        let report =
+            Usage { input: ask.estimate, output: u64::from(run.limits().wrap_up_tokens), ..Usage::default() };
+        amount(&report, self.ports.model.price.as_ref())
+    }
+
+    fn emit(&self, run: &mut Run) {
+        for event in run.take_events() {
+            self.event(event);
+        }
+    }
+
+    fn event(&self, event: Event) {
+        self.ports.observers.event(&self.id, &event);
+    }
+}
+
+fn expected(ask: &Ask) -> Usage {
+    Usage { input: ask.estimate, output: u64::from(ask.output_tokens_max), ..Usage::default() }
+}
+
+fn replied(ask: &Ask, reply: &Reply) -> Event {
+    let calls = reply.blocks.iter().filter(|block| block.as_call().is_some()).count() as u32;
+    Event::Replied { turn: ask.turn, model: reply.model.clone(), usage: reply.usage, calls }
+}

@@ -1,0 +1,143 @@
+//! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
+
+use posse_core::Result;
+use posse_core::event::{Event, summary};
+use posse_core::journal::Record;
+use posse_core::message::{ToolCall, ToolResult};
+use posse_core::run::{Action, Planned, Run, batches};
+use posse_core::text::head_and_tail;
+use posse_core::tool::Effect;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::Life;
+use crate::ports::{ToolContext, ToolInput};
+use crate::toolbox::Answer;
+
+impl Life<'_> {
+    pub(super) async fn call_tools(&mut self, run: &mut Run, calls: Vec<Planned>) -> Result<()> {
+        // The reply is on its way to the disk while pure calls run; calls with an effect wait for it below.
+        self.journal.send();
+        for batch in batches(calls) {
+            if self.ports.stop.now.is_cancelled() {
+                break;
+            }
+            self.announce(&batch).await?;
+            let context = self.tool_context(run);
+            let made = batch.iter().map(|planned| self.make(planned, &context));
+            let finished = join_all(made.collect()).await;
+            let mut results = Vec::with_capacity(finished.len());
+            for (result, full_text) in finished {
+                let elapsed_ms = self.elapsed_ms();
+                self.journal.note(Record::Done { result: result.clone(), full_text, elapsed_ms });
+                results.push(result);
+            }
+            run.on_results(results);
+        }
+        Ok(())
+    }
+
+    /// Nothing that has an effect begins before its intent is durable.
+    async fn announce(&mut self, batch: &[Planned]) -> Result<()> {
+        let mut effectful = false;
+        for Planned { call, action } in batch {
+            match action {
+                Action::Execute(Effect::Pure) | Action::Refuse(_) => {}
+                Action::Execute(effect) => {
+                    effectful = true;
+                    self.journal.note(Record::Intended {
+                        key: call.key,
+                        arguments_hash: hash(call.arguments.as_object_text()),
+                        effect: *effect,
+                        epoch: self.journal.epoch,
+                    });
+                }
+            }
+        }
+        if effectful { self.journal.commit().await } else { Ok(()) }
+    }
+
+    /// One call: its result, and the full text where the result had to be shortened.
+    async fn make(&self, planned: &Planned, context: &ToolContext) -> (ToolResult, Option<String>) {
+        let call = &planned.call;
+        if let Action::Refuse(result) = &planned.action {
+            return (result.clone(), None);
+        }
+        self.event(Event::ToolStarted { key: call.key, tool: call.name.clone(), summary: summary(call) });
+        let began = Instant::now();
+        let idempotency_key = format!("{}/{}", self.id, call.key);
+        let arguments = call.arguments.as_object_text();
+        let input = ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context };
+        let result = match self.ports.tools.call(&call.name, input).await {
+            Answer::Mistake(why) => ToolResult::mistake(call, why),
+            Answer::Ran(output) => ToolResult {
+                is_error: output.is_error,
+                changed: output.changed,
+                ..ToolResult::new(call, never_empty(output.text))
+            },
+        };
+        self.event(Event::ToolFinished {
+            key: call.key,
+            tool: call.name.clone(),
+            is_error: result.is_error,
+            in_doubt: false,
+            bytes: result.text.len() as u64,
+            millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        shorten(result, context.output_bytes_max)
+    }
+
+    fn tool_context(&self, run: &Run) -> ToolContext {
+        ToolContext {
+            task: self.id.clone(),
+            cancel: self.ports.stop.now.clone(),
+            time_left: self.time_left(run),
+            output_bytes_max: run.limits().result_bytes_max,
+        }
+    }
+}
+
+/// What a model is told about a call whose process died between intent and outcome.
+pub(super) fn in_doubt(call: &ToolCall) -> ToolResult {
+    let text = "in doubt: the process that made this call ended before its outcome was written down. It may or may not \
+                have happened, and it was not repeated. Check its effect before you decide whether to make the call again";
+    ToolResult { in_doubt: true, ..ToolResult::error(call, text) }
+}
+
+fn shorten(mut result: ToolResult, bytes_max: usize) -> (ToolResult, Option<String>) {
+    if result.text.len() <= bytes_max {
+        return (result, None);
+    }
+    let short = head_and_tail(&result.text, bytes_max);
+    let full_text = std::mem::replace(&mut result.text, short);
+    (result, Some(full_text))
+}
+
+/// Some providers refuse an empty result.
+fn never_empty(text: String) -> String {
+    if text.is_empty() { "(no output)".to_owned() } else { text }
+}
+
+fn hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Waits for all, side by side, keeping their order. Batches are small, so polling all of them is cheap.
+async fn join_all<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
+    let mut pending: Vec<_> = futures.into_iter().map(|future| (Some(Box::pin(future)), None)).collect();
+    std::future::poll_fn(move |context| {
+        for (future, output) in &mut pending {
+            if let Some(running) = future
+                && let std::task::Poll::Ready(value) = running.as_mut().poll(context)
+            {
+                *output = Some(value);
+                *future = None;
+            }
+        }
+        if pending.iter().any(|(future, _)| future.is_some()) {
+            return std::task::Poll::Pending;
+        }
+        std::task::Poll::Ready(pending.iter_mut().filter_map(|(_, output)| output.take()).collect())
+    })
+    .await
+}

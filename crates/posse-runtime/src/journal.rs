@@ -1,0 +1,47 @@
+//! A task's journal while it is driven.
+//!
+//! Records are queued in order at once; `commit` waits until all of them are durable. The rule that keeps a crash
+//! harmless: nothing leaves this process (a model call, an effect, an answer) before `commit`.
+
+use std::sync::Arc;
+
+use posse_core::Result;
+use posse_core::id::TaskId;
+use posse_core::journal::Record;
+
+use crate::ports::{BoxFuture, Store};
+
+pub(crate) struct Journal {
+    store: Arc<dyn Store>,
+    task: TaskId,
+    pub epoch: u64,
+    noted: Vec<Record>,
+    queued: Vec<BoxFuture<'static, Result<()>>>,
+}
+
+impl Journal {
+    pub fn new(store: Arc<dyn Store>, task: TaskId, epoch: u64) -> Self {
+        Self { store, task, epoch, noted: Vec::new(), queued: Vec::new() }
+    }
+
+    /// Where a record is written down. It is on its way to the disk after `send` or `commit`.
+    pub fn note(&mut self, record: Record) {
+        self.noted.push(record);
+    }
+
+    /// Starts writing without waiting: what happens meanwhile may be repeated after a crash.
+    pub fn send(&mut self) {
+        if !self.noted.is_empty() {
+            let records = std::mem::take(&mut self.noted);
+            self.queued.push(self.store.append(&self.task, self.epoch, records));
+        }
+    }
+
+    pub async fn commit(&mut self) -> Result<()> {
+        self.send();
+        for written in self.queued.drain(..) {
+            written.await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! Hands events and deltas to whoever watches. A crashing watcher does not crash the run.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use posse_core::event::Event;
+use posse_core::id::TaskId;
+
+use crate::panics::describe;
+use crate::ports::{Delta, Deltas, Observer};
+
+#[derive(Clone, Default)]
+pub struct Observers(Vec<Arc<dyn Observer>>);
+
+impl Observers {
+    pub fn new(observers: Vec<Arc<dyn Observer>>) -> Self {
+        Self(observers)
+    }
+
+    pub fn with(&self, observer: Arc<dyn Observer>) -> Self {
+        let mut observers = self.0.clone();
+        observers.push(observer);
+        Self(observers)
+    }
+
+    pub fn event(&self, task: &TaskId, event: &Event) {
+        for observer in &self.0 {
+            contained(task, || observer.event(task, event));
+        }
+    }
+
+    pub fn delta(&self, task: &TaskId, delta: Delta<'_>) {
+        for observer in &self.0 {
+            contained(task, || observer.delta(task, delta));
+        }
+    }
+}
+
+fn contained(task: &TaskId, watch: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(watch)) {
+        tracing::error!(
+            task = task.as_str(),
+            panic = describe(&*panic),
+            "an observer panicked; the run goes on"
+        );
+    }
+}
+
+/// A run's own view of the observers, given to the model.
+pub(crate) struct TaskDeltas<'a> {
+    pub observers: &'a Observers,
+    pub task: &'a TaskId,
+}
+
+impl Deltas for TaskDeltas<'_> {
+    fn alive(&self) {}
+
+    fn delta(&self, delta: Delta<'_>) {
+        self.observers.delta(self.task, delta);
+    }
+}
+
+/// What a trace hook sees: everything, text included.
+#[derive(Debug)]
+pub enum Trace<'a> {
+    Event(&'a Event),
+    Delta(Delta<'a>),
+}
+
+/// A closure as an observer.
+pub struct TraceHook<F>(pub F);
+
+impl<F: Fn(&TaskId, &Trace<'_>) + Send + Sync> Observer for TraceHook<F> {
+    fn event(&self, task: &TaskId, event: &Event) {
+        (self.0)(task, &Trace::Event(event));
+    }
+
+    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
+        (self.0)(task, &Trace::Delta(delta));
+    }
+}

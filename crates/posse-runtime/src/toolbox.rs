@@ -1,0 +1,113 @@
+//! The tools of a session: looked up by any of their names, checked against their schema, run without letting a panic
+//! out.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Arc, OnceLock};
+
+use posse_core::grant::Grant;
+use posse_core::tool::{Effect, ToolSpec, canonical};
+use posse_core::{Error, ErrorCode, Result};
+use serde_json::Value;
+
+use crate::panics::Contained;
+use crate::ports::{Tool, ToolInput, ToolOutput};
+
+/// Schema errors shown to the model at once.
+const ERRORS_SHOWN: usize = 5;
+
+#[derive(Clone, Default)]
+pub struct Toolbox(Arc<BTreeMap<String, Entry>>);
+
+struct Entry {
+    tool: Arc<dyn Tool>,
+    /// Compiled when the tool is first called: most tools of a session never are.
+    validator: OnceLock<Option<jsonschema::Validator>>,
+}
+
+pub(crate) enum Answer {
+    Ran(ToolOutput),
+    /// The arguments do not satisfy the schema; nothing was run.
+    Mistake(String),
+}
+
+impl Toolbox {
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
+        let mut entries = BTreeMap::new();
+        for tool in tools {
+            let name = canonical(&tool.spec().name);
+            let entry = Entry { tool, validator: OnceLock::new() };
+            if entries.insert(name.clone(), entry).is_some() {
+                return Err(Error::new(ErrorCode::DuplicateTool, format!("two tools are called `{name}`"))
+                    .hint("give each tool its own name"));
+            }
+        }
+        Ok(Self(Arc::new(entries)))
+    }
+
+    /// These tools and more.
+    pub fn with(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
+        Self::new(self.0.values().map(|entry| entry.tool.clone()).chain(tools))
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub fn effects(&self) -> BTreeMap<String, Effect> {
+        self.0.iter().map(|(name, entry)| (name.clone(), entry.tool.spec().effect)).collect()
+    }
+
+    /// What a task is told about: only tools it may call, so that it does not waste turns on the others.
+    pub fn offered(&self, grant: &Grant) -> Vec<ToolSpec> {
+        let granted = grant.tools().filter_map(|name| self.0.get(name));
+        granted.map(|entry| entry.tool.spec().clone()).collect()
+    }
+
+    pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> Answer {
+        let Some(entry) = self.0.get(&canonical(name)) else {
+            return Answer::Mistake(format!("there is no tool `{name}`"));
+        };
+        if let Some(complaint) = entry.complaint(input.arguments) {
+            return Answer::Mistake(complaint);
+        }
+        match Contained(entry.tool.call(input)).await {
+            Ok(output) => Answer::Ran(output),
+            Err(panic) => Answer::Ran(ToolOutput::error(format!(
+                "internal_error: the tool `{name}` crashed ({panic}). This is a bug of the tool, not of your call"
+            ))),
+        }
+    }
+}
+
+impl Entry {
+    /// What is wrong with the arguments, with the path to each place.
+    fn complaint(&self, arguments: &str) -> Option<String> {
+        let validator = self.validator.get_or_init(|| {
+            let schema: Value = serde_json::from_str(&self.tool.spec().input_schema).ok()?;
+            jsonschema::validator_for(&schema).ok()
+        });
+        let Some(validator) = validator else {
+            return Some("the tool's own schema is broken; it cannot be called".to_owned());
+        };
+        let arguments: Value = match serde_json::from_str(arguments) {
+            Ok(arguments) => arguments,
+            Err(e) => return Some(e.to_string()),
+        };
+        if validator.is_valid(&arguments) {
+            return None;
+        }
+        let mut text = "the arguments do not fit the tool's schema, nothing was run:".to_owned();
+        let errors: Vec<_> = validator.iter_errors(&arguments).collect();
+        for error in errors.iter().take(ERRORS_SHOWN) {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "arguments" } else { place.as_str() };
+            let message = error.to_string();
+            let _ = write!(text, "\n- {place}: {}", posse_core::text::prefix(&message, 300));
+        }
+        if errors.len() > ERRORS_SHOWN {
+            let _ = write!(text, "\n- and {} more", errors.len() - ERRORS_SHOWN);
+        }
+        Some(text)
+    }
+}
