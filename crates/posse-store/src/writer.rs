@@ -193,6 +193,7 @@ impl Entries {
                 | Record::Asked { .. }
                 | Record::Intended { .. }
                 | Record::Done { .. }
+                | Record::BudgetSpent { .. }
                 | Record::Cancelled { .. } => {}
             }
             entries.rows.push(Entry { kind: record.kind(), payload: record.encode(), used });

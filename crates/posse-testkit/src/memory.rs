@@ -174,6 +174,7 @@ impl Note for TaskRow {
             | Record::Asked { .. }
             | Record::Intended { .. }
             | Record::Done { .. }
+            | Record::BudgetSpent { .. }
             | Record::Cancelled { .. } => {}
         }
         self.input_tokens = self.input_tokens.saturating_add(spent.input);

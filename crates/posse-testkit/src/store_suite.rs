@@ -156,7 +156,7 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     store.append(&id, 1, vec![finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "partial");
     let epoch = store.claim(&id, "second").await.unwrap();
-    let resumed = Record::Resumed { epoch, turns_max: Some(9), elapsed_ms: 1 };
+    let resumed = Record::Resumed { epoch, turns_max: Some(9), lost_tokens: 0, elapsed_ms: 1 };
     store.append(&id, epoch, vec![resumed]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a resumed task runs again");
     store.append(&id, epoch, vec![asked(4), replied("c", 1, 1)]).await.unwrap();
