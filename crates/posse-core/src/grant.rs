@@ -32,7 +32,18 @@ impl Grant {
             None => self.tools.clone(),
             Some(names) => names.iter().filter(|name| self.tools.contains(*name)).cloned().collect(),
         };
-        Grant { tools, depth: self.depth.saturating_sub(1) }
+        let mut child = Grant { tools, depth: self.depth.saturating_sub(1) };
+        // At depth 0 the tool is not offered at all: a model that never sees it cannot waste turns being refused.
+        if child.depth == 0 {
+            child.tools.remove("subagent");
+        }
+        child
+    }
+
+    /// The same task with fewer tools.
+    pub fn keep(&self, names: &[String]) -> Grant {
+        let tools = names.iter().filter(|name| self.tools.contains(*name)).cloned().collect();
+        Grant { tools, depth: self.depth }
     }
 
     pub fn decide(&self, tool: &str) -> Decision {

@@ -53,6 +53,11 @@ pub enum Record {
         lost_tokens: u64,
         elapsed_ms: u64,
     },
+    /// The person went on talking after an answer.
+    Said {
+        text: String,
+        elapsed_ms: u64,
+    },
     /// The budget did not allow the next model call.
     BudgetSpent {
         shortfall: String,
@@ -87,6 +92,7 @@ impl Record {
             Record::Intended { .. } => "intended",
             Record::Done { .. } => "done",
             Record::Resumed { .. } => "resumed",
+            Record::Said { .. } => "said",
             Record::BudgetSpent { .. } => "budget_spent",
             Record::Cancelled { .. } => "cancelled",
             Record::Finished { .. } => "finished",
@@ -111,6 +117,7 @@ impl Record {
             | Record::Unanswered { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
             | Record::Resumed { elapsed_ms, .. }
+            | Record::Said { elapsed_ms, .. }
             | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),

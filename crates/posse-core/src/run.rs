@@ -35,6 +35,8 @@ pub struct Run {
     phase: Phase,
     turns: u32,
     tool_calls: u32,
+    /// What was used before the message that is being worked on: limits count from there.
+    before: Before,
     usage: Usage,
     /// Ids that are on the wire already.
     ids: HashSet<String>,
@@ -53,6 +55,13 @@ pub struct Run {
     in_doubt: Vec<CallKey>,
     warnings: Vec<String>,
     events: Vec<Event>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Before {
+    turns: u32,
+    tool_calls: u32,
+    elapsed_ms: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -104,6 +113,7 @@ impl Run {
             phase: Phase::Asking,
             turns: 0,
             tool_calls: 0,
+            before: Before::default(),
             usage: Usage::default(),
             ids: HashSet::new(),
             answer: String::new(),
@@ -125,7 +135,7 @@ impl Run {
         if let Phase::Finished(outcome) = &self.phase {
             return Step::Finish((**outcome).clone());
         }
-        if elapsed_ms >= self.limits.wall_ms_max {
+        if elapsed_ms.saturating_sub(self.before.elapsed_ms) >= self.limits.wall_ms_max {
             let detail = format!("{} s", self.limits.wall_ms_max / 1000);
             return Step::Finish(self.outcome(StopReason::DeadlinePassed, Some(detail)));
         }
@@ -228,6 +238,22 @@ impl Run {
         self.phase = Phase::Finished(Box::new(outcome.clone()));
     }
 
+    /// The person says something more: the conversation goes on, with the limits counted afresh.
+    pub fn on_message(&mut self, text: &str, elapsed_ms: u64) {
+        self.close_open_calls();
+        self.before = Before { turns: self.turns, tool_calls: self.tool_calls, elapsed_ms };
+        self.wrapping_up = None;
+        self.counters = Counters::default();
+        self.cycles = cycle::Cycles::default();
+        self.answer.clear();
+        self.last_text.clear();
+        self.messages.push(Message::user(text));
+        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(text));
+        self.phase = Phase::Asking;
+        self.guard_context();
+        self.check_limits();
+    }
+
     /// Takes a run up again that another process left, or that ended early. An answered run stays answered.
     pub fn on_resume(&mut self, turns_max: Option<u32>, lost_tokens: u64) {
         self.usage.input = self.usage.input.saturating_add(lost_tokens);
@@ -253,6 +279,11 @@ impl Run {
     /// Changes when an old message was changed; until then `messages` only grows.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// Wall time left for the message that is being worked on.
+    pub fn time_left_ms(&self, elapsed_ms: u64) -> u64 {
+        self.limits.wall_ms_max.saturating_sub(elapsed_ms.saturating_sub(self.before.elapsed_ms))
     }
 
     pub fn limits(&self) -> &Limits {
@@ -379,9 +410,9 @@ impl Run {
             return;
         }
         let Limits { turns_max, tool_calls_max, .. } = self.limits;
-        if self.turns >= turns_max {
+        if self.turns - self.before.turns >= turns_max {
             self.wrap_up(StopReason::TurnsExhausted, format!("The limit of {turns_max} turns is reached."));
-        } else if self.tool_calls >= tool_calls_max {
+        } else if self.tool_calls_used() >= tool_calls_max {
             self.wrap_up(
                 StopReason::ToolCallsExhausted,
                 format!("The limit of {tool_calls_max} tool calls is reached."),
@@ -411,6 +442,10 @@ impl Run {
         self.messages.push(Message::Results { results });
     }
 
+    fn tool_calls_used(&self) -> u32 {
+        self.tool_calls - self.before.tool_calls
+    }
+
     fn raise_output_limit(&mut self) {
         self.output_tokens = self
             .output_tokens
@@ -434,8 +469,8 @@ impl Run {
             stop,
             detail,
             text: self.last_text.clone(),
-            turns: self.turns.min(self.limits.turns_max),
-            tool_calls: self.tool_calls,
+            turns: (self.turns - self.before.turns).min(self.limits.turns_max),
+            tool_calls: self.tool_calls_used(),
             usage: self.usage,
             changed_files: self.changed.clone(),
             in_doubt: self.in_doubt.clone(),

@@ -16,7 +16,7 @@ use posse_core::outcome::Outcome;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{Ask, Run, Step};
 use posse_core::tool::ToolSpec;
-use posse_core::usage::Usage;
+use posse_core::usage::{Price, Usage};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +69,7 @@ pub async fn start(
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
 }
 
-pub use resume::resume;
+pub use resume::{Onward, resume};
 
 async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcome> {
     loop {
@@ -87,12 +87,17 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcom
 
 /// What a run needs while it is driven by this process.
 struct Life<'a> {
+    scene: Scene<'a>,
+    journal: Journal,
+    memo: Memo,
+}
+
+/// The part of it that stays the same, and that calls running side by side may look at together.
+struct Scene<'a> {
     ports: &'a Ports,
     id: TaskId,
     start: TaskStart,
-    journal: Journal,
     offered: Vec<ToolSpec>,
-    memo: Memo,
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
@@ -100,33 +105,23 @@ struct Life<'a> {
 
 impl<'a> Life<'a> {
     fn new(ports: &'a Ports, id: TaskId, start: TaskStart, epoch: u64, elapsed_before_ms: u64) -> Self {
-        Self {
-            journal: Journal::new(ports.store.clone(), id.clone(), epoch),
-            offered: ports.tools.offered(&start.grant),
-            memo: Memo::default(),
-            began: Instant::now(),
-            ports,
-            id,
-            start,
-            elapsed_before_ms,
-        }
+        let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
+        let offered = ports.tools.offered(&start.grant);
+        let scene = Scene { ports, id, start, offered, began: Instant::now(), elapsed_before_ms };
+        Self { scene, journal, memo: Memo::default() }
     }
 
     fn elapsed_ms(&self) -> u64 {
-        let here = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.elapsed_before_ms.saturating_add(here)
-    }
-
-    fn time_left(&self, run: &Run) -> Duration {
-        Duration::from_millis(run.limits().wall_ms_max.saturating_sub(self.elapsed_ms()))
+        self.scene.elapsed_ms()
     }
 
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
     async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
-        let price = self.ports.model.price;
+        let price = self.scene.ports.model.price;
         let wanted = amount(&expected(&ask), price.as_ref());
-        let keep = if ask.with_tools { self.wrap_up_reserve(run, &ask) } else { Amount::default() };
-        let hold = match self.ports.budget.authorise(wanted, keep) {
+        let keep =
+            if ask.with_tools { wrap_up_reserve(run, &ask, price.as_ref()) } else { Amount::default() };
+        let hold = match self.scene.ports.budget.authorise(wanted, keep) {
             Ok(hold) => hold,
             Err(shortfall) => {
                 let shortfall = shortfall.to_string();
@@ -138,24 +133,24 @@ impl<'a> Life<'a> {
         let asked = Record::Asked { turn: ask.turn, estimate: ask.estimate, elapsed_ms: self.elapsed_ms() };
         self.journal.note(asked);
         if let Err(e) = self.journal.commit().await {
-            self.ports.budget.settle(hold, Amount::default());
+            self.scene.ports.budget.settle(hold, Amount::default());
             return Err(e);
         }
-        self.event(Event::TurnStarted { turn: ask.turn, turns_max: run.limits().turns_max });
+        self.scene.event(Event::TurnStarted { turn: ask.turn, turns_max: run.limits().turns_max });
         let answer = self.call_model(run, &ask).await;
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(reply) => {
                 let mut spent = reply.usage;
                 spent.add(&reply.lost);
-                self.ports.budget.settle(hold, amount(&spent, price.as_ref()));
-                self.event(replied(&ask, &reply));
+                self.scene.ports.budget.settle(hold, amount(&spent, price.as_ref()));
+                self.scene.event(replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
             }
             Err(failure) => {
-                self.ports.budget.settle(hold, amount(&failure.lost, price.as_ref()));
-                self.event(Event::ModelFailed { kind: failure.kind, message: failure.message.clone() });
+                self.scene.ports.budget.settle(hold, amount(&failure.lost, price.as_ref()));
+                self.scene.event(Event::ModelFailed { kind: failure.kind, message: failure.message.clone() });
                 run.on_failure(&failure);
                 self.journal.note(Record::Unanswered { failure, elapsed_ms });
             }
@@ -164,26 +159,26 @@ impl<'a> Life<'a> {
     }
 
     async fn call_model(&mut self, run: &Run, ask: &Ask) -> Result<Reply, ModelFailure> {
-        let time_left = self.time_left(run);
+        let time_left = self.scene.time_left(run);
         let request = ModelRequest {
-            system: &self.start.agent.system_prompt,
+            system: &self.scene.start.agent.system_prompt,
             messages: run.messages(),
-            tools: &self.offered,
+            tools: &self.scene.offered,
             tool_use: if ask.with_tools { ToolUse::Auto } else { ToolUse::Forbidden },
             output_tokens_max: ask.output_tokens_max,
-            settings: &self.start.agent.settings,
+            settings: &self.scene.start.agent.settings,
             generation: run.generation(),
             memo: &mut self.memo,
         };
-        let deltas = TaskDeltas { observers: &self.ports.observers, task: &self.id };
-        let call = Contained(self.ports.model.model.call(request, &deltas));
+        let deltas = TaskDeltas { observers: &self.scene.ports.observers, task: &self.scene.id };
+        let call = Contained(self.scene.ports.model.model.call(request, &deltas));
         let cut_off = |why: &str| {
             let lost = Usage { input: ask.estimate, estimated: true, ..Usage::default() };
             Err(ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) })
         };
         tokio::select! {
             biased;
-            () = self.ports.stop.now.cancelled() => cut_off("the run was cancelled"),
+            () = self.scene.ports.stop.now.cancelled() => cut_off("the run was cancelled"),
             () = tokio::time::sleep(time_left) => cut_off("the run's time is over"),
             answer = call => answer.unwrap_or_else(|panic| {
                 Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
@@ -203,7 +198,7 @@ impl<'a> Life<'a> {
         run.on_finished(&outcome);
         self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
         self.journal.commit().await?;
-        self.event(Event::Finished {
+        self.scene.event(Event::Finished {
             status: outcome.status(),
             stop: outcome.stop,
             turns: outcome.turns,
@@ -213,22 +208,32 @@ impl<'a> Life<'a> {
         Ok(outcome)
     }
 
-    /// What the last report of the run will need, kept back from its other calls.
-    fn wrap_up_reserve(&self, run: &Run, ask: &Ask) -> Amount {
-        let report =
-            Usage { input: ask.estimate, output: u64::from(run.limits().wrap_up_tokens), ..Usage::default() };
-        amount(&report, self.ports.model.price.as_ref())
-    }
-
     fn emit(&self, run: &mut Run) {
         for event in run.take_events() {
-            self.event(event);
+            self.scene.event(event);
         }
+    }
+}
+
+impl Scene<'_> {
+    fn elapsed_ms(&self) -> u64 {
+        let here = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.elapsed_before_ms.saturating_add(here)
+    }
+
+    fn time_left(&self, run: &Run) -> Duration {
+        Duration::from_millis(run.time_left_ms(self.elapsed_ms()))
     }
 
     fn event(&self, event: Event) {
         self.ports.observers.event(&self.id, &event);
     }
+}
+
+/// What the last report of the run will need, kept back from its other calls.
+fn wrap_up_reserve(run: &Run, ask: &Ask, price: Option<&Price>) -> Amount {
+    let output = u64::from(run.limits().wrap_up_tokens);
+    amount(&Usage { input: ask.estimate, output, ..Usage::default() }, price)
 }
 
 fn expected(ask: &Ask) -> Usage {

@@ -93,7 +93,7 @@ impl Run {
             let text = format!("not run: at most {} calls per turn", self.limits.calls_per_turn_max);
             return Some(ToolResult::error(call, text));
         }
-        (self.tool_calls >= self.limits.tool_calls_max).then(|| {
+        (self.tool_calls_used() >= self.limits.tool_calls_max).then(|| {
             let text = format!("not run: the limit of {} tool calls is reached", self.limits.tool_calls_max);
             ToolResult::error(call, text)
         })

@@ -72,6 +72,7 @@ impl Replayed {
                 self.lost_tokens = 0;
                 self.run.on_resume(*turns_max, *lost_tokens);
             }
+            Record::Said { text, elapsed_ms } => self.run.on_message(text, *elapsed_ms),
             Record::BudgetSpent { shortfall, .. } => self.run.on_budget_spent(shortfall),
             Record::Cancelled { .. } => self.run.on_cancel(),
             Record::Finished { outcome, .. } => self.run.on_finished(outcome),

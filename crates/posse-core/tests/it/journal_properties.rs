@@ -97,7 +97,11 @@ fn live(
             Step::Finish(outcome) => {
                 run.on_finished(&outcome);
                 write(Record::Finished { outcome, elapsed_ms: 0 }, &mut run);
-                break;
+                if step > interrupt {
+                    break;
+                }
+                run.on_message("and now?", 0);
+                write(Record::Said { text: "and now?".to_owned(), elapsed_ms: 0 }, &mut run);
             }
         }
     }

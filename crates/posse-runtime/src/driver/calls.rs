@@ -10,7 +10,7 @@ use posse_core::tool::Effect;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::Life;
+use super::{Life, Scene};
 use crate::ports::{ToolContext, ToolInput};
 use crate::toolbox::Answer;
 
@@ -19,12 +19,12 @@ impl Life<'_> {
         // The reply is on its way to the disk while pure calls run; calls with an effect wait for it below.
         self.journal.send();
         for batch in batches(calls) {
-            if self.ports.stop.now.is_cancelled() {
+            if self.scene.ports.stop.now.is_cancelled() {
                 break;
             }
             self.announce(&batch).await?;
-            let context = self.tool_context(run);
-            let made = batch.iter().map(|planned| self.make(planned, &context));
+            let context = self.scene.tool_context(run);
+            let made = batch.iter().map(|planned| self.scene.make(planned, &context));
             let finished = join_all(made.collect()).await;
             let mut results = Vec::with_capacity(finished.len());
             for (result, full_text) in finished {
@@ -56,7 +56,9 @@ impl Life<'_> {
         }
         if effectful { self.journal.commit().await } else { Ok(()) }
     }
+}
 
+impl Scene<'_> {
     /// One call: its result, and the full text where the result had to be shortened.
     async fn make(&self, planned: &Planned, context: &ToolContext) -> (ToolResult, Option<String>) {
         let call = &planned.call;

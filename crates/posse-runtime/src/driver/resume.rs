@@ -13,10 +13,19 @@ use super::calls::in_doubt;
 use super::{Life, Ports, drive};
 use crate::budget::amount;
 
-/// Goes on with a task that another process left, or that ended early. A task that was answered keeps its answer.
-pub async fn resume(ports: &Ports, id: TaskId, owner: &str, turns_max: Option<u32>) -> Result<Outcome> {
+/// How to go on with a task.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Onward {
+    /// Finish what was begun. A task that was answered keeps its answer.
+    Finish { turns_max: Option<u32> },
+    /// The person says something more.
+    Message(String),
+}
+
+/// Goes on with a task that another process left, that ended early, or that was answered and is talked to again.
+pub async fn resume(ports: &Ports, id: TaskId, owner: &str, onward: Onward) -> Result<Outcome> {
     let before = replay(&ports.store.records(&id).await?, ports.tools.effects())?;
-    if let Step::Finish(outcome) = before.run.next_step(0)
+    if let (Onward::Finish { .. }, Step::Finish(outcome)) = (&onward, before.run.next_step(0))
         && outcome.stop == StopReason::Answered
     {
         return Ok(outcome);
@@ -24,7 +33,8 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, turns_max: Option<u3
     let epoch = ports.store.claim(&id, owner).await?;
     // The last owner may have written until the moment of the claim.
     let replayed = replay(&ports.store.records(&id).await?, ports.tools.effects())?;
-    if replayed.elapsed_ms >= replayed.run.limits().wall_ms_max {
+    let out_of_time = replayed.run.time_left_ms(replayed.elapsed_ms) == 0;
+    if out_of_time && matches!(onward, Onward::Finish { .. }) {
         return Err(Error::new(
             ErrorCode::TaskNotResumable,
             format!("the task `{id}` has used all of its time"),
@@ -37,6 +47,10 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, turns_max: Option<u3
         .budget
         .charge(amount(&Usage { input: lost_tokens, ..Usage::default() }, ports.model.price.as_ref()));
     let mut life = Life::new(ports, id, start, epoch, elapsed_ms);
+    let turns_max = match &onward {
+        Onward::Finish { turns_max } => *turns_max,
+        Onward::Message(_) => None,
+    };
     run.on_resume(turns_max, lost_tokens);
     life.journal.note(Record::Resumed { epoch, turns_max, lost_tokens, elapsed_ms });
     let open = match run.next_step(elapsed_ms) {
@@ -53,7 +67,11 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, turns_max: Option<u3
             run.on_results(vec![result]);
         }
     }
+    if let Onward::Message(text) = onward {
+        run.on_message(&text, elapsed_ms);
+        life.journal.note(Record::Said { text, elapsed_ms });
+    }
     life.journal.commit().await?;
-    life.event(Event::Resumed { epoch, finished_calls, in_doubt: doubtful });
+    life.scene.event(Event::Resumed { epoch, finished_calls, in_doubt: doubtful });
     drive(ports, life, run).await
 }
