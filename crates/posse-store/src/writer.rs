@@ -188,7 +188,7 @@ impl Entries {
                 }
                 Record::Unanswered { failure, .. } => spent.add(&failure.lost),
                 Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
-                Record::Resumed { .. } => entries.status = Some("running"),
+                Record::Resumed { .. } | Record::Said { .. } => entries.status = Some("running"),
                 Record::Started(_)
                 | Record::Asked { .. }
                 | Record::Intended { .. }

@@ -169,7 +169,7 @@ impl Note for TaskRow {
             }
             Record::Unanswered { failure, .. } => spent = failure.lost,
             Record::Finished { outcome, .. } => self.status = outcome.status().wire().to_owned(),
-            Record::Resumed { .. } => self.status = "running".to_owned(),
+            Record::Resumed { .. } | Record::Said { .. } => self.status = "running".to_owned(),
             Record::Started(_)
             | Record::Asked { .. }
             | Record::Intended { .. }

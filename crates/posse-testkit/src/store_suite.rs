@@ -163,6 +163,11 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     store.append(&id, epoch, vec![finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
     assert_eq!((row.status.as_str(), row.turns, row.input_tokens), ("completed", 3, 1_027));
+    store
+        .append(&id, epoch, vec![Record::Said { text: "and now?".to_owned(), elapsed_ms: 1 }])
+        .await
+        .unwrap();
+    assert_eq!(store.task(&id).await.unwrap().status, "running", "a task that is talked to again runs again");
 }
 
 async fn listings_show_the_newest_first(store: &dyn Store) {
