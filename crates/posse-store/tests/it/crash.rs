@@ -64,6 +64,32 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
     assert_eq!(posse_store::check(&path).unwrap().schema, 1);
 }
 
+/// Opening a store for the first time takes several steps on disk; dying between any two must not spoil it.
+#[test]
+fn a_process_killed_while_it_creates_the_store_leaves_one_that_opens() {
+    let size = |path: &Path| std::fs::metadata(path).map(|data| data.len());
+    let reached: [fn(&dyn Fn(&str) -> Option<u64>) -> bool; 4] = [
+        |size| size("db").is_some(),
+        |size| size("db").is_some_and(|bytes| bytes > 0),
+        |size| size("db-wal").is_some(),
+        |size| size("db-wal").is_some_and(|bytes| bytes > 0),
+    ];
+    for reached in reached.iter().cycle().take(12) {
+        let (_directory, path) = place();
+        let mut child = Other::start("append forever", &path, "s");
+        while !reached(&|extension| size(&path.with_extension(extension)).ok()) {
+            assert!(child.process.try_wait().unwrap().is_none(), "the child ended by itself");
+        }
+        child.process.kill().unwrap();
+        child.process.wait().unwrap();
+        let store = open(&path);
+        block_on(async {
+            store.integrity().await.unwrap();
+            store.create(new_task("after")).await.unwrap();
+        });
+    }
+}
+
 async fn verify(path: &Path, session: &str, acknowledged: &HashMap<u32, u64>) {
     let store = open(path);
     store.integrity().await.unwrap();
