@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -22,7 +22,7 @@ enum Verdict {
 type Stage = (&'static str, fn() -> Result<Verdict>);
 
 const STAGES: &[Stage] = &[
-    ("test runner", test_runner),
+    ("tools", tools),
     ("format", || passes(&["fmt", "--all", "--check"])),
     ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
     ("tests", || passes(&["nextest", "run", "--workspace", "--locked"])),
@@ -57,11 +57,26 @@ fn passes(arguments: &[&str]) -> Result<Verdict> {
     Ok(Verdict::Passed)
 }
 
-fn test_runner() -> Result<Verdict> {
+/// What the stages after it cannot do without. A minimal toolchain has neither rustfmt nor clippy.
+fn tools() -> Result<Verdict> {
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if !succeeds(&[subcommand, "--version"]) {
+            add_component(component)?;
+        }
+    }
     if !succeeds(&["nextest", "--version"]) {
         run(&["install", "cargo-nextest", "--locked"])?;
     }
     Ok(Verdict::Passed)
+}
+
+fn add_component(component: &str) -> Result<()> {
+    let status = Command::new("rustup")
+        .args(["component", "add", component])
+        .status()
+        .with_context(|| format!("{component} is missing and rustup, which would install it, too"))?;
+    anyhow::ensure!(status.success(), "`rustup component add {component}` failed ({status})");
+    Ok(())
 }
 
 fn documentation_tests() -> Result<Verdict> {
