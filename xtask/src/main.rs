@@ -1,1 +1,30 @@
-fn main(){}
+//! Chores of the project that need more than one command. `cargo xtask help` lists them.
+
+mod command;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask <task>
+
+  test    everything that must hold: installs what is missing, then formatting, lints, all tests,
+          documentation tests, licences and known vulnerabilities; one line per stage at the end
+  help    this text
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments.as_slice() {
+        ["test"] => test::run_all(),
+        [] | ["help" | "--help" | "-h"] => {
+            eprint!("{HELP}");
+            ExitCode::SUCCESS
+        }
+        [unknown, ..] => {
+            eprint!("there is no task `{unknown}`\n\n{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}

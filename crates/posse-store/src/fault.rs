@@ -1,0 +1,131 @@
+//! What SQLite and the file system say, in our words. One fault can be the answer to many waiting requests.
+
+use std::io;
+use std::path::Path;
+
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode};
+use rusqlite::{Connection, ErrorCode as SqliteCode};
+
+/// An error that can be given to several callers.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    pub code: ErrorCode,
+    message: String,
+    hint: Option<String>,
+    cause: Option<String>,
+}
+
+impl Fault {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), hint: None, cause: None }
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    fn cause(mut self, cause: impl ToString) -> Self {
+        self.cause = Some(cause.to_string());
+        self
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let mut error = Error::new(fault.code, fault.message);
+        if let Some(hint) = fault.hint {
+            error = error.hint(hint);
+        }
+        if let Some(cause) = fault.cause {
+            error = error.caused_by(cause);
+        }
+        error
+    }
+}
+
+pub(crate) fn task_not_found(task: &TaskId) -> Fault {
+    Fault::new(ErrorCode::TaskNotFound, format!("the store has no task `{task}`"))
+}
+
+/// SQLite reports a write that a limit or a quota refused as a plain I/O error; the system's number tells them apart.
+pub(crate) fn from_sqlite(path: &Path, connection: &Connection, error: rusqlite::Error) -> Fault {
+    // SAFETY: the handle belongs to a connection that is borrowed for the whole call, and the function only reads it.
+    let number = unsafe { rusqlite::ffi::sqlite3_system_errno(connection.handle()) };
+    let system = (number != 0).then(|| io::Error::from_raw_os_error(number));
+    classify(path, error, system)
+}
+
+/// For errors of opening, when there is no connection to ask.
+pub(crate) fn from_opening(path: &Path, error: rusqlite::Error) -> Fault {
+    classify(path, error, None)
+}
+
+fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> Fault {
+    let shown = path.display();
+    let Some(code) = error.sqlite_error_code() else {
+        return Fault::new(
+            ErrorCode::Internal,
+            format!("the store `{shown}` answered in an unexpected form"),
+        )
+        .cause(error);
+    };
+    match code {
+        SqliteCode::DiskFull => disk_full(path).cause(error),
+        SqliteCode::SystemIoFailure if system.as_ref().is_some_and(is_full) => disk_full(path).cause(error),
+        SqliteCode::DatabaseBusy | SqliteCode::DatabaseLocked => busy(path).cause(error),
+        SqliteCode::DatabaseCorrupt | SqliteCode::NotADatabase => corrupt(path).cause(error),
+        SqliteCode::CannotOpen | SqliteCode::ReadOnly | SqliteCode::PermissionDenied => {
+            unavailable(path).cause(error)
+        }
+        SqliteCode::SystemIoFailure => {
+            Fault::new(ErrorCode::StoreUnavailable, format!("the store `{shown}` cannot be read or written"))
+                .hint("look for disk errors in the system log; the store keeps everything it acknowledged")
+                .cause(error)
+        }
+        _ => Fault::new(ErrorCode::Internal, format!("the store `{shown}` refused a statement")).cause(error),
+    }
+}
+
+pub(crate) fn from_io(path: &Path, error: io::Error) -> Fault {
+    if is_full(&error) { disk_full(path).cause(error) } else { unavailable(path).cause(error) }
+}
+
+pub(crate) fn corrupt(path: &Path) -> Fault {
+    let shown = path.display();
+    Fault::new(ErrorCode::StoreCorrupt, format!("the store `{shown}` is damaged or is not a SQLite database")).hint(
+        format!(
+            "nothing was changed; keep a copy, try `sqlite3 {shown} .recover`, then move the file and its `-wal` \
+             away to start with an empty store"
+        ),
+    )
+}
+
+pub(crate) fn unavailable(path: &Path) -> Fault {
+    Fault::new(
+        ErrorCode::StoreUnavailable,
+        format!("the store `{}` cannot be opened for writing", path.display()),
+    )
+    .hint("check that its directory exists and is writable by this user, or choose another state directory")
+}
+
+fn disk_full(path: &Path) -> Fault {
+    Fault::new(
+        ErrorCode::DiskFull,
+        format!("there is no space left to write to the store `{}`", path.display()),
+    )
+    .hint("free some space and try again; what was acknowledged before is kept and readable")
+}
+
+fn busy(path: &Path) -> Fault {
+    Fault::new(ErrorCode::StoreBusy, format!("another process holds the store `{}`", path.display()))
+        .hint("look for a stopped or hanging process that uses the same state directory, and try again")
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
+}

@@ -1,0 +1,167 @@
+//! Opening: whose file it is, who may read it, and how durable a commit is.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use posse_core::{Error, ErrorCode, Result};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::fault::{self, Fault};
+use crate::schema;
+
+/// Pages in the log before they are copied into the file: 8 MB. A copy costs two fsyncs, so it should be rare.
+const CHECKPOINT_PAGES: u32 = 2_000;
+
+/// The log file keeps at most this size after a copy.
+const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
+
+/// Readers wait only for the short moments of opening and recovery.
+const READ_BUSY_MAX: Duration = Duration::from_secs(5);
+
+/// Findings of an integrity check that are shown; the first ones say what kind of damage it is.
+const FINDINGS_MAX: u32 = 10;
+
+/// What a check found in a sound store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    pub schema: u32,
+    pub tasks: u64,
+    /// Size of the database file, without its log.
+    pub bytes: u64,
+}
+
+/// Makes the directory (0700) and an empty file (0600) where they are absent. Returns the path with the directory's
+/// links resolved: a link in place of the file itself is refused, because whoever set it chose where we write.
+pub(crate) fn prepare_file(path: &Path) -> Result<PathBuf, Fault> {
+    let name = path.file_name().ok_or_else(|| fault::unavailable(path))?;
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let failed = |e| fault::from_io(path, e);
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+    let resolved = directory.canonicalize().map_err(failed)?.join(name);
+    // The log and the shared memory file take their mode from the database file.
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&resolved) {
+        Ok(_) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => refuse_odd_file(&resolved)?,
+        Err(e) => return Err(failed(e)),
+    }
+    Ok(resolved)
+}
+
+fn refuse_odd_file(path: &Path) -> Result<(), Fault> {
+    let kind = fs::symlink_metadata(path).map_err(|e| fault::from_io(path, e))?.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let what = if kind.is_symlink() { "a symbolic link" } else { "not a regular file" };
+    Err(Fault::new(ErrorCode::StoreUnavailable, format!("the store `{}` is {what}", path.display()))
+        .hint("put a regular file there, or choose another state directory"))
+}
+
+/// The connection that writes.
+pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fault> {
+    let mut connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Until the schema is known to be ours, even closing must not write.
+    set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop))?;
+    set(&connection, path, |c| c.busy_timeout(READ_BUSY_MAX.min(busy_max)))?;
+    schema::version(&connection, path)?;
+    retry_busy(busy_max, || {
+        connection.execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+             PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_MAX};"
+        ))
+    })
+    .map_err(|e| fault::from_sqlite(path, &connection, e))?;
+    if connection.is_readonly("main").unwrap_or(true) {
+        return Err(fault::unavailable(path));
+    }
+    schema::migrate(&mut connection, path, busy_max)?;
+    set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop))?;
+    // From here on the writer waits by itself, with jitter.
+    set(&connection, path, |c| c.busy_timeout(Duration::ZERO))?;
+    Ok(connection)
+}
+
+/// A connection that cannot write.
+pub(crate) fn connect_reader(path: &Path) -> Result<Connection, Fault> {
+    let connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    set(&connection, path, |c| c.busy_timeout(READ_BUSY_MAX))?;
+    Ok(connection)
+}
+
+pub(crate) fn check(path: &Path) -> Result<Health> {
+    let bytes = fs::metadata(path).map_err(|e| fault::from_io(path, e))?.len();
+    refuse_odd_file(path)?;
+    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = directory.canonicalize().map_err(|e| fault::from_io(path, e))?;
+    let path = path.file_name().map_or_else(|| path.to_owned(), |name| directory.join(name));
+    let connection = connect_reader(&path)?;
+    let schema = schema::version(&connection, &path)?;
+    integrity(&connection, &path)?;
+    let tasks: u32 = if schema == 0 {
+        0
+    } else {
+        connection
+            .query_row("SELECT count(*) FROM tasks", [], |row| row.get(0))
+            .map_err(|e| fault::from_sqlite(&path, &connection, e))?
+    };
+    Ok(Health { schema, tasks: tasks.into(), bytes })
+}
+
+pub(crate) fn integrity(connection: &Connection, path: &Path) -> Result<()> {
+    let findings = connection
+        .prepare(&format!("PRAGMA integrity_check({FINDINGS_MAX})"))
+        .and_then(|mut statement| {
+            statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
+        })
+        .map_err(|e| fault::from_sqlite(path, connection, e))?;
+    if findings == ["ok"] {
+        return Ok(());
+    }
+    Err(Error::from(fault::corrupt(path)).caused_by(findings.join("; ")))
+}
+
+/// Tries again while the file is locked, with growing random pauses so that equal processes do not meet again.
+pub(crate) fn retry_busy<T>(
+    busy_max: Duration,
+    mut attempt: impl FnMut() -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let started = Instant::now();
+    let mut pause_us = 200;
+    loop {
+        match attempt() {
+            Err(e) if is_busy(&e) && started.elapsed() < busy_max => {
+                std::thread::sleep(Duration::from_micros(fastrand::u64(pause_us / 2..=pause_us)));
+                pause_us = (pause_us * 2).min(10_000);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
+    )
+}
+
+fn open_file(path: &Path, mode: OpenFlags) -> Result<Connection, Fault> {
+    // Each connection is used by one thread at a time, so SQLite need not lock it.
+    let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    Connection::open_with_flags(path, flags).map_err(|e| fault::from_opening(path, e))
+}
+
+fn set(
+    connection: &Connection,
+    path: &Path,
+    change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> Result<(), Fault> {
+    change(connection).map_err(|e| fault::from_sqlite(path, connection, e))
+}

@@ -1,0 +1,117 @@
+//! The connection that reads, opened when it is first needed and used on a blocking thread.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::TaskRow;
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::{fault, open};
+
+const COLUMNS: &str = "id, parent, agent, title, status, owner, epoch, created_ms, updated_ms, input_tokens, \
+                       output_tokens, turns";
+
+pub(crate) struct Reader {
+    path: PathBuf,
+    connection: Arc<Mutex<Option<Connection>>>,
+}
+
+impl Reader {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, connection: Arc::default() }
+    }
+
+    /// Runs `query` on a blocking thread. Queries of one store run one after the other.
+    pub fn read<T, Q>(&self, query: Q) -> impl Future<Output = Result<T>> + Send + use<T, Q>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&Connection, &Path) -> Result<T> + Send + 'static,
+    {
+        let path = self.path.clone();
+        let shared = Arc::clone(&self.connection);
+        let work = move || {
+            // A query that panicked leaves a usable connection: its statements were reset on the way out.
+            let mut guard = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let connection = match guard.take() {
+                Some(connection) => connection,
+                None => open::connect_reader(&path)?,
+            };
+            query(guard.insert(connection), &path)
+        };
+        async move {
+            tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| {
+                Err(Error::new(ErrorCode::Internal, "a query of the store did not end").caused_by(e))
+            })
+        }
+    }
+}
+
+pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId) -> Result<Vec<Record>> {
+    let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
+    let number: i64 = connection
+        .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
+        .map_err(failed)?
+        .ok_or_else(|| fault::task_not_found(task))?;
+    let mut statement = connection
+        .prepare_cached("SELECT seq, payload FROM journal WHERE task = ?1 ORDER BY seq")
+        .map_err(failed)?;
+    let mut rows = statement.query([number]).map_err(failed)?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next().map_err(failed)? {
+        let seq: i64 = row.get(0).map_err(failed)?;
+        let payload = row.get_ref(1).map_err(failed)?.as_blob().map_err(|e| failed(e.into()))?;
+        records.push(Record::decode(payload).map_err(|e| unreadable(task, seq, path, e))?);
+    }
+    Ok(records)
+}
+
+pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Result<TaskRow> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM tasks WHERE id = ?1"))
+        .and_then(|mut statement| statement.query_row([task.as_str()], task_row).optional())
+        .map_err(|e| fault::from_sqlite(path, connection, e))?
+        .ok_or_else(|| fault::task_not_found(task).into())
+}
+
+pub(crate) fn tasks(connection: &Connection, path: &Path, limit: u32) -> Result<Vec<TaskRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM tasks ORDER BY number DESC LIMIT ?1"))
+        .and_then(|mut statement| statement.query_map([limit], task_row)?.collect())
+        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
+    Ok(TaskRow {
+        id: TaskId::from_store(row.get(0)?),
+        parent: row.get::<_, Option<String>>(1)?.map(TaskId::from_store),
+        agent: row.get(2)?,
+        title: row.get(3)?,
+        status: row.get(4)?,
+        owner: row.get(5)?,
+        epoch: unsigned(row, 6)?,
+        created_ms: unsigned(row, 7)?,
+        updated_ms: unsigned(row, 8)?,
+        input_tokens: unsigned(row, 9)?,
+        output_tokens: unsigned(row, 10)?,
+        turns: row.get(11)?,
+    })
+}
+
+/// Numbers are stored signed; the writer never stores a negative one.
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
+}
+
+fn unreadable(task: &TaskId, seq: i64, path: &Path, error: Error) -> Error {
+    Error::new(ErrorCode::JournalInvalid, format!("record {seq} of task `{task}` cannot be read"))
+        .hint(format!(
+            "a newer program may have written it to `{}`; use that program to resume",
+            path.display()
+        ))
+        .caused_by(error)
+}

@@ -1,0 +1,107 @@
+//! The tables, as a list of steps from one version to the next. A step that was released never changes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use posse_core::ErrorCode;
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::fault::{self, Fault};
+use crate::open::retry_busy;
+
+/// Says in the file's header that it is ours: "Poss".
+const APPLICATION_ID: i32 = 0x506f_7373;
+
+/// `STEPS[n]` leads from version n to version n + 1.
+const STEPS: &[&str] = &["
+    -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
+    CREATE TABLE tasks (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        parent TEXT,
+        agent TEXT NOT NULL,
+        title TEXT NOT NULL,
+        status TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        next_seq INTEGER NOT NULL,
+        created_ms INTEGER NOT NULL,
+        updated_ms INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        turns INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE journal (
+        task INTEGER NOT NULL REFERENCES tasks (number),
+        seq INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        payload BLOB NOT NULL,
+        PRIMARY KEY (task, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE usage (
+        task INTEGER NOT NULL REFERENCES tasks (number),
+        turn INTEGER NOT NULL,
+        model TEXT NOT NULL,
+        input INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        cache_read INTEGER NOT NULL,
+        cache_write INTEGER NOT NULL,
+        reasoning INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        PRIMARY KEY (task, turn)
+    ) STRICT, WITHOUT ROWID;
+"];
+
+pub(crate) const VERSION: u32 = STEPS.len() as u32;
+
+/// Reads the version and refuses what is not ours or from a later program. Changes nothing.
+pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault> {
+    let failed = |e| fault::from_sqlite(path, connection, e);
+    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
+    let application: i32 =
+        connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(failed)?;
+    let tables: u32 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
+    let fresh = version == 0 && application == 0 && tables == 0;
+    if !fresh && application != APPLICATION_ID {
+        return Err(Fault::new(
+            ErrorCode::StoreUnavailable,
+            format!("`{}` is a database of another program", path.display()),
+        )
+        .hint("choose another state directory; the file was not changed"));
+    }
+    if version > VERSION {
+        return Err(Fault::new(
+            ErrorCode::StoreNewer,
+            format!(
+                "the store `{}` has schema {version}; this program knows up to {VERSION}",
+                path.display()
+            ),
+        )
+        .hint("use the newer program that wrote it, or another state directory; the file was not changed"));
+    }
+    Ok(version)
+}
+
+/// Brings the file to the current version, one transaction for each step.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path, busy_max: Duration) -> Result<(), Fault> {
+    while version(connection, path)? < VERSION {
+        if let Err(e) = retry_busy(busy_max, || step(connection)) {
+            return Err(fault::from_sqlite(path, connection, e));
+        }
+    }
+    Ok(())
+}
+
+fn step(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have done it while this one waited for the lock.
+    let version: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if let Some(sql) = STEPS.get(version as usize) {
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", version + 1)?;
+    }
+    transaction.commit()
+}

@@ -1,0 +1,93 @@
+//! The suite every store passes, and what only a store in a file can be asked.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use posse_core::ErrorCode;
+use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::usage::Usage;
+use posse_runtime::ports::Store;
+use posse_testkit::store_suite::{self, asked, new_task, replied};
+
+use crate::{block_on, open, place};
+
+#[test]
+fn it_keeps_the_contract_of_a_store() {
+    let (_directory, path) = place();
+    let number = Cell::new(0);
+    block_on(store_suite::run(|| {
+        number.set(number.get() + 1);
+        Arc::new(open(&path.with_extension(number.get().to_string())))
+    }));
+}
+
+#[test]
+fn a_request_that_fails_half_way_is_undone_alone() {
+    let (_directory, path) = place();
+    let id = TaskId::root("s");
+    let store = open(&path);
+    rusqlite::Connection::open(&path)
+        .unwrap()
+        .execute_batch(
+            "CREATE TRIGGER no BEFORE INSERT ON journal WHEN NEW.kind = 'cancelled'
+             BEGIN SELECT RAISE(ABORT, 'no'); END",
+        )
+        .unwrap();
+    block_on(async {
+        store.create(new_task("s")).await.unwrap();
+        let before = store.append(&id, 1, vec![asked(1)]);
+        let refused = store.append(&id, 1, vec![replied("a", 5, 5), Record::Cancelled { elapsed_ms: 1 }]);
+        let after = store.append(&id, 1, vec![asked(2)]);
+        assert_eq!(refused.await.unwrap_err().code(), ErrorCode::Internal);
+        before.await.unwrap();
+        after.await.unwrap();
+        assert_eq!(store.records(&id).await.unwrap()[1..], [asked(1), asked(2)]);
+        assert_eq!(store.task(&id).await.unwrap().turns, 0);
+    });
+}
+
+#[test]
+fn dropping_the_store_writes_what_was_queued() {
+    let (_directory, path) = place();
+    let id = TaskId::root("s");
+    let store = open(&path);
+    drop(store.create(new_task("s")));
+    for turn in 1..=50 {
+        drop(store.append(&id, 1, vec![asked(turn)]));
+    }
+    drop(store);
+    let records = block_on(open(&path).records(&id)).unwrap();
+    assert_eq!(records[1..], (1..=50).map(asked).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
+    let (_directory, path) = place();
+    let id = TaskId::root("s");
+    let store = open(&path);
+    let Record::Replied { mut reply, elapsed_ms } = replied("much", 1, 1) else { unreachable!() };
+    reply.usage =
+        Usage { input: u64::MAX, output: 5, cache_read: 4, cache_write: 3, reasoning: 2, estimated: true };
+    let much = Record::Replied { reply, elapsed_ms };
+    block_on(async {
+        store.create(new_task("s")).await.unwrap();
+        store.append(&id, 1, vec![asked(1), much.clone(), asked(2), replied("b", 7, 8)]).await.unwrap();
+        store.append(&id, 1, vec![asked(3), much]).await.unwrap();
+        let row = store.task(&id).await.unwrap();
+        assert_eq!((row.input_tokens, row.output_tokens, row.turns), (i64::MAX as u64, 21, 3));
+    });
+    let rows: Vec<[i64; 6]> = rusqlite::Connection::open(&path)
+        .unwrap()
+        .prepare(
+            "SELECT turn, input, output, cache_read, cache_write, reasoning FROM usage ORDER BY task, turn",
+        )
+        .unwrap()
+        .query_map([], |row| {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?])
+        })
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(rows, [[1, i64::MAX, 5, 4, 3, 2], [2, 7, 8, 0, 0, 0], [3, i64::MAX, 5, 4, 3, 2]]);
+}

@@ -1,0 +1,97 @@
+//! No space left: the write fails with `DISK_FULL`, nothing of it is visible, reading goes on, and writing works
+//! again when there is space.
+
+use std::path::Path;
+use std::process::Command;
+
+use posse_core::ErrorCode;
+use posse_core::id::TaskId;
+use posse_runtime::ports::Store;
+use posse_testkit::store_suite::{new_task, replied};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::child::{Other, say};
+use crate::{block_on, open, place};
+
+const FILE_BYTES_MAX: u64 = 600 * 1024;
+
+/// The child's part: no file of this process may grow beyond the limit, until it is lifted.
+pub fn fill(path: &Path) {
+    let limit = |bytes| setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+    limit(Some(FILE_BYTES_MAX));
+    block_on(until_full(path, || limit(None)));
+    say("done");
+}
+
+async fn until_full(path: &Path, make_space: impl FnOnce()) {
+    let store = open(path);
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let mut kept = Vec::new();
+    let refused = loop {
+        let record = replied(&"x".repeat(10_000), kept.len() as u64, 1);
+        match store.append(&id, 1, vec![record.clone(), record.clone()]).await {
+            Ok(()) => kept.extend([record.clone(), record]),
+            Err(e) => break e,
+        }
+        assert!(kept.len() < 10_000, "the disk never became full");
+    };
+    assert_eq!(refused.code(), ErrorCode::DiskFull, "{refused:?}");
+    assert!(kept.len() > 10, "only {} records fitted", kept.len());
+    assert!(store.records(&id).await.unwrap()[1..] == kept, "exactly what was acknowledged is there");
+    assert_eq!(store.task(&id).await.unwrap().turns as usize, kept.len());
+    store.integrity().await.unwrap();
+
+    make_space();
+    let last = replied("fits now", 1, 1);
+    store.append(&id, 1, vec![last.clone()]).await.unwrap();
+    kept.push(last);
+    assert!(store.records(&id).await.unwrap()[1..] == kept);
+    store.integrity().await.unwrap();
+    drop(store);
+    assert_eq!(posse_store::check(path).unwrap().tasks, 1);
+}
+
+#[test]
+fn a_file_that_may_not_grow_fails_the_append_and_nothing_else() {
+    let (_directory, path) = place();
+    // The signal that comes with the limit would end the process; ignoring it is inherited.
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"trap '' XFSZ; exec "$0" "$@""#]).arg(std::env::current_exe().unwrap());
+    assert_eq!(Other::start_under(shell, "fill", &path, "").hear_all(), ["done"]);
+}
+
+/// The same with a real full file system, where this user may mount one; the test above needs no rights.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_file_system_fails_the_append_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(directory.path()) else {
+        eprintln!("this user may not mount a file system; only the file size limit was tested");
+        return;
+    };
+    block_on(until_full(&disk.0.join("state").join("posse.db"), || disk.enlarge()));
+}
+
+#[cfg(target_os = "linux")]
+struct SmallDisk(std::path::PathBuf);
+
+#[cfg(target_os = "linux")]
+impl SmallDisk {
+    fn mount(at: &Path) -> Option<Self> {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(at).output();
+        mounted.is_ok_and(|output| output.status.success()).then(|| Self(at.to_owned()))
+    }
+
+    fn enlarge(&self) {
+        let enlarged = Command::new("mount").args(["-o", "remount,size=8m"]).arg(&self.0).status();
+        assert!(enlarged.unwrap().success());
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}

@@ -1,0 +1,84 @@
+//! Several processes on one file.
+
+use std::path::Path;
+use std::time::Duration;
+
+use posse_core::ErrorCode;
+use posse_core::id::TaskId;
+use posse_runtime::ports::Store;
+use posse_store::{Settings, SqliteStore};
+use posse_testkit::store_suite::{asked, new_task};
+
+use crate::child::{Other, say};
+use crate::{block_on, open, place};
+
+const PROCESSES: usize = 4;
+const APPENDS: u32 = 250;
+
+/// The child's part.
+pub fn append(path: &Path, session: &str) {
+    let store = open(path);
+    let id = TaskId::root(session);
+    block_on(async {
+        store.create(new_task(session)).await.unwrap();
+        for turn in 1..=APPENDS {
+            if let Err(e) = store.append(&id, 1, vec![asked(turn)]).await {
+                say(format_args!("append {turn}: {e}"));
+            }
+        }
+    });
+    say("done");
+}
+
+#[test]
+fn processes_that_start_and_write_at_once_lose_nothing_to_each_other() {
+    let (_directory, path) = place();
+    // They also race to create the file and its schema.
+    let children: Vec<Other> =
+        (0..PROCESSES).map(|n| Other::start("append", &path, &format!("p{n}"))).collect();
+    for child in children {
+        assert_eq!(child.hear_all(), ["done"]);
+    }
+    let store = open(&path);
+    block_on(async {
+        store.integrity().await.unwrap();
+        for n in 0..PROCESSES {
+            let records = store.records(&TaskId::root(&format!("p{n}"))).await.unwrap();
+            assert_eq!(records[1..], (1..=APPENDS).map(asked).collect::<Vec<_>>());
+        }
+    });
+}
+
+#[test]
+fn a_driver_that_was_replaced_from_another_process_is_fenced() {
+    let (_directory, path) = place();
+    let (first, second) = (open(&path), open(&path));
+    let id = TaskId::root("s");
+    block_on(async {
+        first.create(new_task("s")).await.unwrap();
+        assert_eq!(second.claim(&id, "second").await.unwrap(), 2);
+        let refused = first.append(&id, 1, vec![asked(1)]).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::OwnerLost);
+        assert!(refused.message().contains("`second`"), "{refused}");
+        second.append(&id, 2, vec![asked(2)]).await.unwrap();
+        assert_eq!(first.records(&id).await.unwrap()[1..], [asked(2)], "each sees what the other wrote");
+    });
+}
+
+#[test]
+fn a_lock_that_is_never_released_ends_in_store_busy_and_the_store_works_again_after_it() {
+    let (_directory, path) = place();
+    let store = SqliteStore::open_with(&path, Settings { busy_max: Duration::from_millis(30) }).unwrap();
+    let id = TaskId::root("s");
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    block_on(async {
+        store.create(new_task("s")).await.unwrap();
+        holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let refused = store.append(&id, 1, vec![asked(1)]).await.unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::StoreBusy);
+        assert_eq!(store.records(&id).await.unwrap().len(), 1, "reading needs no lock");
+        holder.execute_batch("ROLLBACK").unwrap();
+        store.append(&id, 1, vec![asked(2)]).await.unwrap();
+        assert_eq!(store.records(&id).await.unwrap()[1..], [asked(2)]);
+    });
+}

@@ -1,0 +1,275 @@
+//! What every store must do. `run` panics with the sentence that does not hold.
+
+use std::sync::Arc;
+
+use posse_core::agent::{Agent, ModelSettings};
+use posse_core::grant::Grant;
+use posse_core::id::{AgentName, TaskId};
+use posse_core::journal::{Record, TaskStart};
+use posse_core::limits::Limits;
+use posse_core::message::Block;
+use posse_core::outcome::{Outcome, StopReason};
+use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use posse_core::usage::Usage;
+use posse_core::{ErrorCode, Result};
+use posse_runtime::ports::{NewTask, Store, TaskRow};
+
+/// Runs every case on a fresh store. Needs a tokio runtime around it.
+pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
+    a_new_task_is_listed_with_what_it_began_with(&*fresh()).await;
+    an_id_is_taken_once(&*fresh()).await;
+    records_come_back_equal_and_in_order(&*fresh()).await;
+    appends_are_queued_at_once_and_a_dropped_future_takes_nothing_back(&*fresh()).await;
+    a_stale_epoch_writes_nothing(&*fresh()).await;
+    a_refused_request_does_not_harm_its_neighbours(&*fresh()).await;
+    an_unknown_task_is_said_to_be_unknown(&*fresh()).await;
+    the_row_follows_the_records(&*fresh()).await;
+    listings_show_the_newest_first(&*fresh()).await;
+    concurrent_tasks_keep_their_order(fresh()).await;
+}
+
+async fn a_new_task_is_listed_with_what_it_began_with(store: &dyn Store) {
+    let long = "ä".repeat(150);
+    let child = NewTask {
+        id: TaskId::child("s", 1),
+        parent: Some(TaskId::root("s")),
+        records: vec![started(&long)],
+        ..new_task("unused")
+    };
+    store.create(child).await.expect("a task whose parent is not in the store can be created");
+    let row = store.task(&TaskId::child("s", 1)).await.unwrap();
+    assert!(row.created_ms > 0 && row.updated_ms >= row.created_ms);
+    let expected = TaskRow {
+        id: TaskId::child("s", 1),
+        parent: Some(TaskId::root("s")),
+        agent: "helper".to_owned(),
+        title: "ä".repeat(100),
+        status: "running".to_owned(),
+        owner: "first".to_owned(),
+        epoch: 1,
+        created_ms: row.created_ms,
+        updated_ms: row.updated_ms,
+        input_tokens: 0,
+        output_tokens: 0,
+        turns: 0,
+    };
+    assert_eq!(row, expected);
+    assert_eq!(store.tasks(10).await.unwrap(), [expected]);
+}
+
+async fn an_id_is_taken_once(store: &dyn Store) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let again = NewTask { owner: "second".to_owned(), ..new_task("s") };
+    assert_code(store.create(again).await, ErrorCode::InvalidRequest);
+    assert_eq!(store.task(&id).await.unwrap().owner, "first");
+    assert_eq!(store.records(&id).await.unwrap().len(), 1, "a refused creation adds no records");
+}
+
+async fn records_come_back_equal_and_in_order(store: &dyn Store) {
+    let id = TaskId::root("s");
+    let mut expected = new_task("s").records;
+    store.create(new_task("s")).await.unwrap();
+    for group in [vec![asked(1), replied("one\0two \u{1f980}", 1, 1)], vec![], vec![asked(2)], vec![asked(3)]]
+    {
+        expected.extend_from_slice(&group);
+        store.append(&id, 1, group).await.unwrap();
+        assert_eq!(store.records(&id).await.unwrap(), expected, "what was acknowledged is seen");
+    }
+}
+
+async fn appends_are_queued_at_once_and_a_dropped_future_takes_nothing_back(store: &dyn Store) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let first = store.append(&id, 1, vec![asked(1)]);
+    drop(store.append(&id, 1, vec![asked(2)]));
+    let third = store.append(&id, 1, vec![asked(3)]);
+    third.await.unwrap();
+    first.await.unwrap();
+    assert_eq!(store.records(&id).await.unwrap()[1..], [asked(1), asked(2), asked(3)]);
+}
+
+async fn a_stale_epoch_writes_nothing(store: &dyn Store) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    assert_eq!(store.claim(&id, "second").await.unwrap(), 2);
+    assert_code(store.append(&id, 1, vec![asked(1)]).await, ErrorCode::OwnerLost);
+    store.append(&id, 2, vec![asked(2)]).await.unwrap();
+    assert_eq!(store.claim(&id, "third").await.unwrap(), 3);
+    let finish = vec![asked(3), replied("late", 7, 7), finished(StopReason::Answered, "late")];
+    assert_code(store.append(&id, 2, finish).await, ErrorCode::OwnerLost);
+    assert_code(store.append(&id, 4, vec![asked(4)]).await, ErrorCode::OwnerLost);
+    assert_eq!(store.records(&id).await.unwrap()[1..], [asked(2)]);
+    let row = store.task(&id).await.unwrap();
+    assert_eq!((row.owner.as_str(), row.epoch, row.status.as_str(), row.turns), ("third", 3, "running", 0));
+}
+
+async fn a_refused_request_does_not_harm_its_neighbours(store: &dyn Store) {
+    let (id, unknown) = (TaskId::root("s"), TaskId::root("unknown"));
+    store.create(new_task("s")).await.unwrap();
+    let answers = [
+        store.append(&id, 1, vec![asked(1)]),
+        store.append(&id, 9, vec![asked(9), asked(9)]),
+        store.append(&unknown, 1, vec![asked(9)]),
+        store.append(&id, 1, vec![asked(2)]),
+    ];
+    let duplicate = store.create(new_task("s"));
+    let last = store.append(&id, 1, vec![asked(3)]);
+    let mut codes = Vec::new();
+    for answer in answers {
+        codes.push(answer.await.err().map(|e| e.code()));
+    }
+    assert_eq!(codes, [None, Some(ErrorCode::OwnerLost), Some(ErrorCode::TaskNotFound), None]);
+    assert_code(duplicate.await, ErrorCode::InvalidRequest);
+    last.await.unwrap();
+    assert_eq!(store.records(&id).await.unwrap()[1..], [asked(1), asked(2), asked(3)]);
+}
+
+async fn an_unknown_task_is_said_to_be_unknown(store: &dyn Store) {
+    let id = TaskId::root("nobody");
+    assert_code(store.append(&id, 1, vec![asked(1)]).await, ErrorCode::TaskNotFound);
+    assert_code(store.claim(&id, "second").await, ErrorCode::TaskNotFound);
+    assert_code(store.records(&id).await, ErrorCode::TaskNotFound);
+    assert_code(store.task(&id).await, ErrorCode::TaskNotFound);
+    assert_eq!(store.tasks(10).await.unwrap(), []);
+}
+
+async fn the_row_follows_the_records(store: &dyn Store) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let mut failure = ModelFailure::new(FailureKind::Connection, "cut");
+    failure.lost = usage(1_000, 100);
+    let turns = vec![
+        asked(1),
+        Record::Unanswered { failure, elapsed_ms: 1 },
+        asked(2),
+        replied("a", 20, 2),
+        asked(3),
+        replied("b", 3, 1),
+    ];
+    store.append(&id, 1, turns).await.unwrap();
+    let row = store.task(&id).await.unwrap();
+    // Each reply also lost 1 and 1 in an attempt before it.
+    assert_eq!((row.input_tokens, row.output_tokens, row.turns), (1_025, 105, 2));
+    assert_eq!(row.status, "running");
+
+    store.append(&id, 1, vec![finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
+    assert_eq!(store.task(&id).await.unwrap().status, "partial");
+    let epoch = store.claim(&id, "second").await.unwrap();
+    let resumed = Record::Resumed { epoch, turns_max: Some(9), lost_tokens: 0, elapsed_ms: 1 };
+    store.append(&id, epoch, vec![resumed]).await.unwrap();
+    assert_eq!(store.task(&id).await.unwrap().status, "running", "a resumed task runs again");
+    store.append(&id, epoch, vec![asked(4), replied("c", 1, 1)]).await.unwrap();
+    store.append(&id, epoch, vec![finished(StopReason::Answered, "whole")]).await.unwrap();
+    let row = store.task(&id).await.unwrap();
+    assert_eq!((row.status.as_str(), row.turns, row.input_tokens), ("completed", 3, 1_027));
+    store
+        .append(&id, epoch, vec![Record::Said { text: "and now?".to_owned(), elapsed_ms: 1 }])
+        .await
+        .unwrap();
+    assert_eq!(store.task(&id).await.unwrap().status, "running", "a task that is talked to again runs again");
+}
+
+async fn listings_show_the_newest_first(store: &dyn Store) {
+    for name in ["a", "b", "c"] {
+        store.create(new_task(name)).await.unwrap();
+    }
+    store.append(&TaskId::root("a"), 1, vec![asked(1)]).await.unwrap();
+    let listed = |rows: Vec<TaskRow>| rows.into_iter().map(|row| row.id.to_string()).collect::<Vec<_>>();
+    assert_eq!(listed(store.tasks(10).await.unwrap()), ["c", "b", "a"]);
+    assert_eq!(listed(store.tasks(2).await.unwrap()), ["c", "b"]);
+    assert_eq!(listed(store.tasks(0).await.unwrap()), [""; 0]);
+}
+
+async fn concurrent_tasks_keep_their_order<S: Store + 'static>(store: Arc<S>) {
+    const TASKS: u32 = 8;
+    const APPENDS: u32 = 200;
+    let mut running = tokio::task::JoinSet::new();
+    for number in 1..=TASKS {
+        let store = Arc::clone(&store);
+        running.spawn(async move {
+            let id = TaskId::child("s", number);
+            store.create(NewTask { id: id.clone(), ..new_task("unused") }).await.unwrap();
+            for turn in 1..=APPENDS {
+                store.append(&id, 1, vec![asked(turn)]).await.unwrap();
+            }
+        });
+    }
+    while let Some(ended) = running.join_next().await {
+        ended.expect("no append fails");
+    }
+    for number in 1..=TASKS {
+        let records = store.records(&TaskId::child("s", number)).await.unwrap();
+        let expected: Vec<Record> = (1..=APPENDS).map(asked).collect();
+        assert!(records[1..] == expected, "task {number} lost or reordered records");
+    }
+}
+
+fn assert_code<T: std::fmt::Debug>(answer: Result<T>, code: ErrorCode) {
+    assert_eq!(answer.expect_err("this must be refused").code(), code);
+}
+
+/// A task with one `Started` record, owned by `first`.
+pub fn new_task(id: &str) -> NewTask {
+    NewTask {
+        id: TaskId::root(id),
+        parent: None,
+        agent: "helper".to_owned(),
+        owner: "first".to_owned(),
+        records: vec![started("do it")],
+    }
+}
+
+pub fn started(task: &str) -> Record {
+    Record::Started(Box::new(TaskStart {
+        agent: Agent {
+            name: AgentName::parse("helper").expect("this is a name"),
+            description: String::new(),
+            system_prompt: "You help.".to_owned(),
+            model: "test:model".to_owned(),
+            fallback_models: Vec::new(),
+            tools: None,
+            settings: ModelSettings::default(),
+            limits: Limits::default(),
+        },
+        task: task.to_owned(),
+        grant: Grant::root(["read".to_owned()], 0),
+        workspace: ".".to_owned(),
+    }))
+}
+
+pub fn asked(turn: u32) -> Record {
+    Record::Asked { turn, estimate: 10, elapsed_ms: u64::from(turn) }
+}
+
+/// A reply that also lost one token each way in an attempt before it.
+pub fn replied(text: &str, input: u64, output: u64) -> Record {
+    let reply = Reply {
+        blocks: vec![Block::text(text)],
+        stop: ReplyStop::EndTurn,
+        usage: usage(input, output),
+        model: "test:model".to_owned(),
+        lost: usage(1, 1),
+        notes: Vec::new(),
+    };
+    Record::Replied { reply, elapsed_ms: 1 }
+}
+
+pub fn finished(stop: StopReason, text: &str) -> Record {
+    let outcome = Outcome {
+        stop,
+        detail: None,
+        text: text.to_owned(),
+        turns: 1,
+        tool_calls: 0,
+        usage: Usage::default(),
+        changed_files: Vec::new(),
+        in_doubt: Vec::new(),
+        warnings: Vec::new(),
+    };
+    Record::Finished { outcome, elapsed_ms: 1 }
+}
+
+fn usage(input: u64, output: u64) -> Usage {
+    Usage { input, output, ..Usage::default() }
+}

@@ -1,0 +1,133 @@
+//! `cargo xtask test`: the whole truth about a checkout. Every stage runs, also after one failed, so that one run
+//! shows everything there is to mend.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::command::{root, run, succeeds, succeeds_within};
+
+/// Fetching the list of known vulnerabilities takes seconds; without a network some systems wait for minutes.
+const FETCH_MAX: Duration = Duration::from_secs(120);
+
+enum Verdict {
+    Passed,
+    /// Not checked, and why.
+    Skipped(&'static str),
+}
+
+type Stage = (&'static str, fn() -> Result<Verdict>);
+
+const STAGES: &[Stage] = &[
+    ("tools", tools),
+    ("format", || passes(&["fmt", "--all", "--check"])),
+    ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
+    ("tests", || passes(&["nextest", "run", "--workspace", "--locked"])),
+    ("documentation tests", documentation_tests),
+    ("licences, bans, sources", licences),
+    ("advisories", advisories),
+];
+
+fn run_stage((name, stage): &Stage) -> (bool, String) {
+    eprintln!("\n== {name}");
+    let started = Instant::now();
+    let verdict = stage();
+    let seconds = started.elapsed().as_secs_f64();
+    match verdict {
+        Ok(Verdict::Passed) => (true, format!("ok       {seconds:7.1} s  {name}")),
+        Ok(Verdict::Skipped(why)) => (true, format!("SKIPPED  {seconds:7.1} s  {name}: {why}")),
+        Err(e) => (false, format!("FAILED   {seconds:7.1} s  {name}: {e:#}")),
+    }
+}
+
+pub fn run_all() -> ExitCode {
+    let results: Vec<(bool, String)> = STAGES.iter().map(run_stage).collect();
+    eprintln!();
+    for (_, line) in &results {
+        eprintln!("{line}");
+    }
+    if results.iter().all(|(good, _)| *good) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn passes(arguments: &[&str]) -> Result<Verdict> {
+    run(arguments)?;
+    Ok(Verdict::Passed)
+}
+
+/// What the stages after it cannot do without. A minimal toolchain has neither rustfmt nor clippy.
+fn tools() -> Result<Verdict> {
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if !succeeds(&[subcommand, "--version"]) {
+            add_component(component)?;
+        }
+    }
+    if !succeeds(&["nextest", "--version"]) {
+        run(&["install", "cargo-nextest", "--locked"])?;
+    }
+    Ok(Verdict::Passed)
+}
+
+fn add_component(component: &str) -> Result<()> {
+    let status = Command::new("rustup")
+        .args(["component", "add", component])
+        .status()
+        .with_context(|| format!("{component} is missing and rustup, which would install it, too"))?;
+    anyhow::ensure!(status.success(), "`rustup component add {component}` failed ({status})");
+    Ok(())
+}
+
+fn documentation_tests() -> Result<Verdict> {
+    if !has_documentation_tests(&root().join("crates"))? {
+        return Ok(Verdict::Skipped("there are none"));
+    }
+    passes(&["test", "--workspace", "--doc", "--locked"])
+}
+
+/// A code block in a documentation comment of any source file.
+fn has_documentation_tests(directory: &Path) -> Result<bool> {
+    let entries = fs::read_dir(directory).with_context(|| format!("reading {}", directory.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            if has_documentation_tests(&path)? {
+                return Ok(true);
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let opens_block = |line: &str| {
+                let line = line.trim_start();
+                let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+                text.is_some_and(|text| text.trim_start().starts_with("```"))
+            };
+            if fs::read_to_string(&path)?.lines().any(opens_block) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn licences() -> Result<Verdict> {
+    if !has_deny() {
+        return Ok(Verdict::Skipped("cargo-deny is not installed and cannot be installed here"));
+    }
+    passes(&["deny", "check", "licenses", "bans", "sources"])
+}
+
+fn advisories() -> Result<Verdict> {
+    if !succeeds(&["deny", "--version"]) {
+        return Ok(Verdict::Skipped("cargo-deny is not installed and cannot be installed here"));
+    }
+    if !succeeds_within(&["deny", "fetch", "db"], FETCH_MAX) {
+        return Ok(Verdict::Skipped("the database of advisories cannot be fetched from here"));
+    }
+    passes(&["deny", "check", "advisories"])
+}
+
+fn has_deny() -> bool {
+    let deny = ["deny", "--version"];
+    // A machine that cannot build it still runs everything else; the summary says what was skipped.
+    succeeds(&deny) || (run(&["install", "cargo-deny", "--locked"]).is_ok() && succeeds(&deny))
+}

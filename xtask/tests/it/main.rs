@@ -1,0 +1,11 @@
+//! The shape of the project: who may use whom, and how long a function may be.
+
+mod dependencies;
+mod functions;
+
+use std::path::Path;
+
+/// Where the workspace is.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
+}
