@@ -299,32 +299,20 @@ pub(crate) struct MessageReader {
     unknown: Vec<(u64, Value, String)>,
 }
 
+/// All kinds of events in one: an enum tagged by `type` could not borrow raw blocks.
 #[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum StreamEvent<'a> {
-    MessageStart {
-        message: Start,
-    },
-    ContentBlockStart {
-        index: u64,
-        #[serde(borrow)]
-        content_block: &'a RawValue,
-    },
-    ContentBlockDelta {
-        index: u64,
-        #[serde(borrow)]
-        delta: BlockDelta<'a>,
-    },
-    MessageDelta {
-        delta: MessageDelta,
-        #[serde(default)]
-        usage: UsageReport,
-    },
-    MessageStop,
-    Error,
-    /// `ping`, `content_block_stop` and whatever comes next year.
-    #[serde(other)]
-    Other,
+struct StreamEvent<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    index: u64,
+    message: Option<Start>,
+    #[serde(borrow)]
+    content_block: Option<&'a RawValue>,
+    #[serde(borrow)]
+    delta: Option<&'a RawValue>,
+    #[serde(default)]
+    usage: Option<UsageReport>,
 }
 
 #[derive(Deserialize)]
@@ -415,28 +403,31 @@ impl Reader for MessageReader {
             let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
             return Err(ReadError::Provider(error));
         }
-        match serde_json::from_str::<StreamEvent<'_>>(&event.data)? {
-            StreamEvent::MessageStart { message } => self.usage = message.usage,
-            StreamEvent::ContentBlockStart { index, content_block } => {
-                self.block(index, content_block, true, reply)?;
+        let read: StreamEvent<'_> = serde_json::from_str(&event.data)?;
+        let delta = read.delta.map_or("{}", RawValue::get);
+        match read.kind.as_ref() {
+            "message_start" => self.usage = read.message.map(|message| message.usage).unwrap_or_default(),
+            "content_block_start" => {
+                if let Some(block) = read.content_block {
+                    self.block(read.index, block, true, reply)?;
+                }
             }
-            StreamEvent::ContentBlockDelta { index, delta } => self.delta(index, &delta, reply)?,
-            StreamEvent::MessageDelta { delta, usage } => {
-                self.usage.update(&usage);
+            "content_block_delta" => self.delta(read.index, &serde_json::from_str(delta)?, reply)?,
+            "message_delta" => {
+                self.usage.update(&read.usage.unwrap_or_default());
+                let delta: MessageDelta = serde_json::from_str(delta)?;
                 if delta.stop_reason.is_some() {
                     self.stop = delta.stop_reason;
                     return Ok(Progress::Ending);
                 }
             }
-            StreamEvent::MessageStop => {
-                self.settle_unknown(reply)?;
-                return Ok(Progress::Done);
-            }
-            StreamEvent::Error => {
+            "message_stop" => return Ok(Progress::Done),
+            "error" => {
                 let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
                 return Err(ReadError::Provider(error));
             }
-            StreamEvent::Other => {}
+            // `ping`, `content_block_stop` and whatever comes next year.
+            _ => {}
         }
         Ok(Progress::More)
     }
@@ -446,14 +437,15 @@ impl Reader for MessageReader {
         for (index, block) in (0..).zip(message.content) {
             self.block(index, block, false, reply)?;
         }
-        self.settle_unknown(reply)?;
         self.stop = message.stop_reason;
         self.usage = message.usage;
         Ok(())
     }
 
-    fn ended(&mut self, _: &Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended> {
         let stop = self.stop.take()?;
+        // A block whose input was cut is of no use to anyone.
+        let _ = self.settle_unknown(reply);
         let stop = match stop.as_str() {
             "end_turn" | "stop_sequence" => ReplyStop::EndTurn,
             "tool_use" => ReplyStop::ToolUse,

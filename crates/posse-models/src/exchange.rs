@@ -34,7 +34,7 @@ pub(crate) trait Reader: Send {
     fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError>;
     fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError>;
     /// What the answer said about its end. `None`: it never said why it stopped.
-    fn ended(&mut self, reply: &Assembler<'_>) -> Option<Ended>;
+    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub(crate) async fn exchange<W: Wire>(
         Err(error) => return Err(lose(typed(error, &redactor))),
     };
     incoming.leave();
-    let ended = reader.ended(&assembler).ok_or_else(|| {
+    let ended = reader.ended(&mut assembler).ok_or_else(|| {
         lose(ModelFailure::new(FailureKind::Connection, "the reply was cut off before it said how it ends"))
     })?;
     if ended.has_marker && !marker_seen {

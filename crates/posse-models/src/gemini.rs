@@ -382,7 +382,7 @@ impl Reader for CandidateReader {
         self.check()
     }
 
-    fn ended(&mut self, reply: &Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended> {
         let counts = self.usage.counts();
         if let Some(reason) = self.blocked.take() {
             let note = Some(format!("the provider blocked the prompt: {reason}"));

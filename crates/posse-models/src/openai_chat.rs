@@ -379,7 +379,7 @@ impl Reader for ChatReader {
         self.chunk(body, reply)
     }
 
-    fn ended(&mut self, _: &Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, _: &mut Assembler<'_>) -> Option<Ended> {
         let finish = self.finish.take()?;
         let stop = match finish.as_str() {
             "content_filter" => ReplyStop::Refusal,

@@ -348,7 +348,7 @@ impl Reader for ResponseReader {
         self.last(body, reply)
     }
 
-    fn ended(&mut self, _: &Assembler<'_>) -> Option<Ended> {
+    fn ended(&mut self, _: &mut Assembler<'_>) -> Option<Ended> {
         self.ended.take()
     }
 }
