@@ -34,8 +34,9 @@ impl Recorded {
 
     /// The body as JSON; panics with the text if it is none.
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body)
-            .unwrap_or_else(|e| panic!("the request is not JSON ({e}): {}", String::from_utf8_lossy(&self.body)))
+        serde_json::from_slice(&self.body).unwrap_or_else(|e| {
+            panic!("the request is not JSON ({e}): {}", String::from_utf8_lossy(&self.body))
+        })
     }
 }
 
@@ -241,10 +242,7 @@ async fn serve(socket: TcpStream, connection: usize, state: &State) -> io::Resul
     Ok(())
 }
 
-async fn read_request(
-    socket: &mut BufReader<TcpStream>,
-    connection: usize,
-) -> io::Result<Option<Recorded>> {
+async fn read_request(socket: &mut BufReader<TcpStream>, connection: usize) -> io::Result<Option<Recorded>> {
     let Some(start) = read_line(socket).await? else { return Ok(None) };
     let mut words = start.split(' ');
     let method = words.next().unwrap_or_default().to_owned();

@@ -86,7 +86,9 @@ impl Say {
         };
         let streamed = match format {
             Format::Gemini => request.path.contains("stream"),
-            Format::Anthropic | Format::OpenAiChat | Format::OpenAiResponses => request.json()["stream"] == true,
+            Format::Anthropic | Format::OpenAiChat | Format::OpenAiResponses => {
+                request.json()["stream"] == true
+            }
         };
         if streamed { Answer::sse(self.sse(format)) } else { Answer::json(200, &self.json(format)) }
     }
@@ -128,7 +130,8 @@ impl Say {
             content.push(json!({"type": "text", "text": text}));
         }
         for call in &self.calls {
-            content.push(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}));
+            content
+                .push(json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments}));
         }
         json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content,
             "stop_reason": self.stop_or("tool_use", "end_turn"), "stop_sequence": null,

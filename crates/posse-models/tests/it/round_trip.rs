@@ -224,9 +224,7 @@ async fn gemini_puts_the_signature_back_on_the_part_it_came_with() {
 
     let [first, second] = bodies(Format::Gemini).await;
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-    let tool = |name: &str| {
-        json!({"name": name, "description": format!("The tool {name}."), "parametersJsonSchema": schema})
-    };
+    let tool = |name: &str| json!({"name": name, "description": format!("The tool {name}."), "parametersJsonSchema": schema});
     assert_eq!(
         first,
         json!({
@@ -345,7 +343,10 @@ async fn settings_reach_every_format() {
             Format::Gemini => {
                 assert_eq!(body["toolConfig"]["functionCallingConfig"]["mode"], "NONE");
                 let config = &body["generationConfig"];
-                assert_eq!(config["thinkingConfig"], json!({"includeThoughts": true, "thinkingLevel": "medium"}));
+                assert_eq!(
+                    config["thinkingConfig"],
+                    json!({"includeThoughts": true, "thinkingLevel": "medium"})
+                );
                 assert_eq!(config["responseJsonSchema"], schema);
                 assert_eq!(config["responseMimeType"], "application/json");
                 assert_eq!(config["temperature"], 0.5);
