@@ -1,14 +1,28 @@
-//! Models for Posse: what wraps a model, and models that need no provider.
+//! Models behind their wire formats, and models that wrap a model.
 //!
-//! The usual order, from the outside in: `Fallback` over `Retry` over `Watched` over a provider. `Record` goes where
-//! one wants to listen.
+//! Each provider module only maps types: our conversation to its request, its answer to a `Reply`. What they share
+//! is here: one way to speak HTTP (`http`), to read a stream (`sse`, `exchange`), to build a body that only grows
+//! (`body`) and to put a reply together from fragments (`assemble`). Nothing here knows tools or a store.
+//!
+//! Wrapped in the usual order, from the outside in: `Fallback` over `Retry` over `Watched` over a provider. `Record`
+//! goes where one wants to listen. `Scripted` needs no provider at all.
 
+pub mod anthropic;
+pub mod assemble;
+pub mod body;
 pub mod catalogue;
+mod exchange;
+mod failure;
+#[cfg(test)]
+mod fake;
 pub mod fallback;
+pub mod gemini;
+pub mod http;
+pub mod openai_chat;
+pub mod openai_responses;
 pub mod record;
 pub mod retry;
 pub mod scripted;
+pub mod sse;
+mod tokens;
 pub mod watch;
-
-#[cfg(test)]
-mod fake;

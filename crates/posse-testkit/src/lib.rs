@@ -1,4 +1,7 @@
-//! What tests of several members share: doubles of the ports and one conformance suite per port.
+//! What tests of several members share: doubles of the ports, one conformance suite per port, and a provider on the
+//! loopback. Nothing here is part of the product.
 
 pub mod memory;
+pub mod server;
 pub mod store_suite;
+pub mod wire;

@@ -1,3 +1,7 @@
-//! The integration tests of this crate, in one binary.
+//! The providers against a scripted server (what they make of an answer, and what they sent), and what wraps them.
 
+mod growing_body;
+mod provider_faults;
+mod round_trip;
+mod support;
 mod wrappers;

@@ -1,0 +1,276 @@
+//! Puts a reply together from fragments, whatever order and numbering the provider uses.
+//!
+//! A part is found by its key, which the wire derives from the provider's index; nothing is found by a provider's id
+//! alone. Fragments are appended in place and shown to the watcher as they come, never as a growing whole.
+
+use posse_core::id::CallKey;
+use posse_core::message::{Arguments, Block, ToolCall};
+use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
+use posse_core::text;
+use posse_runtime::ports::{Delta, Deltas, NoDeltas};
+
+/// More parts than any real reply has; a stream that goes on opening parts is broken.
+const PARTS_MAX: usize = 4096;
+/// A model can write any name; nobody has a tool with a longer one.
+const NAME_BYTES_MAX: usize = 1024;
+
+/// Where a part stands in the reply. Parts are sorted by it in the end.
+pub type Place = (u64, u64);
+
+pub struct Assembler<'d> {
+    parts: Vec<Part>,
+    calls: usize,
+    /// Bytes of text, thinking and arguments received: the base of an estimate when usage is missing.
+    bytes: u64,
+    deltas: &'d dyn Deltas,
+}
+
+struct Part {
+    place: Place,
+    content: Content,
+}
+
+enum Content {
+    Text { text: String, signature: Option<String> },
+    Thinking { text: String, signature: Option<String> },
+    Call { index: usize, id: String, name: String, arguments: String, signature: Option<String> },
+    Opaque { provider: &'static str, json: String },
+}
+
+impl<'d> Assembler<'d> {
+    pub fn new(deltas: &'d dyn Deltas) -> Self {
+        Self { parts: Vec::new(), calls: 0, bytes: 0, deltas }
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub fn deltas(&self) -> &'d dyn Deltas {
+        self.deltas
+    }
+
+    /// What is added from now on was already shown.
+    pub fn mute(&mut self) {
+        self.deltas = &NoDeltas;
+    }
+
+    pub fn calls(&self) -> usize {
+        self.calls
+    }
+
+    pub fn text(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
+        let empty = || Content::Text { text: String::new(), signature: None };
+        if let Content::Text { text, .. } = self.part(place, empty)? {
+            text.push_str(fragment);
+        }
+        self.bytes += fragment.len() as u64;
+        if !fragment.is_empty() {
+            self.deltas.delta(Delta::Text(fragment));
+        }
+        Ok(())
+    }
+
+    pub fn thinking(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
+        let empty = || Content::Thinking { text: String::new(), signature: None };
+        if let Content::Thinking { text, .. } = self.part(place, empty)? {
+            text.push_str(fragment);
+        }
+        self.bytes += fragment.len() as u64;
+        if !fragment.is_empty() {
+            self.deltas.delta(Delta::Thinking(fragment));
+        }
+        Ok(())
+    }
+
+    /// Appends to the signature of the part at `place`; a part that does not exist yet becomes thinking.
+    pub fn signature(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
+        let empty = || Content::Thinking { text: String::new(), signature: None };
+        match self.part(place, empty)? {
+            Content::Text { signature, .. }
+            | Content::Thinking { signature, .. }
+            | Content::Call { signature, .. } => signature.get_or_insert_default().push_str(fragment),
+            Content::Opaque { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// A call begins, or says its id or name late. Later names are ignored: some servers repeat them in every chunk.
+    pub fn call(&mut self, place: Place, id: &str, name: &str) -> Result<(), ModelFailure> {
+        let index = self.calls;
+        let empty = || Content::Call {
+            index,
+            id: String::new(),
+            name: String::new(),
+            arguments: String::new(),
+            signature: None,
+        };
+        let known = self.parts.len();
+        let mut named = false;
+        let mut shown = index;
+        if let Content::Call { index, id: have_id, name: have_name, .. } = self.part(place, empty)? {
+            shown = *index;
+            if have_id.is_empty() {
+                have_id.push_str(id);
+            }
+            if have_name.is_empty() && !name.is_empty() {
+                have_name.push_str(text::prefix(name, NAME_BYTES_MAX));
+                named = true;
+            }
+        }
+        self.calls += self.parts.len() - known;
+        if named {
+            self.deltas.delta(Delta::ToolCall { index: shown, name: text::prefix(name, NAME_BYTES_MAX) });
+        }
+        Ok(())
+    }
+
+    /// An empty fragment says nothing: it is how several providers open a call whose arguments follow.
+    pub fn arguments(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
+        self.call(place, "", "")?;
+        self.bytes += fragment.len() as u64;
+        let deltas = self.deltas;
+        if let Some(Content::Call { index, arguments, .. }) = self.find(place)
+            && !fragment.is_empty()
+        {
+            arguments.push_str(fragment);
+            deltas.delta(Delta::ToolArguments { index: *index, fragment });
+        }
+        Ok(())
+    }
+
+    pub fn opaque(&mut self, place: Place, provider: &'static str, json: String) -> Result<(), ModelFailure> {
+        self.bytes += json.len() as u64;
+        self.part(place, || Content::Opaque { provider, json })?;
+        Ok(())
+    }
+
+    /// The id of the call at `place`, if there is one.
+    pub fn call_id(&self, place: Place) -> Option<&str> {
+        self.parts.iter().rev().find(|part| part.place == place).and_then(|part| match &part.content {
+            Content::Call { id, .. } => Some(id.as_str()),
+            Content::Text { .. } | Content::Thinking { .. } | Content::Opaque { .. } => None,
+        })
+    }
+
+    /// The blocks in the provider's order. Arguments are judged here, once, with the reason for the stop at hand.
+    pub fn finish(mut self, stop: &ReplyStop) -> Vec<Block> {
+        self.parts.sort_by_key(|part| part.place);
+        let cut_call = match (stop, self.parts.last()) {
+            (ReplyStop::MaxTokens, Some(Part { place, content: Content::Call { .. } })) => Some(*place),
+            _ => None,
+        };
+        let mut blocks = Vec::with_capacity(self.parts.len());
+        let mut index = 0;
+        for part in self.parts {
+            match part.content {
+                Content::Text { text, signature: None } if text.is_empty() => {}
+                Content::Text { text, signature } => blocks.push(Block::Text { text, signature }),
+                Content::Thinking { text, signature: None } if text.is_empty() => {}
+                Content::Thinking { text, signature } => blocks.push(Block::Thinking { text, signature }),
+                Content::Opaque { provider, json } => {
+                    blocks.push(Block::Opaque { provider: provider.to_owned(), json })
+                }
+                Content::Call { id, name, arguments, signature, .. } => {
+                    let arguments = judge(arguments, cut_call == Some(part.place));
+                    let key = CallKey { turn: 0, index };
+                    index += 1;
+                    blocks.push(Block::ToolCall(ToolCall { key, id, name, arguments, signature }));
+                }
+            }
+        }
+        blocks
+    }
+
+    fn find(&mut self, place: Place) -> Option<&mut Content> {
+        self.parts.iter_mut().rev().find(|part| part.place == place).map(|part| &mut part.content)
+    }
+
+    fn part(&mut self, place: Place, empty: impl FnOnce() -> Content) -> Result<&mut Content, ModelFailure> {
+        // From the end, because fragments nearly always continue the newest part.
+        let at = match self.parts.iter().rposition(|part| part.place == place) {
+            Some(at) => at,
+            None if self.parts.len() == PARTS_MAX => {
+                let message = format!("the reply has more than {PARTS_MAX} parts");
+                return Err(ModelFailure::new(FailureKind::Protocol, message));
+            }
+            None => {
+                self.parts.push(Part { place, content: empty() });
+                self.parts.len() - 1
+            }
+        };
+        Ok(&mut self.parts[at].content)
+    }
+}
+
+/// `cut`: the output limit was reached while this call was being written. Nothing or `{}` is then what a provider
+/// shows of arguments it never finished, and must not run as a call without arguments.
+fn judge(arguments: String, cut: bool) -> Arguments {
+    if cut && matches!(arguments.trim(), "" | "{}" | "null") {
+        return Arguments::Truncated(arguments);
+    }
+    Arguments::judge(&arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn calls(blocks: &[Block]) -> Vec<(u32, &str, &str, &Arguments)> {
+        blocks
+            .iter()
+            .filter_map(Block::as_call)
+            .map(|call| (call.key.index, call.id.as_str(), call.name.as_str(), &call.arguments))
+            .collect()
+    }
+
+    proptest! {
+        // F5, P24: however the fragments of several calls are interleaved, each call gets its own, in its own order.
+        #[test]
+        fn interleaved_fragments_end_up_in_their_calls(
+            sizes in proptest::collection::vec(1usize..6, 1..6),
+            seed in proptest::collection::vec(any::<u16>(), 40),
+        ) {
+            let texts: Vec<String> = (0..sizes.len()).map(|i| format!("{{\"n\":{i},\"pad\":\"{}\"}}", "x".repeat(i * 3))).collect();
+            let mut pending: Vec<(usize, Vec<&str>)> = texts.iter().enumerate().map(|(i, text)| {
+                let step = text.len().div_ceil(sizes[i]);
+                (i, text.as_bytes().chunks(step).map(|c| std::str::from_utf8(c).unwrap()).rev().collect())
+            }).collect();
+            let mut assembler = Assembler::new(&NoDeltas);
+            for pick in seed.iter().cycle() {
+                pending.retain(|(_, rest)| !rest.is_empty());
+                if pending.is_empty() { break }
+                let at = usize::from(*pick) % pending.len();
+                let (i, rest) = &mut pending[at];
+                let place = (*i as u64, 0);
+                assembler.call(place, &format!("id{i}"), "t").unwrap();
+                assembler.arguments(place, "").unwrap();
+                assembler.arguments(place, rest.pop().unwrap()).unwrap();
+            }
+            let blocks = assembler.finish(&ReplyStop::ToolUse);
+            let ids: Vec<String> = (0..texts.len()).map(|i| format!("id{i}")).collect();
+            let arguments: Vec<Arguments> = texts.iter().map(|t| Arguments::Object(t.clone())).collect();
+            let expected: Vec<_> = (0..texts.len()).map(|i| (i as u32, ids[i].as_str(), "t", &arguments[i])).collect();
+            prop_assert_eq!(calls(&blocks), expected);
+        }
+
+        // F5: a prefix of arguments is never an executable call.
+        #[test]
+        fn truncated_arguments_are_never_executable(cut in 0usize..24) {
+            let whole = r#"{"path":"a","n":[1,{"b":2}]}"#;
+            let mut assembler = Assembler::new(&NoDeltas);
+            assembler.call((0, 0), "c", "t").unwrap();
+            assembler.arguments((0, 0), &whole[..cut]).unwrap();
+            let blocks = assembler.finish(&ReplyStop::MaxTokens);
+            prop_assert_eq!(calls(&blocks)[0].3, &Arguments::Truncated(whole[..cut].to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_stream_that_opens_parts_without_end_is_stopped() {
+        let mut assembler = Assembler::new(&NoDeltas);
+        let opened = (0..10_000).take_while(|i| assembler.call((*i, 0), "", "t").is_ok()).count();
+        assert_eq!(opened, PARTS_MAX);
+    }
+}

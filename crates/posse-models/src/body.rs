@@ -1,0 +1,308 @@
+//! The request body of a conversation that only grows.
+//!
+//! What was serialised for one turn is kept as bytes and reused in the next, so a turn costs the serialisation of what
+//! is new in it. The prefix (model, system, tools, messages) is one contiguous buffer: HTTP/1 writers flush after a
+//! few buffers, so one large buffer is cheaper than one per message. Whatever may change between calls stands in the
+//! tail, after the messages.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use posse_core::message::Message;
+use posse_core::reply::{FailureKind, ModelFailure};
+use posse_core::tool::ToolSpec;
+use posse_runtime::ports::ModelRequest;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// How one wire format writes a conversation. The JSON object is `head`, the messages, `tail`.
+pub trait Encoder {
+    /// Distinguishes formats in a memo that several models share.
+    const WIRE: &'static str;
+
+    fn model(&self) -> &str;
+    /// Up to and including the opening bracket of the messages.
+    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure>;
+    /// One message as zero or more elements of the list; each starts with `out.item()`.
+    fn message(&self, message: &Message, out: &mut Out) -> Ending;
+    /// From the closing bracket of the messages to the end.
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure>;
+}
+
+/// How the text of the last message stops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// The message is complete, or nothing was written.
+    #[default]
+    Whole,
+    /// The last block still lacks `close`; `mark` may be written before it.
+    Open { close: &'static str, mark: &'static str },
+}
+
+/// What one run remembers between its calls.
+#[derive(Default)]
+pub struct BodyMemo {
+    key: Option<Key>,
+    prefix: Bytes,
+    messages: usize,
+    items: usize,
+    ending: Ending,
+    work: Work,
+}
+
+/// What building bodies has cost so far, for the proof that a turn's cost does not grow with the history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Bytes that were turned from values into JSON.
+    pub serialised: u64,
+    /// Bytes of prefix that had to be copied because the last request still held them.
+    pub copied: u64,
+    /// How often the body was built from nothing.
+    pub rebuilds: u64,
+}
+
+impl BodyMemo {
+    pub fn work(&self) -> Work {
+        self.work
+    }
+}
+
+/// What the prefix was built from, apart from the messages. System and tools are compared by value: that is one
+/// memory comparison of a constant size, and it cannot be fooled by a reused address.
+#[derive(PartialEq)]
+struct Key {
+    wire: &'static str,
+    model: String,
+    generation: u64,
+    system: String,
+    tools: Vec<ToolSpec>,
+}
+
+impl Key {
+    fn fits<E: Encoder>(&self, encoder: &E, request: &ModelRequest<'_>) -> bool {
+        self.wire == E::WIRE
+            && self.generation == request.generation
+            && self.model == encoder.model()
+            && self.system == request.system
+            && self.tools == request.tools
+    }
+}
+
+/// Builds the body for `request`, reusing what the memo has.
+pub fn encode<E: Encoder>(encoder: &E, request: &mut ModelRequest<'_>) -> Result<Encoded, ModelFailure> {
+    let mut memo = std::mem::take(request.memo.value::<BodyMemo>());
+    let result = extend(encoder, request, &mut memo);
+    if result.is_err() {
+        memo = BodyMemo { work: memo.work, ..BodyMemo::default() };
+    }
+    *request.memo.value::<BodyMemo>() = memo;
+    result
+}
+
+fn extend<E: Encoder>(
+    encoder: &E,
+    request: &ModelRequest<'_>,
+    memo: &mut BodyMemo,
+) -> Result<Encoded, ModelFailure> {
+    let reusable = memo.messages <= request.messages.len()
+        && memo.key.as_ref().is_some_and(|key| key.fits(encoder, request));
+    let mut out = if reusable {
+        let (buffer, copied) = grow(std::mem::take(&mut memo.prefix));
+        memo.work.copied += copied;
+        Out { buffer, items: memo.items }
+    } else {
+        let mut out = Out { buffer: BytesMut::with_capacity(4096), items: 0 };
+        encoder.head(request, &mut out)?;
+        memo.work.rebuilds += 1;
+        memo.work.serialised += out.buffer.len() as u64;
+        memo.key = Some(Key {
+            wire: E::WIRE,
+            model: encoder.model().to_owned(),
+            generation: request.generation,
+            system: request.system.to_owned(),
+            tools: request.tools.to_vec(),
+        });
+        memo.messages = 0;
+        memo.ending = Ending::Whole;
+        out
+    };
+
+    let before = out.buffer.len();
+    for message in &request.messages[memo.messages..] {
+        let length = out.buffer.len();
+        if let Ending::Open { close, .. } = memo.ending {
+            out.raw(close);
+        }
+        let opened = out.buffer.len();
+        let ending = encoder.message(message, &mut out);
+        if out.buffer.len() == opened {
+            // Nothing of this message is for this provider: the message before it stays the last.
+            out.buffer.truncate(length);
+        } else {
+            memo.ending = ending;
+        }
+    }
+    memo.work.serialised += (out.buffer.len() - before) as u64;
+    memo.messages = request.messages.len();
+    memo.items = out.items;
+    memo.prefix = out.buffer.freeze();
+
+    let mut tail = Out { buffer: BytesMut::with_capacity(256), items: 0 };
+    if let Ending::Open { close, mark } = memo.ending {
+        tail.raw(mark);
+        tail.raw(close);
+    }
+    encoder.tail(request, &mut tail)?;
+    memo.work.serialised += tail.buffer.len() as u64;
+    Ok(Encoded { prefix: memo.prefix.clone(), tail: tail.buffer.freeze() })
+}
+
+/// The prefix as a buffer that can grow, and how many bytes had to be copied for it.
+fn grow(prefix: Bytes) -> (BytesMut, u64) {
+    match prefix.try_into_mut() {
+        Ok(buffer) => (buffer, 0),
+        Err(shared) => {
+            let mut buffer = BytesMut::with_capacity(shared.len() * 2);
+            buffer.extend_from_slice(&shared);
+            (buffer, shared.len() as u64)
+        }
+    }
+}
+
+/// A finished body: two buffers, shared and not copied however often it is sent.
+#[derive(Debug, Clone)]
+pub struct Encoded {
+    prefix: Bytes,
+    tail: Bytes,
+}
+
+impl Encoded {
+    pub fn len(&self) -> usize {
+        self.prefix.len() + self.tail.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn to_vec(&self) -> Vec<u8> {
+        [&self.prefix[..], &self.tail[..]].concat()
+    }
+}
+
+impl http_body::Body for Encoded {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+        let next = if self.prefix.is_empty() { &mut self.tail } else { &mut self.prefix };
+        let next = std::mem::take(next);
+        Poll::Ready((!next.is_empty()).then(|| Ok(http_body::Frame::data(next))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        http_body::SizeHint::with_exact(self.len() as u64)
+    }
+}
+
+/// JSON being written.
+pub struct Out {
+    buffer: BytesMut,
+    items: usize,
+}
+
+impl Out {
+    pub fn raw(&mut self, text: &str) {
+        self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    /// Begins the next element of the messages.
+    pub fn item(&mut self) {
+        if self.items > 0 {
+            self.raw(",");
+        }
+        self.items += 1;
+    }
+
+    /// A value that cannot fail to serialise: strings, numbers, booleans.
+    pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
+        serde_json::to_writer(Sink(&mut self.buffer), value).expect("a string or a number is always JSON");
+    }
+
+    /// `"key":value`, with a comma before it.
+    pub fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        self.raw(",\"");
+        self.raw(key);
+        self.raw("\":");
+        self.json(value);
+    }
+
+    /// JSON text from outside, checked because one bad text would spoil the whole body.
+    pub fn checked(&mut self, text: &str, what: &str) -> Result<(), ModelFailure> {
+        if serde_json::from_str::<&RawValue>(text).is_err() {
+            return Err(ModelFailure::new(FailureKind::InvalidRequest, format!("{what} is not JSON")));
+        }
+        self.raw(text);
+        Ok(())
+    }
+}
+
+struct Sink<'a>(&'a mut BytesMut);
+
+impl std::io::Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A name every provider accepts: letters, digits, `_` and `-`, at most 64. Models invent other ones, and a history
+/// that repeats such a name is refused as a whole.
+pub fn legal_name(name: &str) -> std::borrow::Cow<'_, str> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(legal) {
+        return name.into();
+    }
+    let cleaned: String = name.chars().take(64).map(|c| if legal(c) { c } else { '_' }).collect();
+    if cleaned.is_empty() { "unnamed".into() } else { cleaned.into() }
+}
+
+/// As `legal_name`, for call ids: two different ids stay different.
+pub fn legal_id(id: &str) -> std::borrow::Cow<'_, str> {
+    let cleaned = legal_name(id);
+    if matches!(cleaned, std::borrow::Cow::Borrowed(_)) && !id.is_empty() {
+        return cleaned;
+    }
+    let digest = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    format!("{}_{digest:016x}", &cleaned[..cleaned.len().min(40)]).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P27
+    #[test]
+    fn names_and_ids_are_made_legal_and_ids_stay_different() {
+        assert_eq!(legal_name("read_file"), "read_file");
+        assert_eq!(legal_name("fs.read file"), "fs_read_file");
+        assert_eq!(legal_name(""), "unnamed");
+        assert_eq!(legal_name(&"é".repeat(10_000)).len(), 64);
+        assert_eq!(legal_id("call_1"), "call_1");
+        assert_ne!(legal_id("a.b"), legal_id("a:b"));
+        assert!(legal_id(&"x".repeat(5000)).len() <= 64);
+    }
+}

@@ -1,0 +1,289 @@
+//! One call from request to reply, the same for every wire.
+//!
+//! Streamed or whole is decided by what came, not by what was asked for. A stream is complete when it says so; if it
+//! stops earlier but has said why it stops, the reply counts, with a note; otherwise nothing of it is used.
+
+use posse_core::message::Block;
+use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use posse_core::usage::Usage;
+use posse_runtime::ports::{Deltas, ModelRequest};
+
+use crate::assemble::Assembler;
+use crate::body::{self, Encoder};
+use crate::failure::{self, ProviderError, excerpt};
+use crate::http::{Incoming, KeyHeader, Redactor, Transport};
+use crate::sse::{self, Event};
+use crate::tokens::{self, Counts};
+
+/// A wire format: how it is spoken to, and how it is read.
+pub(crate) trait Wire: Encoder + Sync {
+    type Reader: Reader;
+
+    fn name(&self) -> &str;
+    fn transport(&self) -> &Transport;
+    fn path(&self, streamed: bool) -> String;
+    fn key_header(&self) -> KeyHeader;
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+    fn reader(&self) -> Self::Reader;
+}
+
+/// Reads one answer into an assembler.
+pub(crate) trait Reader: Send {
+    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError>;
+    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError>;
+    /// What the answer said about its end. `None`: it never said why it stopped.
+    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Nothing but the next bytes will tell.
+    More,
+    /// The reason for the stop is known. What may follow is usage and the end marker.
+    Ending,
+    /// The end marker.
+    Done,
+}
+
+pub(crate) struct Ended {
+    pub stop: ReplyStop,
+    pub counts: Counts,
+    pub note: Option<String>,
+    /// The format closes a stream with a marker, so its absence is worth a note.
+    pub has_marker: bool,
+}
+
+pub(crate) enum ReadError {
+    /// The provider reported an error.
+    Provider(ProviderError),
+    /// What it sent cannot be read.
+    Unreadable(String),
+    Failed(ModelFailure),
+}
+
+impl From<ModelFailure> for ReadError {
+    fn from(failure: ModelFailure) -> Self {
+        ReadError::Failed(failure)
+    }
+}
+
+impl From<serde_json::Error> for ReadError {
+    fn from(error: serde_json::Error) -> Self {
+        // Only the place: the message of a type error can quote the text it found.
+        ReadError::Unreadable(format!("not the expected JSON (column {})", error.column()))
+    }
+}
+
+pub(crate) async fn exchange<W: Wire>(
+    wire: &W,
+    mut request: ModelRequest<'_>,
+    deltas: &dyn Deltas,
+) -> Result<Reply, ModelFailure> {
+    let body = body::encode(wire, &mut request)?;
+    let sent_bytes = body.len() as u64;
+    let streamed = !request.settings.buffered;
+    let path = wire.path(streamed);
+    let answer = wire.transport().post(&path, wire.key_header(), wire.headers(), &body).await;
+    // The memo must be the only holder of the prefix by the next turn.
+    drop(body);
+    let mut incoming = match answer {
+        Ok(incoming) => incoming,
+        Err(rejection) => {
+            return match rejection.refused {
+                Some(why) => Ok(refusal(wire.name(), why, sent_bytes)),
+                None => Err(rejection.failure),
+            };
+        }
+    };
+
+    let redactor = incoming.redactor();
+    let mut reader = wire.reader();
+    let mut assembler = Assembler::new(deltas);
+    let read = read(&mut incoming, &mut reader, &mut assembler, streamed, wire.transport()).await;
+    let received_bytes = assembler.bytes();
+    let lose =
+        |failure: ModelFailure| ModelFailure { lost: tokens::lost(sent_bytes, received_bytes), ..failure };
+    let Read { marker_seen, mut notes } = match read {
+        Ok(read) => read,
+        Err(ReadError::Provider(error)) if error.is_refusal() => {
+            return Ok(refusal(wire.name(), error.message, sent_bytes));
+        }
+        Err(error) => return Err(lose(typed(error, &redactor))),
+    };
+    incoming.leave();
+    let ended = reader.ended(&mut assembler).ok_or_else(|| {
+        lose(ModelFailure::new(FailureKind::Connection, "the reply was cut off before it said how it ends"))
+    })?;
+    if ended.has_marker && !marker_seen {
+        notes.push("the stream ended without its end marker".to_owned());
+    }
+    notes.extend(ended.note);
+    if ended.stop == ReplyStop::ToolUse && assembler.calls() == 0 {
+        return Err(lose(ModelFailure::new(
+            FailureKind::Protocol,
+            "the model stopped to use a tool but named none",
+        )));
+    }
+    let usage = ended.counts.settle(sent_bytes, received_bytes);
+    if usage.estimated {
+        notes.push("the provider's usage report is missing or nonsense; tokens are estimated".to_owned());
+    }
+    let blocks = assembler.finish(&ended.stop);
+    Ok(Reply {
+        blocks,
+        stop: ended.stop,
+        usage,
+        model: wire.name().to_owned(),
+        lost: Usage::default(),
+        notes,
+    })
+}
+
+struct Read {
+    marker_seen: bool,
+    notes: Vec<String>,
+}
+
+async fn read<R: Reader>(
+    incoming: &mut Incoming,
+    reader: &mut R,
+    assembler: &mut Assembler<'_>,
+    streamed: bool,
+    transport: &Transport,
+) -> Result<Read, ReadError> {
+    let content_type = incoming.content_type.as_str();
+    if content_type.contains("text/html") {
+        let page = incoming.whole(assembler.deltas()).await?;
+        let page = String::from_utf8_lossy(&page[..page.len().min(2000)]).into_owned();
+        let why = excerpt(&page, &|text| incoming.redactor().redact(text));
+        let message = format!("the answer is a web page, not a reply: {why}");
+        return Err(ModelFailure::new(FailureKind::Protocol, message).into());
+    }
+    let as_stream = content_type.contains("event-stream") || (streamed && !content_type.contains("json"));
+    if as_stream {
+        return read_stream(incoming, reader, assembler, transport).await;
+    }
+    let body = incoming.whole(assembler.deltas()).await?;
+    if let Some(error) = error_object(&body) {
+        return Err(ReadError::Provider(error));
+    }
+    reader.whole(&body, assembler)?;
+    let mut notes = Vec::new();
+    if streamed {
+        notes.push("the provider sent the whole reply at once although a stream was asked for".to_owned());
+    }
+    Ok(Read { marker_seen: true, notes })
+}
+
+/// A body whose top says `error`, in an answer with a successful status.
+fn error_object(body: &[u8]) -> Option<ProviderError> {
+    #[derive(serde::Deserialize)]
+    struct Probe<'a> {
+        #[serde(borrow, default)]
+        error: Option<&'a serde_json::value::RawValue>,
+    }
+    let probe: Probe<'_> = serde_json::from_slice(body).ok()?;
+    probe.error.filter(|error| error.get() != "null")?;
+    ProviderError::parse(body)
+}
+
+async fn read_stream<R: Reader>(
+    incoming: &mut Incoming,
+    reader: &mut R,
+    assembler: &mut Assembler<'_>,
+    transport: &Transport,
+) -> Result<Read, ReadError> {
+    let mut parser = sse::Parser::default();
+    let mut events = Vec::new();
+    let mut state = Stream { ending: false, damaged: 0 };
+    let too_long = |_| {
+        let message = format!("an event of the stream is larger than {} bytes", sse::EVENT_BYTES_MAX);
+        ReadError::Failed(ModelFailure::new(FailureKind::Protocol, message))
+    };
+    loop {
+        let next = incoming.chunk(assembler.deltas());
+        let next = if state.ending {
+            match tokio::time::timeout(transport.end_grace(), next).await {
+                Ok(next) => next,
+                // Everything that matters is here, and the sender has forgotten to hang up.
+                Err(_) => return Ok(state.over(false)),
+            }
+        } else {
+            next.await
+        };
+        let chunk = match next {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => break,
+            Err(_) if state.ending => break,
+            Err(failure) => return Err(failure.into()),
+        };
+        parser.feed(&chunk, &mut events).map_err(too_long)?;
+        for event in events.drain(..) {
+            if state.take(&event, reader, assembler)? == Progress::Done {
+                return Ok(state.over(true));
+            }
+        }
+    }
+    parser.finish(&mut events).map_err(too_long)?;
+    for event in events.drain(..) {
+        match state.take(&event, reader, assembler) {
+            Ok(Progress::Done) => return Ok(state.over(true)),
+            Ok(Progress::More | Progress::Ending) => {}
+            // Half an event is what a cut connection leaves behind, not a breach of the format.
+            Err(ReadError::Unreadable(_)) if event.cut => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(state.over(false))
+}
+
+struct Stream {
+    ending: bool,
+    damaged: usize,
+}
+
+impl Stream {
+    fn take<R: Reader>(
+        &mut self,
+        event: &Event,
+        reader: &mut R,
+        assembler: &mut Assembler<'_>,
+    ) -> Result<Progress, ReadError> {
+        self.damaged += usize::from(event.damaged);
+        let progress = reader.event(event, assembler)?;
+        self.ending |= progress == Progress::Ending;
+        Ok(progress)
+    }
+
+    fn over(self, marker_seen: bool) -> Read {
+        let mut notes = Vec::new();
+        if self.damaged > 0 {
+            notes.push(format!("{} events of the stream had bytes that are not UTF-8", self.damaged));
+        }
+        Read { marker_seen, notes }
+    }
+}
+
+fn typed(error: ReadError, redactor: &Redactor) -> ModelFailure {
+    match error {
+        ReadError::Provider(error) => failure::from_error(&error, &|text| redactor.redact(text)),
+        ReadError::Unreadable(why) => {
+            ModelFailure::new(FailureKind::Protocol, format!("the reply cannot be read: {why}"))
+        }
+        ReadError::Failed(failure) => failure,
+    }
+}
+
+fn refusal(name: &str, why: String, sent_bytes: u64) -> Reply {
+    let text = posse_core::text::prefix(&why, failure::EXCERPT_BYTES_MAX);
+    Reply {
+        blocks: if text.is_empty() { Vec::new() } else { vec![Block::text(text)] },
+        stop: ReplyStop::Refusal,
+        usage: Usage { output: 0, ..tokens::lost(sent_bytes, 0) },
+        model: name.to_owned(),
+        lost: Usage::default(),
+        notes: vec!["the provider refused the request because of its content".to_owned()],
+    }
+}

@@ -1,0 +1,499 @@
+//! Gemini `generateContent` and `streamGenerateContent`.
+//!
+//! A stream has no end marker: it ends when the connection does, and is complete if a reason to finish was given.
+//! Signatures of thoughts sit on parts and go back on the same parts, so signed parts are never merged.
+
+use std::borrow::Cow;
+
+use posse_core::agent::{Effort, ModelSettings};
+use posse_core::error::Result;
+use posse_core::message::{Block, Message, ToolCall};
+use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::assemble::Assembler;
+use crate::body::{Encoder, Ending, Out, legal_name};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Wire, exchange};
+use crate::failure::ProviderError;
+use crate::http::{Endpoint, KeyHeader, Transport};
+use crate::sse::Event;
+use crate::tokens::{Count, Counts};
+
+pub const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
+
+/// The tag of parts that only Gemini understands.
+const PROVIDER: &str = "gemini";
+/// The API's own stand-in for the signature of a call that another model made.
+const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
+
+#[derive(Debug, Clone)]
+pub struct Gemini {
+    transport: Transport,
+    model: String,
+    name: String,
+}
+
+impl Gemini {
+    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
+        Ok(Self::over(Transport::new(endpoint)?, model))
+    }
+
+    /// Shares a connection pool with other models of the endpoint.
+    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
+        let model = model.into();
+        Self { transport, name: format!("{PROVIDER}:{model}"), model }
+    }
+
+    /// The name of the provider in `provider:model`, for services that speak this format.
+    pub fn provider(self, provider: &str) -> Self {
+        Self { name: format!("{provider}:{}", self.model), ..self }
+    }
+
+    /// From Gemini 3 on, calls must be signed and thinking has levels instead of a budget.
+    fn is_older_than_3(&self) -> bool {
+        let name = self.model.rsplit('/').next().unwrap_or(&self.model);
+        ["gemini-1", "gemini-2", "gemma"].iter().any(|old| name.starts_with(old))
+    }
+}
+
+impl Model for Gemini {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        Box::pin(exchange(self, request, deltas))
+    }
+}
+
+impl Wire for Gemini {
+    type Reader = CandidateReader;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn transport(&self) -> &Transport {
+        &self.transport
+    }
+    fn path(&self, streamed: bool) -> String {
+        // The model is part of the path, and a name from a configuration must not lead elsewhere.
+        let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+        let model: String = self.model.chars().map(|c| if legal(c) { c } else { '_' }).collect();
+        let method = if streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
+        format!("/models/{model}:{method}")
+    }
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader::Named("x-goog-api-key")
+    }
+    fn reader(&self) -> CandidateReader {
+        CandidateReader::default()
+    }
+}
+
+impl Encoder for Gemini {
+    const WIRE: &'static str = "gemini";
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+        out.raw("{");
+        if !request.system.trim().is_empty() {
+            out.raw(r#""systemInstruction":{"parts":[{"text":"#);
+            out.json(request.system);
+            out.raw("}]},");
+        }
+        if !request.tools.is_empty() {
+            out.raw(r#""tools":[{"functionDeclarations":["#);
+            for (position, tool) in request.tools.iter().enumerate() {
+                out.raw(if position > 0 { r#",{"name":"# } else { r#"{"name":"# });
+                out.json(&tool.name);
+                out.field("description", &tool.description);
+                out.raw(r#","parametersJsonSchema":"#);
+                out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
+                out.raw("}");
+            }
+            out.raw("]}],");
+        }
+        out.raw(r#""contents":["#);
+        Ok(())
+    }
+
+    fn message(&self, message: &Message, out: &mut Out) -> Ending {
+        match message {
+            Message::User { text } => {
+                out.item();
+                out.raw(r#"{"role":"user","parts":[{"text":"#);
+                out.json(text);
+                out.raw("}]}");
+            }
+            Message::Results { results } => {
+                out.item();
+                out.raw(r#"{"role":"user","parts":["#);
+                for (position, result) in results.iter().enumerate() {
+                    out.raw(if position > 0 { "," } else { "" });
+                    out.raw(r#"{"functionResponse":{"id":"#);
+                    out.json(&result.id);
+                    out.field("name", &legal_name(&result.name));
+                    out.raw(if result.is_error {
+                        r#","response":{"error":"#
+                    } else {
+                        r#","response":{"output":"#
+                    });
+                    out.json(&result.text);
+                    out.raw("}}}");
+                }
+                out.raw("]}");
+            }
+            Message::Assistant { blocks } => self.assistant(blocks, out),
+        }
+        Ending::Whole
+    }
+
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+        let settings = request.settings;
+        out.raw(r#"],"generationConfig":{"maxOutputTokens":"#);
+        out.json(&request.output_tokens_max);
+        if let Some(temperature) = settings.temperature {
+            out.field("temperature", &temperature);
+        }
+        self.thinking(settings, out);
+        // Older models refuse a schema beside tools; their answer is then checked by the run alone.
+        if let Some(schema) = &settings.output_schema
+            && (request.tools.is_empty() || !self.is_older_than_3())
+        {
+            out.raw(r#","responseMimeType":"application/json","responseJsonSchema":"#);
+            out.checked(schema, "the output schema")?;
+        }
+        out.raw("}");
+        if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
+            out.raw(r#","toolConfig":{"functionCallingConfig":{"mode":"NONE"}}"#);
+        }
+        out.raw("}");
+        Ok(())
+    }
+}
+
+impl Gemini {
+    fn assistant(&self, blocks: &[Block], out: &mut Out) {
+        let sendable = |block: &&Block| match block {
+            Block::Text { text, signature } => !text.is_empty() || signature.is_some(),
+            Block::ToolCall(_) => true,
+            Block::Opaque { provider, json } => {
+                provider == PROVIDER && serde_json::from_str::<&RawValue>(json).is_ok()
+            }
+            Block::Thinking { .. } => false,
+        };
+        let mut calls = 0;
+        let mut is_first = true;
+        for block in blocks.iter().filter(sendable) {
+            if is_first {
+                out.item();
+                out.raw(r#"{"role":"model","parts":["#);
+            } else {
+                out.raw(",");
+            }
+            is_first = false;
+            match block {
+                Block::Text { text, signature } => {
+                    out.raw(r#"{"text":"#);
+                    out.json(text);
+                    if let Some(signature) = signature {
+                        out.field("thoughtSignature", signature);
+                    }
+                    out.raw("}");
+                }
+                Block::ToolCall(call) => {
+                    self.call_part(call, calls == 0, out);
+                    calls += 1;
+                }
+                Block::Opaque { json, .. } => out.raw(json),
+                Block::Thinking { .. } => {}
+            }
+        }
+        if !is_first {
+            out.raw("]}");
+        }
+    }
+
+    fn call_part(&self, call: &ToolCall, is_first: bool, out: &mut Out) {
+        out.raw(r#"{"functionCall":{"id":"#);
+        out.json(&call.id);
+        out.field("name", &legal_name(&call.name));
+        out.raw(r#","args":"#);
+        out.raw(call.arguments.as_object_text());
+        out.raw("}");
+        match &call.signature {
+            Some(signature) => out.field("thoughtSignature", signature),
+            // Of parallel calls only the first is signed. One without comes from another model, before a fallback.
+            None if is_first && !self.is_older_than_3() => out.field("thoughtSignature", FOREIGN_SIGNATURE),
+            None => {}
+        }
+        out.raw("}");
+    }
+
+    fn thinking(&self, settings: &ModelSettings, out: &mut Out) {
+        let budget = match (settings.thinking_tokens, settings.effort) {
+            (None, None) => return,
+            (Some(tokens), _) => tokens,
+            (None, Some(effort)) if !self.is_older_than_3() => {
+                out.raw(r#","thinkingConfig":{"includeThoughts":true,"thinkingLevel":"#);
+                // There is no level above `high`.
+                out.json(if effort == Effort::Max { "high" } else { effort.wire() });
+                out.raw("}");
+                return;
+            }
+            (None, Some(Effort::Low)) => 1024,
+            (None, Some(Effort::Medium)) => 8192,
+            (None, Some(Effort::High)) => 16_384,
+            (None, Some(Effort::Max)) => 24_576,
+        };
+        out.raw(r#","thinkingConfig":{"includeThoughts":true"#);
+        out.field("thinkingBudget", &budget);
+        out.raw("}");
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct CandidateReader {
+    finish: Option<String>,
+    blocked: Option<String>,
+    usage: UsageReport,
+    place: u64,
+    newest: Newest,
+}
+
+/// What an unsigned fragment may continue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Newest {
+    Text,
+    Thought,
+    #[default]
+    Closed,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    candidates: Vec<Candidate<'a>>,
+    prompt_feedback: Option<PromptFeedback>,
+    usage_metadata: Option<UsageReport>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate<'a> {
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    content: Option<Content<'a>>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow, default)]
+    parts: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(default)]
+    thought: bool,
+    #[serde(borrow)]
+    thought_signature: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    function_call: Option<FunctionCall<'a>>,
+}
+
+#[derive(Deserialize)]
+struct FunctionCall<'a> {
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PromptFeedback {
+    block_reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct UsageReport {
+    prompt_token_count: Count,
+    tool_use_prompt_token_count: Count,
+    candidates_token_count: Count,
+    thoughts_token_count: Count,
+    cached_content_token_count: Count,
+}
+
+impl UsageReport {
+    fn update(&mut self, later: &UsageReport) {
+        self.prompt_token_count.update(later.prompt_token_count);
+        self.tool_use_prompt_token_count.update(later.tool_use_prompt_token_count);
+        self.candidates_token_count.update(later.candidates_token_count);
+        self.thoughts_token_count.update(later.thoughts_token_count);
+        self.cached_content_token_count.update(later.cached_content_token_count);
+    }
+
+    /// Thoughts are counted apart from the answer; our output includes them.
+    fn counts(&self) -> Counts {
+        Counts {
+            input: self.prompt_token_count.plus(self.tool_use_prompt_token_count),
+            output: self.candidates_token_count.plus(self.thoughts_token_count),
+            cache_read: self.cached_content_token_count,
+            cache_write: Count::Missing,
+            reasoning: self.thoughts_token_count,
+        }
+    }
+}
+
+impl Reader for CandidateReader {
+    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError> {
+        if event.name == "error" {
+            return Err(ReadError::Provider(ProviderError::parse(event.data.as_bytes()).unwrap_or_default()));
+        }
+        self.chunk(event.data.as_bytes(), reply)?;
+        // Some versions give a reason with every chunk, so it is no end yet.
+        let ending = self.finish.is_some() || self.blocked.is_some();
+        Ok(if ending { Progress::Ending } else { Progress::More })
+    }
+
+    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        self.chunk(body, reply)?;
+        self.check()
+    }
+
+    fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended> {
+        let counts = self.usage.counts();
+        if let Some(reason) = self.blocked.take() {
+            let note = Some(format!("the provider blocked the prompt: {reason}"));
+            return Some(Ended { stop: ReplyStop::Refusal, counts, note, has_marker: false });
+        }
+        let finish = self.finish.take()?;
+        let mut note = None;
+        let stop = match finish.as_str() {
+            "STOP" if reply.calls() > 0 => ReplyStop::ToolUse,
+            "STOP" => ReplyStop::EndTurn,
+            "MAX_TOKENS" => ReplyStop::MaxTokens,
+            "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+            | "IMAGE_SAFETY" => {
+                note = Some(format!("the provider refused: {finish}"));
+                ReplyStop::Refusal
+            }
+            _ => ReplyStop::Other(finish),
+        };
+        Some(Ended { stop, counts, note, has_marker: false })
+    }
+}
+
+impl CandidateReader {
+    fn chunk(&mut self, json: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let chunk: Chunk<'_> = serde_json::from_slice(json)?;
+        if chunk.error.is_some_and(|error| error.get() != "null") {
+            return Err(ReadError::Provider(ProviderError::parse(json).unwrap_or_default()));
+        }
+        if let Some(usage) = &chunk.usage_metadata {
+            self.usage.update(usage);
+        }
+        if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
+            self.blocked = Some(reason);
+        }
+        for candidate in chunk.candidates.into_iter().filter(|candidate| candidate.index == 0) {
+            for part in candidate.content.map(|content| content.parts).unwrap_or_default() {
+                self.part(part, reply)?;
+            }
+            if candidate.finish_reason.is_some() {
+                self.finish = candidate.finish_reason;
+                self.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reasons that mean the model wrote something the API itself could not read: asking again helps.
+    fn check(&self) -> Result<(), ReadError> {
+        let Some(finish) = self.finish.as_deref() else { return Ok(()) };
+        let broken = [
+            "MALFORMED_FUNCTION_CALL",
+            "UNEXPECTED_TOOL_CALL",
+            "MALFORMED_RESPONSE",
+            "MISSING_THOUGHT_SIGNATURE",
+        ];
+        if broken.contains(&finish) {
+            let message = format!("the model's output was unusable: {finish}");
+            return Err(ModelFailure::new(FailureKind::Protocol, message).into());
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, raw: &RawValue, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let part: Part<'_> = serde_json::from_str(raw.get())?;
+        let signature = part.thought_signature.as_deref();
+        if let Some(call) = part.function_call {
+            let place = self.begin(Newest::Closed);
+            reply.call(place, call.id.as_deref().unwrap_or_default(), &call.name)?;
+            reply.arguments(place, call.args.map_or("", RawValue::get))?;
+            if let Some(signature) = signature {
+                reply.signature(place, signature)?;
+            }
+            return Ok(());
+        }
+        let Some(text) = part.text else {
+            let place = self.begin(Newest::Closed);
+            reply.opaque(place, PROVIDER, raw.get().to_owned())?;
+            return Ok(());
+        };
+        match (part.thought, signature) {
+            (true, None) => {
+                let place = self.proceed(Newest::Thought);
+                reply.thinking(place, &text)?;
+            }
+            // A signed thought goes back whole.
+            (true, Some(_)) => {
+                let place = self.begin(Newest::Closed);
+                reply.opaque(place, PROVIDER, raw.get().to_owned())?;
+            }
+            (false, None) => {
+                let place = self.proceed(Newest::Text);
+                reply.text(place, &text)?;
+            }
+            (false, Some(signature)) => {
+                let place = self.begin(Newest::Closed);
+                reply.text(place, &text)?;
+                reply.signature(place, signature)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a new part.
+    fn begin(&mut self, newest: Newest) -> (u64, u64) {
+        self.place += 1;
+        self.newest = newest;
+        (self.place, 0)
+    }
+
+    /// The place of the part that a fragment of this kind continues.
+    fn proceed(&mut self, kind: Newest) -> (u64, u64) {
+        if self.newest == kind { (self.place, 0) } else { self.begin(kind) }
+    }
+}

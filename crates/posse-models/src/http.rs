@@ -1,0 +1,459 @@
+//! HTTP for all wires: where a provider is, how it knows us, and what a failure on the way means.
+//!
+//! No redirects (they would carry the key elsewhere), no compression (a small answer must not grow without bound), a
+//! connect timeout, and a cap on what is read. How long a reply may take is decided by whoever wraps the model.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use posse_core::error::{Error, ErrorCode};
+use posse_core::reply::{FailureKind, ModelFailure};
+use posse_runtime::ports::Deltas;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::body::Encoded;
+use crate::failure::{self, ProviderError, excerpt};
+
+/// A reply of this size is 8 million tokens; no model writes it.
+pub const REPLY_BYTES_MAX: usize = 32 << 20;
+/// Error texts are short; what follows is a page meant for a browser.
+const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
+/// An error body that does not come must not hide the status that already came.
+const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
+
+/// A text that is never shown: not in logs, not in errors, not by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// For the one place that puts it on the wire.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Where the key comes from. It is read for every call, and once more when the provider refuses it: keys are rotated
+/// while runs are under way.
+#[derive(Clone)]
+pub struct Credential(Arc<dyn Fn() -> Option<Secret> + Send + Sync>);
+
+impl Credential {
+    /// For servers on the own machine, which want no key.
+    pub fn none() -> Self {
+        Self(Arc::new(|| None))
+    }
+
+    pub fn fixed(secret: Secret) -> Self {
+        Self(Arc::new(move || Some(secret.clone())))
+    }
+
+    pub fn from_fn(read: impl Fn() -> Option<Secret> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    fn read(&self) -> Option<Secret> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Credential(…)")
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    pub base_url: String,
+    pub credential: Credential,
+    /// Sent with every request, for gateways. Their values are treated as secrets.
+    pub headers: Vec<(String, Secret)>,
+    pub connect_timeout: Duration,
+    /// How long to wait for the end marker after a stream has said why it stopped.
+    pub end_grace: Duration,
+}
+
+impl Endpoint {
+    pub fn new(base_url: impl Into<String>, credential: Credential) -> Self {
+        Self {
+            base_url: base_url.into(),
+            credential,
+            headers: Vec::new(),
+            connect_timeout: Duration::from_secs(10),
+            end_grace: Duration::from_secs(2),
+        }
+    }
+}
+
+/// How a wire wants the key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum KeyHeader {
+    Bearer,
+    Named(&'static str),
+}
+
+/// One endpoint with its connection pool. Clones share the pool.
+#[derive(Debug, Clone)]
+pub struct Transport(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    endpoint: Endpoint,
+    base_url: String,
+    headers: HeaderMap,
+    is_tls: bool,
+    is_loopback: bool,
+    /// Made at the first call: listing models must not load root certificates.
+    client: OnceLock<reqwest::Client>,
+}
+
+impl Transport {
+    pub fn new(endpoint: Endpoint) -> Result<Self, Error> {
+        let invalid = |why: String| {
+            Error::new(ErrorCode::ConfigInvalid, why)
+                .hint("a base URL looks like `https://api.example.com/v1`")
+        };
+        let url = reqwest::Url::parse(endpoint.base_url.trim())
+            .map_err(|e| invalid(format!("the base URL cannot be read: {e}")))?;
+        if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+            return Err(invalid("the base URL must start with `http://` or `https://`".to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid("the base URL must not contain a user or a password".to_owned()));
+        }
+        let mut headers = HeaderMap::new();
+        for (name, value) in &endpoint.headers {
+            let shown = || posse_core::text::visible(name).into_owned();
+            let key = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| invalid(format!("`{}` is not a header name", shown())))?;
+            let mut value = HeaderValue::from_str(value.reveal())
+                .map_err(|_| invalid(format!("the value of header `{}` cannot be sent", shown())))?;
+            value.set_sensitive(true);
+            headers.insert(key, value);
+        }
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        let is_loopback = host == "localhost"
+            || host.ends_with(".localhost")
+            || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+        Ok(Self(Arc::new(Inner {
+            base_url: endpoint.base_url.trim().trim_end_matches('/').to_owned(),
+            is_tls: url.scheme() == "https",
+            is_loopback,
+            endpoint,
+            headers,
+            client: OnceLock::new(),
+        })))
+    }
+
+    pub(crate) fn base_url(&self) -> &str {
+        &self.0.base_url
+    }
+
+    pub(crate) fn end_grace(&self) -> Duration {
+        self.0.endpoint.end_grace
+    }
+
+    /// Sends the body and returns the answer once its head says success.
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        key_header: KeyHeader,
+        extra: &[(&'static str, &'static str)],
+        body: &Encoded,
+    ) -> Result<Incoming, Rejection> {
+        let key = self.0.endpoint.credential.read();
+        let first = self.attempt(path, key_header, extra, body, key.as_ref()).await;
+        match first {
+            Err(rejection) if rejection.failure.kind == FailureKind::Unauthorised => {
+                let fresh = self.0.endpoint.credential.read();
+                if fresh == key {
+                    return Err(rejection);
+                }
+                self.attempt(path, key_header, extra, body, fresh.as_ref()).await
+            }
+            other => other,
+        }
+    }
+
+    async fn attempt(
+        &self,
+        path: &str,
+        key_header: KeyHeader,
+        extra: &[(&'static str, &'static str)],
+        body: &Encoded,
+        key: Option<&Secret>,
+    ) -> Result<Incoming, Rejection> {
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert("content-type", HeaderValue::from_static("application/json"));
+        headers.insert("accept-encoding", HeaderValue::from_static("identity"));
+        for (name, value) in extra {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        if let Some(key) = key {
+            let (name, value) = match key_header {
+                KeyHeader::Bearer => ("authorization", format!("Bearer {}", key.reveal().trim())),
+                KeyHeader::Named(name) => (name, key.reveal().trim().to_owned()),
+            };
+            let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                ModelFailure::new(
+                    FailureKind::Unauthorised,
+                    "the key contains characters that cannot be sent",
+                )
+            })?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        headers.extend(self.0.headers.clone());
+        let sent = self
+            .client()?
+            .post(format!("{}{path}", self.0.base_url))
+            .headers(headers)
+            .body(reqwest::Body::wrap(body.clone()))
+            .send()
+            .await;
+        let response = sent.map_err(|e| self.connection(e, body.len() as u64, key))?;
+        self.accept(response, key).await
+    }
+
+    async fn accept(&self, response: reqwest::Response, key: Option<&Secret>) -> Result<Incoming, Rejection> {
+        let status = response.status().as_u16();
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
+        if let Some(encoding) = header("content-encoding").filter(|encoding| !encoding.trim().is_empty())
+            && !encoding.trim().eq_ignore_ascii_case("identity")
+        {
+            let message = format!(
+                "the answer is compressed (`{}`) although we asked for plain",
+                excerpt(encoding, &|t| t.to_owned())
+            );
+            return Err(ModelFailure {
+                status: Some(status),
+                ..ModelFailure::new(FailureKind::Protocol, message)
+            }
+            .into());
+        }
+        let content_type = header("content-type").unwrap_or_default().to_ascii_lowercase();
+        let now = header("date").and_then(failure::http_date).unwrap_or_else(SystemTime::now);
+        let wait = failure::retry_after_ms(header("retry-after-ms"), header("retry-after"), now);
+        if (300..400).contains(&status) {
+            let message = "the endpoint redirects elsewhere; set the base URL to where it really is";
+            return Err(ModelFailure {
+                status: Some(status),
+                ..ModelFailure::new(FailureKind::InvalidRequest, message)
+            }
+            .into());
+        }
+        let incoming =
+            Incoming { response, content_type, received: 0, key: key.cloned(), transport: self.clone() };
+        if (200..300).contains(&status) {
+            return Ok(incoming);
+        }
+        let redactor = incoming.redactor();
+        let body = incoming.error_body().await;
+        let refused = ProviderError::parse(&body).filter(ProviderError::is_refusal).map(|e| e.message);
+        let failure = failure::from_status(status, wait, &body, &|text| redactor.redact(text));
+        Err(Rejection { failure, refused })
+    }
+
+    fn client(&self) -> Result<reqwest::Client, ModelFailure> {
+        if let Some(client) = self.0.client.get() {
+            return Ok(client.clone());
+        }
+        // Fails when a provider is already installed, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder()
+            .connect_timeout(self.0.endpoint.connect_timeout)
+            .pool_idle_timeout(Duration::from_secs(60))
+            .tcp_nodelay(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("posse/", env!("CARGO_PKG_VERSION")));
+        if !self.0.is_tls {
+            // No roots to trust, so none are loaded: a cold start then takes a millisecond, not fifty.
+            builder = builder.tls_certs_only([]);
+        }
+        if self.0.is_loopback {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|e| {
+            ModelFailure::new(
+                FailureKind::Connection,
+                format!("the HTTP client cannot be made: {}", causes(&e)),
+            )
+        })?;
+        Ok(self.0.client.get_or_init(|| client).clone())
+    }
+
+    fn connection(&self, error: reqwest::Error, sent_bytes: u64, key: Option<&Secret>) -> ModelFailure {
+        let redactor = Redactor::new(self, key);
+        let never_sent = error.is_connect() || error.is_builder();
+        let mut failure = ModelFailure::new(
+            FailureKind::Connection,
+            excerpt(&causes(&error.without_url()), &|text| redactor.redact(text)),
+        );
+        if !never_sent {
+            failure.lost = crate::tokens::lost(sent_bytes, 0);
+        }
+        failure
+    }
+}
+
+/// No answer: why, and the provider's words if it declined to work on the content.
+pub(crate) struct Rejection {
+    pub failure: ModelFailure,
+    pub refused: Option<String>,
+}
+
+impl From<ModelFailure> for Rejection {
+    fn from(failure: ModelFailure) -> Self {
+        Self { failure, refused: None }
+    }
+}
+
+/// An answer being read.
+pub(crate) struct Incoming {
+    response: reqwest::Response,
+    pub content_type: String,
+    received: usize,
+    key: Option<Secret>,
+    transport: Transport,
+}
+
+impl Incoming {
+    pub fn redactor(&self) -> Redactor {
+        Redactor::new(&self.transport, self.key.as_ref())
+    }
+
+    /// The next bytes, or `None` at the end of a body that arrived whole.
+    pub async fn chunk(&mut self, deltas: &dyn Deltas) -> Result<Option<Bytes>, ModelFailure> {
+        let read = self.response.chunk().await;
+        let chunk = read.map_err(|e| self.transport.connection(e, 0, self.key.as_ref()))?;
+        if let Some(chunk) = &chunk {
+            deltas.alive();
+            self.received += chunk.len();
+            if self.received > REPLY_BYTES_MAX {
+                return Err(too_large());
+            }
+        }
+        Ok(chunk)
+    }
+
+    pub async fn whole(&mut self, deltas: &dyn Deltas) -> Result<Vec<u8>, ModelFailure> {
+        let announced = self.response.content_length().unwrap_or(0);
+        if announced > REPLY_BYTES_MAX as u64 {
+            return Err(too_large());
+        }
+        let mut body = Vec::with_capacity(announced as usize);
+        while let Some(chunk) = self.chunk(deltas).await? {
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    /// The reply is complete. The connection can be used again only if the answer is read to its end, which usually
+    /// is already here; waiting for it must not delay the reply.
+    pub fn leave(mut self) {
+        tokio::spawn(async move {
+            let rest = async {
+                let mut left = ERROR_BODY_BYTES_MAX;
+                while let Ok(Some(chunk)) = self.response.chunk().await {
+                    left = left.saturating_sub(chunk.len());
+                    if left == 0 {
+                        return;
+                    }
+                }
+            };
+            let _ = tokio::time::timeout(Duration::from_secs(1), rest).await;
+        });
+    }
+
+    async fn error_body(mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        let read = async {
+            while let Ok(Some(chunk)) = self.response.chunk().await {
+                let room = ERROR_BODY_BYTES_MAX - body.len();
+                body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if body.len() == ERROR_BODY_BYTES_MAX {
+                    return;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(ERROR_BODY_WAIT, read).await;
+        body
+    }
+}
+
+fn too_large() -> ModelFailure {
+    ModelFailure::new(FailureKind::Protocol, format!("the reply is larger than {REPLY_BYTES_MAX} bytes"))
+}
+
+/// Takes the key and the values of configured headers out of a text.
+pub(crate) struct Redactor(Vec<Secret>);
+
+impl Redactor {
+    fn new(transport: &Transport, key: Option<&Secret>) -> Self {
+        let configured = transport.0.endpoint.headers.iter().map(|(_, value)| value);
+        // Shorter values are words (`true`, `eu`), and replacing them would garble the text.
+        Self(configured.chain(key).filter(|secret| secret.reveal().len() >= 6).cloned().collect())
+    }
+
+    pub fn redact(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.reveal().trim(), "[key]"))
+    }
+}
+
+/// The whole chain of an error in one line, without repetitions.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let endpoint = Endpoint {
+            headers: vec![("x-gateway".into(), Secret::new("gateway-secret"))],
+            ..Endpoint::new("http://localhost", Credential::fixed(Secret::new("key-secret")))
+        };
+        let shown = format!("{:?}", Transport::new(endpoint).unwrap());
+        assert!(!shown.contains("secret\""), "{shown}");
+        assert!(!shown.contains("key-secret") && !shown.contains("gateway-secret"), "{shown}");
+    }
+
+    #[test]
+    fn a_base_url_is_checked_once() {
+        for bad in ["", "api.example.com", "ftp://x", "https://user:pass@x"] {
+            let error = Transport::new(Endpoint::new(bad, Credential::none())).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::ConfigInvalid, "{bad}");
+        }
+        for (good, loopback) in
+            [("http://127.0.0.1:1/v1/", true), ("http://[::1]:1", true), ("https://api.example.com", false)]
+        {
+            let transport = Transport::new(Endpoint::new(good, Credential::none())).unwrap();
+            assert_eq!(transport.0.is_loopback, loopback, "{good}");
+            assert!(!transport.base_url().ends_with('/'));
+        }
+    }
+}

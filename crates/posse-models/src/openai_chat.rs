@@ -1,0 +1,483 @@
+//! OpenAI Chat Completions, and the many servers that speak it more or less exactly.
+//!
+//! Tool results have no error flag here, so an error says so in its text. What servers get wrong (no index, no id,
+//! index 0 for every call, names repeated in every chunk, no end marker) is taken as it comes.
+
+use std::borrow::Cow;
+
+use posse_core::agent::Effort;
+use posse_core::error::Result;
+use posse_core::message::{Block, Message};
+use posse_core::reply::{ModelFailure, Reply, ReplyStop};
+use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::assemble::{Assembler, Place};
+use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Wire, exchange};
+use crate::failure::ProviderError;
+use crate::http::{Endpoint, KeyHeader, Transport};
+use crate::sse::Event;
+use crate::tokens::{Count, Counts};
+
+pub const BASE_URL: &str = "https://api.openai.com/v1";
+
+/// Where servers differ in what they accept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dialect {
+    /// `max_completion_tokens` or `max_tokens`.
+    pub output_limit: &'static str,
+    /// Ask for usage at the end of a stream.
+    pub stream_usage: bool,
+    /// Send reasoning back as `reasoning_content`: some models insist on it while they use tools, most servers refuse it.
+    pub reasoning_back: bool,
+}
+
+impl Dialect {
+    pub fn openai() -> Self {
+        Self { output_limit: "max_completion_tokens", stream_usage: true, reasoning_back: false }
+    }
+
+    /// What nearly every compatible server understands.
+    pub fn compatible() -> Self {
+        Self { output_limit: "max_tokens", stream_usage: true, reasoning_back: false }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct OpenAiChat {
+    transport: Transport,
+    model: String,
+    name: String,
+    dialect: Dialect,
+}
+
+impl OpenAiChat {
+    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
+        Ok(Self::over(Transport::new(endpoint)?, model))
+    }
+
+    /// Shares a connection pool with other models of the endpoint.
+    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
+        let model = model.into();
+        Self { transport, name: format!("openai:{model}"), model, dialect: Dialect::openai() }
+    }
+
+    /// The name of the provider in `provider:model`, for services that speak this format.
+    pub fn provider(self, provider: &str) -> Self {
+        Self { name: format!("{provider}:{}", self.model), ..self }
+    }
+
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
+    }
+}
+
+impl Model for OpenAiChat {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        Box::pin(exchange(self, request, deltas))
+    }
+}
+
+impl Wire for OpenAiChat {
+    type Reader = ChatReader;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn transport(&self) -> &Transport {
+        &self.transport
+    }
+    fn path(&self, _: bool) -> String {
+        "/chat/completions".to_owned()
+    }
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader::Bearer
+    }
+    fn reader(&self) -> ChatReader {
+        ChatReader::default()
+    }
+}
+
+impl Encoder for OpenAiChat {
+    const WIRE: &'static str = "openai_chat";
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+        out.raw(r#"{"model":"#);
+        out.json(&self.model);
+        if !request.tools.is_empty() {
+            out.raw(r#","tools":["#);
+            for (position, tool) in request.tools.iter().enumerate() {
+                out.raw(if position > 0 { "," } else { "" });
+                out.raw(r#"{"type":"function","function":{"name":"#);
+                out.json(&tool.name);
+                out.field("description", &tool.description);
+                out.raw(r#","parameters":"#);
+                out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
+                out.raw("}}");
+            }
+            out.raw("]");
+        }
+        out.raw(r#","messages":["#);
+        if !request.system.trim().is_empty() {
+            out.item();
+            out.raw(r#"{"role":"system","content":"#);
+            out.json(request.system);
+            out.raw("}");
+        }
+        Ok(())
+    }
+
+    fn message(&self, message: &Message, out: &mut Out) -> Ending {
+        match message {
+            Message::User { text } => {
+                out.item();
+                out.raw(r#"{"role":"user","content":"#);
+                out.json(text);
+                out.raw("}");
+            }
+            Message::Results { results } => {
+                for result in results {
+                    out.item();
+                    out.raw(r#"{"role":"tool","tool_call_id":"#);
+                    out.json(&legal_id(&result.id));
+                    out.field("content", &marked(&result.text, result.is_error));
+                    out.raw("}");
+                }
+            }
+            Message::Assistant { blocks } => self.assistant(blocks, out),
+        }
+        Ending::Whole
+    }
+
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+        let settings = request.settings;
+        out.raw("]");
+        out.field(self.dialect.output_limit, &request.output_tokens_max);
+        if !settings.buffered {
+            out.raw(r#","stream":true"#);
+            if self.dialect.stream_usage {
+                out.raw(r#","stream_options":{"include_usage":true}"#);
+            }
+        }
+        if let Some(temperature) = settings.temperature {
+            out.field("temperature", &temperature);
+        }
+        if let Some(effort) = settings.effort {
+            out.field("reasoning_effort", effort_wire(&self.model, effort));
+        }
+        if let Some(schema) = &settings.output_schema {
+            out.raw(r#","response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":"#);
+            out.checked(schema, "the output schema")?;
+            out.raw("}}");
+        }
+        if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
+            out.raw(r#","tool_choice":"none""#);
+        }
+        out.raw("}");
+        Ok(())
+    }
+}
+
+impl OpenAiChat {
+    fn assistant(&self, blocks: &[Block], out: &mut Out) {
+        let text = joined_text(blocks);
+        let mut calls = blocks.iter().filter_map(Block::as_call).peekable();
+        if text.is_empty() && calls.peek().is_none() {
+            return;
+        }
+        out.item();
+        out.raw(r#"{"role":"assistant","content":"#);
+        if text.is_empty() {
+            out.raw("null")
+        } else {
+            out.json(&text)
+        }
+        if self.dialect.reasoning_back {
+            let unsigned = blocks.iter().filter_map(|block| match block {
+                Block::Thinking { text, signature: None } => Some(text.as_str()),
+                Block::Thinking { .. } | Block::Text { .. } | Block::ToolCall(_) | Block::Opaque { .. } => {
+                    None
+                }
+            });
+            let reasoning: String = unsigned.collect();
+            if !reasoning.is_empty() {
+                out.field("reasoning_content", &reasoning);
+            }
+        }
+        if calls.peek().is_some() {
+            out.raw(r#","tool_calls":["#);
+            for (position, call) in calls.enumerate() {
+                out.raw(if position > 0 { "," } else { "" });
+                out.raw(r#"{"id":"#);
+                out.json(&legal_id(&call.id));
+                out.raw(r#","type":"function","function":{"name":"#);
+                out.json(&legal_name(&call.name));
+                out.field("arguments", call.arguments.as_object_text());
+                out.raw("}}");
+            }
+            out.raw("]");
+        }
+        out.raw("}");
+    }
+}
+
+/// All text of a message; formats without blocks take it as one.
+pub(crate) fn joined_text(blocks: &[Block]) -> Cow<'_, str> {
+    let mut texts = blocks.iter().filter_map(|block| match block {
+        Block::Text { text, .. } if !text.is_empty() => Some(text.as_str()),
+        Block::Text { .. } | Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
+    });
+    let first = texts.next().unwrap_or_default();
+    texts.fold(Cow::Borrowed(first), |all, text| Cow::Owned(format!("{all}\n\n{text}")))
+}
+
+/// Formats without an error flag say it in the text.
+pub(crate) fn marked(text: &str, is_error: bool) -> Cow<'_, str> {
+    if is_error { format!("ERROR: {text}").into() } else { text.into() }
+}
+
+/// `max` is what a model's highest level is called here: `xhigh` from GPT-5.2 on, `high` before.
+pub(crate) fn effort_wire(model: &str, effort: Effort) -> &'static str {
+    match effort {
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+        Effort::Max => {
+            let name = model.rsplit('/').next().unwrap_or(model);
+            let minor =
+                name.strip_prefix("gpt-5.").and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+            if minor.is_some_and(|minor| minor >= 2) || name.contains("codex-max") { "xhigh" } else { "high" }
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct ChatReader {
+    finish: Option<String>,
+    refused: bool,
+    usage: Option<UsageReport>,
+    /// The place of the call that fragments without an index continue.
+    newest_call: Option<Place>,
+    /// Calls of a whole reply are complete and stand in order, whatever index they carry.
+    whole: bool,
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    choices: Vec<Choice<'a>>,
+    usage: Option<UsageReport>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(default)]
+    index: u64,
+    /// Streams have `delta`, whole replies `message`; the content is the same.
+    #[serde(borrow, alias = "message")]
+    delta: Option<Content<'a>>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow)]
+    content: Option<Cow<'a, str>>,
+    #[serde(borrow, alias = "reasoning")]
+    reasoning_content: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    refusal: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta<'a> {
+    index: Option<u64>,
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    function: Option<Function<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    /// A string by the specification; some servers send the object itself.
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct UsageReport {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    prompt_tokens_details: Option<PromptDetails>,
+    completion_tokens_details: Option<CompletionDetails>,
+    /// DeepSeek's name for cached tokens.
+    prompt_cache_hit_tokens: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    cached_tokens: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct CompletionDetails {
+    reasoning_tokens: Count,
+}
+
+impl UsageReport {
+    fn counts(&self) -> Counts {
+        let cached = self.prompt_tokens_details.unwrap_or_default().cached_tokens;
+        Counts {
+            input: self.prompt_tokens,
+            output: self.completion_tokens,
+            cache_read: if cached == Count::Missing { self.prompt_cache_hit_tokens } else { cached },
+            cache_write: Count::Missing,
+            reasoning: self.completion_tokens_details.unwrap_or_default().reasoning_tokens,
+        }
+    }
+}
+
+impl Reader for ChatReader {
+    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError> {
+        if event.data.trim() == "[DONE]" {
+            return Ok(Progress::Done);
+        }
+        if event.name == "error" {
+            let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
+            return Err(ReadError::Provider(error));
+        }
+        self.chunk(event.data.as_bytes(), reply)?;
+        Ok(if self.finish.is_some() { Progress::Ending } else { Progress::More })
+    }
+
+    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        self.whole = true;
+        self.chunk(body, reply)
+    }
+
+    fn ended(&mut self, _: &mut Assembler<'_>) -> Option<Ended> {
+        let finish = self.finish.take()?;
+        let stop = match finish.as_str() {
+            "content_filter" => ReplyStop::Refusal,
+            _ if self.refused => ReplyStop::Refusal,
+            "stop" => ReplyStop::EndTurn,
+            "tool_calls" | "function_call" => ReplyStop::ToolUse,
+            "length" => ReplyStop::MaxTokens,
+            _ => ReplyStop::Other(finish),
+        };
+        let counts = self.usage.unwrap_or_default().counts();
+        Some(Ended { stop, counts, note: None, has_marker: true })
+    }
+}
+
+const REASONING: Place = (0, 0);
+const TEXT: Place = (1, 0);
+const FIRST_CALL: u64 = 2;
+
+impl ChatReader {
+    fn chunk(&mut self, json: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let chunk: Chunk<'_> = serde_json::from_slice(json)?;
+        if chunk.error.is_some_and(|error| error.get() != "null") {
+            return Err(ReadError::Provider(ProviderError::parse(json).unwrap_or_default()));
+        }
+        if chunk.usage.is_some() {
+            self.usage = chunk.usage;
+        }
+        // We ask for one choice; a server that sends more gets the first one read.
+        for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+            if let Some(content) = choice.delta {
+                self.content(content, reply)?;
+            }
+            if let Some(finish) = choice.finish_reason.filter(|finish| !finish.is_empty()) {
+                self.finish = Some(finish);
+            }
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, content: Content<'_>, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        if let Some(reasoning) = content.reasoning_content {
+            reply.thinking(REASONING, &reasoning)?;
+        }
+        if let Some(text) = content.content {
+            reply.text(TEXT, &text)?;
+        }
+        if let Some(refusal) = content.refusal.filter(|refusal| !refusal.is_empty()) {
+            self.refused = true;
+            reply.text(TEXT, &refusal)?;
+        }
+        for (position, mut call) in (0..).zip(content.tool_calls.unwrap_or_default()) {
+            if self.whole {
+                call.index = Some(position);
+            }
+            self.call(call, reply)?;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: CallDelta<'_>, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let id = call.id.as_deref().unwrap_or_default();
+        let function = call.function.as_ref();
+        let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();
+        let place = self.place(call.index, id, name, reply);
+        self.newest_call = Some(place);
+        reply.call(place, id, name)?;
+        if let Some(arguments) = function.and_then(|function| function.arguments) {
+            let raw = arguments.get();
+            if raw.starts_with('"') {
+                reply.arguments(place, &serde_json::from_str::<Cow<'_, str>>(raw)?)?;
+            } else if raw != "null" {
+                reply.arguments(place, raw)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Which call a fragment belongs to: its index; but a named fragment with a new id is a new call even if the index
+    /// was used (some servers number every call 0), and one without an index continues the newest call unless it
+    /// begins another.
+    fn place(&self, index: Option<u64>, id: &str, name: &str, reply: &Assembler<'_>) -> Place {
+        let next = FIRST_CALL.saturating_add(reply.calls() as u64);
+        let begins = |place: Place| {
+            let known = reply.call_id(place);
+            !name.is_empty() && !id.is_empty() && known.is_some_and(|known| !known.is_empty() && known != id)
+        };
+        match (index, self.newest_call) {
+            (Some(index), newest) => {
+                let mut place = (FIRST_CALL.saturating_add(index), 0);
+                // Fragments of a call whose index was used before continue the newest call of that index.
+                if let Some(newest) = newest.filter(|newest| newest.0 == place.0) {
+                    place = newest;
+                }
+                if begins(place) { (place.0, place.1 + 1) } else { place }
+            }
+            (None, Some(newest)) if name.is_empty() && id.is_empty() => newest,
+            (None, Some(newest)) if !id.is_empty() && reply.call_id(newest) == Some(id) => newest,
+            (None, _) => (next, 0),
+        }
+    }
+}

@@ -1,0 +1,504 @@
+//! OpenAI Responses, without storage at the provider.
+//!
+//! The conversation is a list of items. Reasoning comes encrypted and goes back as it came, right before the calls it
+//! led to. A stream is read by its finished items; its deltas are only shown.
+
+use std::borrow::Cow;
+
+use posse_core::error::Result;
+use posse_core::message::{Block, Message};
+use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest, ToolUse};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::assemble::Assembler;
+use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Wire, exchange};
+use crate::failure::ProviderError;
+use crate::http::{Endpoint, KeyHeader, Transport};
+use crate::openai_chat::{effort_wire, marked};
+use crate::sse::Event;
+use crate::tokens::{Count, Counts};
+
+pub use crate::openai_chat::BASE_URL;
+
+/// The tag of items that only this format understands.
+const PROVIDER: &str = "openai-responses";
+/// A reply with more items is broken.
+const ITEMS_MAX: usize = 4096;
+
+#[derive(Debug, Clone)]
+pub struct OpenAiResponses {
+    transport: Transport,
+    model: String,
+    name: String,
+}
+
+impl OpenAiResponses {
+    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
+        Ok(Self::over(Transport::new(endpoint)?, model))
+    }
+
+    /// Shares a connection pool with other models of the endpoint.
+    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
+        let model = model.into();
+        Self { transport, name: format!("openai:{model}"), model }
+    }
+
+    /// The name of the provider in `provider:model`, for services that speak this format.
+    pub fn provider(self, provider: &str) -> Self {
+        Self { name: format!("{provider}:{}", self.model), ..self }
+    }
+
+    /// Models before the reasoning ones refuse to be asked for encrypted reasoning.
+    fn reasons(&self) -> bool {
+        let name = self.model.rsplit('/').next().unwrap_or(&self.model);
+        !["gpt-3", "gpt-4", "chatgpt"].iter().any(|old| name.starts_with(old))
+    }
+}
+
+impl Model for OpenAiResponses {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        Box::pin(exchange(self, request, deltas))
+    }
+}
+
+impl Wire for OpenAiResponses {
+    type Reader = ResponseReader;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn transport(&self) -> &Transport {
+        &self.transport
+    }
+    fn path(&self, _: bool) -> String {
+        "/responses".to_owned()
+    }
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader::Bearer
+    }
+    fn reader(&self) -> ResponseReader {
+        ResponseReader::default()
+    }
+}
+
+impl Encoder for OpenAiResponses {
+    const WIRE: &'static str = "openai_responses";
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+        out.raw(r#"{"model":"#);
+        out.json(&self.model);
+        out.raw(r#","store":false"#);
+        if self.reasons() {
+            out.raw(r#","include":["reasoning.encrypted_content"]"#);
+        }
+        if !request.system.trim().is_empty() {
+            out.field("instructions", request.system);
+        }
+        if !request.tools.is_empty() {
+            out.raw(r#","tools":["#);
+            for (position, tool) in request.tools.iter().enumerate() {
+                out.raw(if position > 0 { "," } else { "" });
+                out.raw(r#"{"type":"function","name":"#);
+                out.json(&tool.name);
+                out.field("description", &tool.description);
+                out.raw(r#","strict":false,"parameters":"#);
+                out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
+                out.raw("}");
+            }
+            out.raw("]");
+        }
+        out.raw(r#","input":["#);
+        Ok(())
+    }
+
+    fn message(&self, message: &Message, out: &mut Out) -> Ending {
+        match message {
+            Message::User { text } => {
+                out.item();
+                out.raw(r#"{"role":"user","content":"#);
+                out.json(text);
+                out.raw("}");
+            }
+            Message::Results { results } => {
+                for result in results {
+                    out.item();
+                    out.raw(r#"{"type":"function_call_output","call_id":"#);
+                    out.json(&legal_id(&result.id));
+                    out.field("output", &marked(&result.text, result.is_error));
+                    out.raw("}");
+                }
+            }
+            Message::Assistant { blocks } => blocks.iter().for_each(|block| block_item(block, out)),
+        }
+        Ending::Whole
+    }
+
+    fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
+        let settings = request.settings;
+        out.raw("]");
+        out.field("max_output_tokens", &request.output_tokens_max);
+        if !settings.buffered {
+            out.raw(r#","stream":true"#);
+        }
+        if let Some(temperature) = settings.temperature {
+            out.field("temperature", &temperature);
+        }
+        if let Some(effort) = settings.effort.filter(|_| self.reasons()) {
+            out.raw(r#","reasoning":{"effort":"#);
+            out.json(effort_wire(&self.model, effort));
+            out.raw("}");
+        }
+        if let Some(schema) = &settings.output_schema {
+            out.raw(r#","text":{"format":{"type":"json_schema","name":"answer","strict":false,"schema":"#);
+            out.checked(schema, "the output schema")?;
+            out.raw("}}");
+        }
+        if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
+            out.raw(r#","tool_choice":"none""#);
+        }
+        out.raw("}");
+        Ok(())
+    }
+}
+
+fn block_item(block: &Block, out: &mut Out) {
+    match block {
+        Block::Text { text, .. } if text.is_empty() => {}
+        Block::Text { text, .. } => {
+            out.item();
+            out.raw(r#"{"role":"assistant","content":"#);
+            out.json(text);
+            out.raw("}");
+        }
+        Block::ToolCall(call) => {
+            out.item();
+            out.raw(r#"{"type":"function_call","call_id":"#);
+            out.json(&legal_id(&call.id));
+            out.field("name", &legal_name(&call.name));
+            out.field("arguments", call.arguments.as_object_text());
+            out.raw("}");
+        }
+        Block::Opaque { provider, json } if provider == PROVIDER => {
+            if serde_json::from_str::<&RawValue>(json).is_ok() {
+                out.item();
+                out.raw(json);
+            }
+        }
+        // Reasoning that is only text is nothing this API takes back.
+        Block::Thinking { .. } | Block::Opaque { .. } => {}
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct ResponseReader {
+    items: Vec<(u64, String)>,
+    /// Output positions whose text or arguments were already shown.
+    shown: Vec<u64>,
+    calls_shown: Vec<u64>,
+    ended: Option<Ended>,
+}
+
+#[derive(Deserialize)]
+struct StreamEvent<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    output_index: u64,
+    #[serde(borrow)]
+    item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    delta: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    response: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Response<'a> {
+    #[serde(borrow, default)]
+    status: Cow<'a, str>,
+    #[serde(borrow, default)]
+    output: Vec<&'a RawValue>,
+    #[serde(default)]
+    usage: Option<UsageReport>,
+    incomplete_details: Option<IncompleteDetails>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct IncompleteDetails {
+    #[serde(default)]
+    reason: String,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct UsageReport {
+    input_tokens: Count,
+    output_tokens: Count,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct InputDetails {
+    cached_tokens: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct OutputDetails {
+    reasoning_tokens: Count,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    call_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<Vec<ItemPart<'a>>>,
+    #[serde(borrow)]
+    summary: Option<&'a RawValue>,
+    #[serde(borrow)]
+    encrypted_content: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct ItemPart<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    refusal: Option<Cow<'a, str>>,
+}
+
+impl Reader for ResponseReader {
+    fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError> {
+        if event.data.trim() == "[DONE]" {
+            return Ok(if self.ended.is_some() { Progress::Done } else { Progress::More });
+        }
+        let read: StreamEvent<'_> = serde_json::from_str(&event.data)?;
+        let kind = if read.kind.is_empty() { event.name.as_str() } else { read.kind.as_ref() };
+        match kind {
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.show(&read, |text| Delta::Text(text), reply.deltas());
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.show(&read, |text| Delta::Thinking(text), reply.deltas());
+            }
+            "response.function_call_arguments.delta" => {
+                if let Some(index) = self.calls_shown.iter().position(|shown| *shown == read.output_index) {
+                    self.show(&read, |fragment| Delta::ToolArguments { index, fragment }, reply.deltas());
+                }
+            }
+            "response.output_item.added" => {
+                if let Some(item) = read.item {
+                    let item: Item<'_> = serde_json::from_str(item.get())?;
+                    self.show_call(read.output_index, &item, reply.deltas());
+                }
+            }
+            "response.output_item.done" => self.keep(read.output_index, read.item, reply.deltas())?,
+            "response.completed" | "response.incomplete" | "response.done" => {
+                let Some(response) = read.response else {
+                    return Err(ReadError::Unreadable("the last event has no response".to_owned()));
+                };
+                self.last(response.get().as_bytes(), reply)?;
+                return Ok(Progress::Done);
+            }
+            "response.failed" | "response.cancelled" => {
+                let body = read.response.map_or("{}", RawValue::get);
+                let error = ProviderError::parse(body.as_bytes()).unwrap_or_default();
+                return Err(ReadError::Provider(error));
+            }
+            "error" => {
+                let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
+                return Err(ReadError::Provider(error));
+            }
+            _ => {}
+        }
+        Ok(Progress::More)
+    }
+
+    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        self.last(body, reply)
+    }
+
+    fn ended(&mut self, _: &mut Assembler<'_>) -> Option<Ended> {
+        self.ended.take()
+    }
+}
+
+impl ResponseReader {
+    fn show<'t>(
+        &mut self,
+        read: &'t StreamEvent<'_>,
+        delta: impl Fn(&'t str) -> Delta<'t>,
+        deltas: &dyn Deltas,
+    ) {
+        if self.shown.last() != Some(&read.output_index) && self.shown.len() < ITEMS_MAX {
+            self.shown.push(read.output_index);
+        }
+        if let Some(text) = read.delta.as_deref().filter(|text| !text.is_empty()) {
+            deltas.delta(delta(text));
+        }
+    }
+
+    fn show_call(&mut self, output_index: u64, item: &Item<'_>, deltas: &dyn Deltas) {
+        if item.kind == "function_call"
+            && !self.calls_shown.contains(&output_index)
+            && self.calls_shown.len() < ITEMS_MAX
+        {
+            let name = posse_core::text::prefix(item.name.as_deref().unwrap_or_default(), 1024);
+            deltas.delta(Delta::ToolCall { index: self.calls_shown.len(), name });
+            self.calls_shown.push(output_index);
+        }
+    }
+
+    /// Keeps a finished item; what servers without deltas never showed is shown now.
+    fn keep(
+        &mut self,
+        output_index: u64,
+        item: Option<&RawValue>,
+        deltas: &dyn Deltas,
+    ) -> Result<(), ReadError> {
+        let Some(raw) = item else { return Ok(()) };
+        if self.items.len() == ITEMS_MAX {
+            let message = format!("the reply has more than {ITEMS_MAX} items");
+            return Err(ModelFailure::new(FailureKind::Protocol, message).into());
+        }
+        let item: Item<'_> = serde_json::from_str(raw.get())?;
+        self.show_call(output_index, &item, deltas);
+        if !self.shown.contains(&output_index) {
+            for part in item.content.iter().flatten().filter(|_| item.kind == "message") {
+                for text in [&part.text, &part.refusal].into_iter().flatten() {
+                    deltas.delta(Delta::Text(text));
+                }
+            }
+            self.shown.push(output_index);
+        }
+        self.items.push((output_index, raw.get().to_owned()));
+        Ok(())
+    }
+
+    /// Reads the response object that ends a reply.
+    fn last(&mut self, json: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let response: Response<'_> = serde_json::from_slice(json)?;
+        if response.error.is_some_and(|error| error.get() != "null") || response.status == "failed" {
+            return Err(ReadError::Provider(ProviderError::parse(json).unwrap_or_default()));
+        }
+        let mut items = std::mem::take(&mut self.items);
+        items.sort_by_key(|(output_index, _)| *output_index);
+        // Some servers repeat all items here and some none, so the longer list is the reply.
+        if response.output.len() > items.len() {
+            for (output_index, item) in (0..).zip(&response.output) {
+                if !items.iter().any(|(have, _)| *have == output_index) {
+                    self.keep(output_index, Some(item), reply.deltas())?;
+                }
+            }
+            self.items.clear();
+            items = (0..).zip(response.output.iter().map(|item| item.get().to_owned())).collect();
+        }
+
+        // Everything was shown above.
+        reply.mute();
+        let mut refused = false;
+        for (place, (_, item)) in (0..).zip(&items) {
+            refused |= self.item(place, item, reply)?;
+        }
+
+        let stop = match (response.status.as_ref(), response.incomplete_details) {
+            _ if refused => ReplyStop::Refusal,
+            ("incomplete", Some(details)) => match details.reason.as_str() {
+                "max_output_tokens" | "max_tokens" => ReplyStop::MaxTokens,
+                "content_filter" => ReplyStop::Refusal,
+                _ => ReplyStop::Other(format!("incomplete: {}", details.reason)),
+            },
+            ("completed" | "", _) if reply.calls() > 0 => ReplyStop::ToolUse,
+            ("completed" | "", _) => ReplyStop::EndTurn,
+            (status, _) => ReplyStop::Other(status.to_owned()),
+        };
+        let usage = response.usage.unwrap_or_default();
+        let counts = Counts {
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.input_tokens_details.unwrap_or_default().cached_tokens,
+            cache_write: Count::Missing,
+            reasoning: usage.output_tokens_details.unwrap_or_default().reasoning_tokens,
+        };
+        self.ended = Some(Ended { stop, counts, note: None, has_marker: false });
+        Ok(())
+    }
+
+    /// Adds one item to the reply; true if it is a refusal.
+    fn item(&self, place: u64, raw: &str, reply: &mut Assembler<'_>) -> Result<bool, ReadError> {
+        let item: Item<'_> = serde_json::from_str(raw)?;
+        let mut refused = false;
+        match item.kind.as_ref() {
+            "message" => {
+                for (number, part) in (0..).zip(item.content.unwrap_or_default()) {
+                    refused |= part.kind == "refusal";
+                    for text in [part.text, part.refusal].into_iter().flatten() {
+                        reply.text((place, number), &text)?;
+                    }
+                }
+            }
+            "function_call" => {
+                let place = (place, 0);
+                let id = item.call_id.or(item.id).unwrap_or_default();
+                reply.call(place, &id, item.name.as_deref().unwrap_or_default())?;
+                let arguments = item.arguments.map_or("null", RawValue::get);
+                if arguments.starts_with('"') {
+                    reply.arguments(place, &serde_json::from_str::<Cow<'_, str>>(arguments)?)?;
+                } else if arguments != "null" {
+                    reply.arguments(place, arguments)?;
+                }
+            }
+            "reasoning" => reasoning(place, &item, reply)?,
+            // Items of server tools: only their own provider can use them again.
+            _ => reply.opaque((place, 0), PROVIDER, raw.to_owned())?,
+        }
+        Ok(refused)
+    }
+}
+
+fn reasoning(place: u64, item: &Item<'_>, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    let summary = item.summary.map_or("[]", RawValue::get);
+    let Some(encrypted) = &item.encrypted_content else {
+        let summary: Vec<ItemPart<'_>> = serde_json::from_str(summary).unwrap_or_default();
+        for part in summary.iter().chain(item.content.iter().flatten()) {
+            reply.thinking((place, 0), part.text.as_deref().unwrap_or_default())?;
+        }
+        return Ok(());
+    };
+    // Only what the API takes back: `status` and `content` of a stored item are refused.
+    let id = item.id.as_ref().map(|id| format!("\"id\":{},", serde_json::json!(id))).unwrap_or_default();
+    let encrypted = serde_json::json!(encrypted);
+    let json = format!(r#"{{"type":"reasoning",{id}"summary":{summary},"encrypted_content":{encrypted}}}"#);
+    reply.opaque((place, 0), PROVIDER, json)?;
+    Ok(())
+}

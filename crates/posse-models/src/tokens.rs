@@ -1,0 +1,130 @@
+//! Usage as providers report it, and what we make of a report that is missing or nonsense.
+
+use posse_core::usage::Usage;
+use serde::{Deserialize, Deserializer};
+
+/// No call uses more; a larger figure is an error of the provider's arithmetic.
+const PLAUSIBLE_MAX: u64 = 1_000_000_000_000;
+
+/// A count in a usage report. Whatever stands there must not make the reply unreadable.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Count {
+    #[default]
+    Missing,
+    Nonsense,
+    Known(u64),
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::Null => Count::Missing,
+            value => match value.as_u64().filter(|count| *count <= PLAUSIBLE_MAX) {
+                Some(count) => Count::Known(count),
+                None => Count::Nonsense,
+            },
+        })
+    }
+}
+
+impl Count {
+    pub fn or_zero(self) -> u64 {
+        match self {
+            Count::Known(count) => count,
+            Count::Missing | Count::Nonsense => 0,
+        }
+    }
+
+    /// The sum of what is known; nonsense in any part makes the whole nonsense.
+    pub fn plus(self, other: Count) -> Count {
+        match (self, other) {
+            (Count::Nonsense, _) | (_, Count::Nonsense) => Count::Nonsense,
+            (Count::Missing, other) => other,
+            (known, Count::Missing) => known,
+            (Count::Known(a), Count::Known(b)) => Count::Known(a.saturating_add(b)),
+        }
+    }
+
+    /// A later report replaces an earlier one, unless it says nothing.
+    pub fn update(&mut self, later: Count) {
+        if later != Count::Missing {
+            *self = later;
+        }
+    }
+}
+
+/// What a reply said about its cost, in our terms: `input` and `output` are totals.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub input: Count,
+    pub output: Count,
+    pub cache_read: Count,
+    pub cache_write: Count,
+    pub reasoning: Count,
+}
+
+impl Counts {
+    /// Every figure the provider did not give, or cannot have meant, is estimated at four bytes a token: a missing
+    /// report must never make a call free.
+    pub fn settle(self, sent_bytes: u64, received_bytes: u64) -> Usage {
+        let mut estimated = false;
+        let mut settle = |count: Count, bytes: u64| match count {
+            Count::Known(count) if count > 0 || bytes == 0 => count,
+            Count::Known(_) | Count::Missing | Count::Nonsense => {
+                estimated = true;
+                bytes.div_ceil(4)
+            }
+        };
+        let input = settle(self.input, sent_bytes);
+        let output = settle(self.output, received_bytes);
+        let cache_read = self.cache_read.or_zero().min(input);
+        let cache_write = self.cache_write.or_zero().min(input - cache_read);
+        let reasoning = self.reasoning.or_zero().min(output);
+        Usage { input, output, cache_read, cache_write, reasoning, estimated }
+    }
+}
+
+/// What a call that gave no reply may have cost.
+pub(crate) fn lost(sent_bytes: u64, received_bytes: u64) -> Usage {
+    Counts::default().settle(sent_bytes, received_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // P42
+    #[test]
+    fn a_count_is_read_from_anything() {
+        for (json, expected) in [
+            ("7", Count::Known(7)),
+            ("null", Count::Missing),
+            ("-1", Count::Nonsense),
+            ("1.5", Count::Nonsense),
+            ("\"7\"", Count::Nonsense),
+            ("18446744073709551615", Count::Nonsense),
+            ("99999999999999999999999", Count::Nonsense),
+            ("{}", Count::Nonsense),
+        ] {
+            assert_eq!(serde_json::from_str::<Count>(json).unwrap(), expected, "{json}");
+        }
+    }
+
+    // P42
+    #[test]
+    fn what_is_missing_or_nonsense_is_estimated_and_said_to_be() {
+        let known = Counts { input: Count::Known(10), output: Count::Known(3), ..Counts::default() };
+        assert_eq!(known.settle(400, 40), Usage { input: 10, output: 3, ..Usage::default() });
+        let partly = Counts { input: Count::Nonsense, ..known };
+        assert_eq!(
+            partly.settle(400, 40),
+            Usage { input: 100, output: 3, estimated: true, ..Usage::default() }
+        );
+        let zero = Counts { input: Count::Known(0), ..known };
+        assert_eq!(zero.settle(400, 40).input, 100);
+        let more_cached_than_read =
+            Counts { cache_read: Count::Known(99), cache_write: Count::Known(99), ..known };
+        let usage = more_cached_than_read.settle(400, 40);
+        assert_eq!((usage.cache_read, usage.cache_write), (10, 0));
+    }
+}
