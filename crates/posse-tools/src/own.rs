@@ -1,0 +1,1 @@
+//! The user's own tools: an executable with a manifest beside it.
