@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, text};
-use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
 use crate::launch::Launch;
@@ -48,7 +48,8 @@ impl Bash {
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
-        let has_bash = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].iter().any(|path| Path::new(path).exists());
+        let has_bash =
+            ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].iter().any(|path| Path::new(path).exists());
         Self { spec, launch, shell: if has_bash { "bash" } else { "sh" } }
     }
 
@@ -72,14 +73,7 @@ impl Bash {
             timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
             confinement: self.launch.confinement.clone(),
         };
-        if input.context.cancel.is_cancelled() {
-            return ToolOutput::error("cancelled before the command was started");
-        }
-        let timeout = job.timeout;
-        match self.launch.supervisor.run(job, &input.context.cancel).await {
-            Ok(report) => describe("command", &report, timeout, input.context.output_bytes_max),
-            Err(error) => failure(&error),
-        }
+        run("command", &self.launch, job, input.context).await
     }
 }
 
@@ -106,13 +100,28 @@ fn problem(command: &str) -> Option<String> {
     })
 }
 
-pub(crate) fn failure(error: &Error) -> ToolOutput {
+/// Runs a job and tells the model about it.
+pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
+    if context.cancel.is_cancelled() {
+        return ToolOutput::error(format!("cancelled before the {what} was started"));
+    }
+    let timeout = job.timeout;
+    if timeout.is_zero() {
+        return ToolOutput::error(format!("no time is left: the {what} was not started"));
+    }
+    match launch.supervisor.run(job, &context.cancel).await {
+        Ok(report) => describe(what, &report, timeout, context.output_bytes_max),
+        Err(error) => failure(&error),
+    }
+}
+
+fn failure(error: &Error) -> ToolOutput {
     let hint = error.advice().map(|hint| format!("\n{hint}")).unwrap_or_default();
     ToolOutput::error(format!("{}{hint}", error.message()))
 }
 
 /// The result of a run for the model: how it ended if not well, what it printed, what else there is to know.
-pub(crate) fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolOutput {
+fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolOutput {
     let ending = ending(what, report, timeout);
     let room = max.saturating_sub(NOTES).max(100);
     let out = output::render(&report.out, room);
@@ -122,7 +131,9 @@ pub(crate) fn describe(what: &str, report: &Report, timeout: Duration, max: usiz
     if report.err.total > 0 {
         // Standard output is the result; the rest is for finding out why there is none.
         match ending {
-            Some(_) => parts.push(format!("standard error:\n{}", output::render(&report.err, room.min(4_000)).text)),
+            Some(_) => {
+                parts.push(format!("standard error:\n{}", output::render(&report.err, room.min(4_000)).text))
+            }
             None => parts.push(format!("[{} bytes on standard error are not shown]", report.err.total)),
         }
     }
@@ -139,7 +150,9 @@ fn ending(what: &str, report: &Report, timeout: Duration) -> Option<String> {
     match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => {
             let ms = timeout.as_millis();
-            Some(format!("timed out: the {what} and all it started were stopped after {ms} ms; output so far:"))
+            Some(format!(
+                "timed out: the {what} and all it started were stopped after {ms} ms; output so far:"
+            ))
         }
         (Some(Stop::Cancelled), _) => {
             Some(format!("cancelled: the {what} and all it started were stopped; output so far:"))

@@ -70,7 +70,10 @@ impl Environment {
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&OsString> = self.all.iter().map(|(name, _)| name).collect();
-        f.debug_struct("Environment").field("names", &names).field("allowed", &self.allowed).finish_non_exhaustive()
+        f.debug_struct("Environment")
+            .field("names", &names)
+            .field("allowed", &self.allowed)
+            .finish_non_exhaustive()
     }
 }
 
@@ -80,7 +83,14 @@ mod tests {
 
     #[test]
     fn only_listed_variables_pass_and_a_withheld_one_never_does() {
-        let all = [("PATH", "/bin"), ("LC_ALL", "C"), ("API_KEY", "s3cret"), ("CI", "1"), ("NPM", "x"), ("LD_X", "y")];
+        let all = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("API_KEY", "s3cret"),
+            ("CI", "1"),
+            ("NPM", "x"),
+            ("LD_X", "y"),
+        ];
         let all = all.map(|(name, value)| (name.into(), value.into()));
         let environment = Environment::new(all, vec!["CI".into(), "API_KEY".into()], vec!["API_KEY".into()]);
         let names = |also: &[String]| -> Vec<String> {

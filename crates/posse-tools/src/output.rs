@@ -119,11 +119,8 @@ mod tests {
     #[test]
     fn a_character_cut_by_keeping_two_ends_is_left_out_and_not_called_odd() {
         let euro = "€".as_bytes();
-        let output = Output {
-            head: [b"ab", &euro[..2]].concat(),
-            tail: [&euro[1..], b"yz"].concat(),
-            total: 1000,
-        };
+        let output =
+            Output { head: [b"ab", &euro[..2]].concat(), tail: [&euro[1..], b"yz"].concat(), total: 1000 };
         let rendered = render(&output, 200);
         assert_eq!((rendered.text.as_str(), rendered.odd_bytes), ("ab\n[996 of 1000 bytes left out]\nyz", 0));
         let clean = Output { head: "a€".into(), tail: "€b".into(), total: 1000 };

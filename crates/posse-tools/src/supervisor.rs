@@ -42,6 +42,8 @@ const DRAIN: Duration = Duration::from_secs(2);
 const QUIET: Duration = Duration::from_millis(200);
 /// What the helper may need beyond all that before it counts as lost.
 const SLACK: Duration = Duration::from_secs(2);
+/// No wait is without an end, whatever a caller says.
+const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// The helper writes a few hundred bytes of header and two streams.
 const REPORT_MAX: u64 = 16 * 1024 + 2 * (HEAD_MAX + TAIL_MAX) as u64;
 
@@ -181,7 +183,8 @@ struct Counts {
 impl Supervisor {
     /// Runs a command to its end, its timeout or the cancellation, whichever is first; then nothing of it is left.
     /// Dropping the future ends everything too, only that nobody learns how it went.
-    pub async fn run(&self, job: Job, cancel: &CancellationToken) -> Result<Report> {
+    pub async fn run(&self, mut job: Job, cancel: &CancellationToken) -> Result<Report> {
+        job.timeout = job.timeout.min(TIMEOUT_MAX);
         let call = call_mark();
         let (helper, control) = self.start(&job, &call).map_err(|error| not_started(&self.program, error))?;
         let mut helper = Helper { child: helper, call };
@@ -246,7 +249,11 @@ fn command_stdin(bytes: &[u8]) -> io::Result<Stdio> {
 }
 
 /// Waits for the report and passes a cancellation on. `None`: the helper took longer than it possibly can.
-async fn converse(mut control: UnixStream, patience: Duration, cancel: &CancellationToken) -> Option<Vec<u8>> {
+async fn converse(
+    mut control: UnixStream,
+    patience: Duration,
+    cancel: &CancellationToken,
+) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let (reader, mut writer) = control.split();
     let mut reader = reader.take(REPORT_MAX);
@@ -287,7 +294,9 @@ impl Helper {
         let ended = tokio::task::spawn_blocking(move || end_marked(&mark, session)).await.unwrap_or(0);
         Error::new(
             ErrorCode::Internal,
-            format!("the supervisor of the command was lost: {how}; {ended} processes of the command were ended"),
+            format!(
+                "the supervisor of the command was lost: {how}; {ended} processes of the command were ended"
+            ),
         )
         .hint("the command may have done some of its work; it must not kill or stop its parent process")
     }

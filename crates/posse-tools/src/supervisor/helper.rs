@@ -22,6 +22,8 @@ use super::{Counts, End, Header, Plan, Stop, Streams};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
+/// How long processes that run no more may take to become reapable.
+const REAP_TIME: Duration = Duration::from_millis(100);
 
 /// What the `posse` binary does when it is started as a helper: the first argument is the plan, the rest the command.
 /// To be called before anything else, above all before a thread is started.
@@ -58,7 +60,8 @@ fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
             Why::Abandoned => return Ok(()),
         },
         duration_ms: begun.elapsed().as_millis() as u64,
-        stopped: ended.found.iter().filter(|process| process.pid != child.as_raw_nonzero().get()).count() as u32,
+        stopped: ended.found.iter().filter(|process| process.pid != child.as_raw_nonzero().get()).count()
+            as u32,
         survivors: ended.survivors,
         helper_peak_kb: peak_kb(),
         ..Header::default()
@@ -137,7 +140,8 @@ fn default_signals() {
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE, libc::SIGCHLD] {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE, libc::SIGCHLD]
+        {
             libc::signal(signal, libc::SIG_DFL);
         }
     }
@@ -184,11 +188,18 @@ enum Why {
 }
 
 enum Stage {
-    Running { until: Instant },
+    Running {
+        until: Instant,
+    },
     /// The command was asked to end.
-    Ending { until: Instant, stop: Stop },
+    Ending {
+        until: Instant,
+        stop: Stop,
+    },
     /// The command ended; what it started may still be writing.
-    Draining { until: Instant },
+    Draining {
+        until: Instant,
+    },
 }
 
 #[derive(PartialEq, Eq)]
@@ -271,7 +282,8 @@ impl Watch<'_> {
         // SAFETY: the runtime starts us with this descriptor open, and nothing closes it.
         let control = unsafe { BorrowedFd::borrow_raw(CONTROL) };
         let mut watched = vec![control, self.signals.as_fd()];
-        watched.extend(self.streams.iter().filter_map(|stream| stream.pipe.as_ref()).map(|pipe| pipe.as_fd()));
+        watched
+            .extend(self.streams.iter().filter_map(|stream| stream.pipe.as_ref()).map(|pipe| pipe.as_fd()));
         let ready = poll(&watched, deadline)?;
         for stream in &mut self.streams {
             stream.read();
@@ -294,6 +306,15 @@ impl Watch<'_> {
         });
     }
 
+    fn reap_by(&mut self, deadline: Instant) {
+        self.reap();
+        while self.children == Children::Some && Instant::now() < deadline {
+            // Failing to wait makes this a busy wait until the deadline, no more.
+            let _ = poll(&[self.signals.as_fd()], deadline);
+            self.reap();
+        }
+    }
+
     fn end_all(&mut self) -> tree::Ended {
         let me = rustix::process::getpid().as_raw_nonzero().get();
         self.reap();
@@ -301,13 +322,9 @@ impl Watch<'_> {
         let ended = if self.children == Children::None {
             tree::Ended::default()
         } else {
-            let soon = Duration::from_millis(10);
-            tree::end(scan, || {
-                let _ = poll(&[self.signals.as_fd()], Instant::now() + soon);
-                self.reap();
-            })
+            tree::end(scan, || self.reap_by(Instant::now() + Duration::from_millis(10)))
         };
-        self.reap();
+        self.reap_by(Instant::now() + REAP_TIME);
         for stream in &mut self.streams {
             // The writers are dead, so what is left is at most a pipe full; the bound is for a writer out of reach.
             let mut reads = 0;

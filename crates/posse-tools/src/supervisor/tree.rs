@@ -12,6 +12,9 @@ use rustix::process::{
 /// How long a tree may take to die before we say that it did not.
 pub(super) const KILL_TIME: Duration = Duration::from_secs(2);
 
+/// The kernel's `PF_EXITING`: it has closed its files, or is about to, and will run no more of its own code.
+const EXITING: u64 = 0x4;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Process {
     pub pid: i32,
@@ -33,10 +36,14 @@ impl Process {
         let end = stat.iter().rposition(|byte| *byte == b')')?;
         let fields = std::str::from_utf8(&stat[end + 1..]).ok()?;
         let mut fields = fields.split_ascii_whitespace();
-        let alive = !matches!(fields.next()?, "Z" | "X" | "x");
+        let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
         let session = fields.nth(1)?.parse().ok()?;
-        let started = fields.nth(15)?.parse().ok()?;
+        let flags: u64 = fields.nth(2)?.parse().ok()?;
+        let threads: u64 = fields.nth(10)?.parse().ok()?;
+        let started = fields.nth(1)?.parse().ok()?;
+        // The first thread of a process can end before the others: it looks like a zombie and is not one.
+        let alive = threads > 1 || (!matches!(state, "Z" | "X" | "x") && flags & EXITING == 0);
         Some(Process { pid, parent, session, started, alive })
     }
 
@@ -69,7 +76,9 @@ pub(super) fn descendants(all: &[Process], roots: &[i32]) -> Vec<Process> {
     // A child can have a smaller number than its parent, so go over the list until nothing is added.
     loop {
         let before = below.len();
-        below.extend(all.iter().filter(|process| below.contains(&process.parent)).map(|p| p.pid).collect::<Vec<_>>());
+        below.extend(
+            all.iter().filter(|process| below.contains(&process.parent)).map(|p| p.pid).collect::<Vec<_>>(),
+        );
         if below.len() == before {
             break;
         }
@@ -152,6 +161,16 @@ mod tests {
         let process = Process { pid: 7, parent: 42, session: 9, started: 987, alive: true };
         assert_eq!(Process::parse(7, stat), Some(process));
         assert_eq!(Process::parse(7, b"7 (a) S"), None);
+    }
+
+    #[test]
+    fn a_process_is_alive_until_its_last_thread_is_not() {
+        for (state, flags, threads, alive) in
+            [("S", 0, 1, true), ("T", 0, 1, true), ("Z", 4, 1, false), ("R", 4, 1, false), ("Z", 4, 2, true)]
+        {
+            let stat = format!("7 (a) {state} 42 7 9 0 -1 {flags} 1 2 3 4 5 6 7 8 20 0 {threads} 0 987");
+            assert_eq!(Process::parse(7, stat.as_bytes()).map(|p| p.alive), Some(alive), "{stat}");
+        }
     }
 
     #[test]
