@@ -205,7 +205,7 @@ fn a_bad_manifest_is_refused_with_its_place_and_key() {
             5,
             r#"  "command": ["./run.sh"], "effect": "safe""#,
             ToolInvalid,
-            "5:44: `effect`: unknown variant `safe`, expected one of `pure`, `idempotent`, `unsafe`",
+            "5:43: `effect`: unknown variant `safe`, expected one of `pure`, `idempotent`, `unsafe`",
         ),
         (
             5,
