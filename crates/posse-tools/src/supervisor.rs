@@ -313,7 +313,7 @@ impl Drop for Helper {
 
 fn end_marked(mark: &str, session: Option<u32>) -> u32 {
     let me = std::process::id() as i32;
-    let scan = || {
+    let scan = || -> Vec<tree::Process> {
         let all = tree::processes();
         let is_marked = |process: &&tree::Process| {
             session.is_some_and(|session| process.session == session as i32) || has_mark(process.pid, mark)
@@ -324,7 +324,12 @@ fn end_marked(mark: &str, session: Option<u32>) -> u32 {
         let alive = |process: &tree::Process| process.is_alive() && process.pid != me;
         marked.into_iter().chain(below).filter(alive).collect()
     };
-    tree::end(scan, || std::thread::sleep(Duration::from_millis(5))).found.len() as u32
+    // These are nobody's children of ours, so looking is all we can do: more than once, because one look can miss some.
+    let is_over = || {
+        std::thread::sleep(Duration::from_millis(5));
+        (0..3).all(|_| scan().is_empty())
+    };
+    tree::end(scan, is_over).found.len() as u32
 }
 
 fn has_mark(pid: i32, mark: &str) -> bool {

@@ -22,8 +22,8 @@ use super::{Counts, End, Header, Plan, Stop, Streams};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
-/// How long processes that run no more may take to become reapable.
-const REAP_TIME: Duration = Duration::from_millis(100);
+/// How long to wait for killed processes before looking for more of them.
+const REAP_TIME: Duration = Duration::from_millis(10);
 
 /// What the `posse` binary does when it is started as a helper: the first argument is the plan, the rest the command.
 /// To be called before anything else, above all before a thread is started.
@@ -306,13 +306,14 @@ impl Watch<'_> {
         });
     }
 
-    fn reap_by(&mut self, deadline: Instant) {
+    fn reap_by(&mut self, deadline: Instant) -> Children {
         self.reap();
         while self.children == Children::Some && Instant::now() < deadline {
             // Failing to wait makes this a busy wait until the deadline, no more.
             let _ = poll(&[self.signals.as_fd()], deadline);
             self.reap();
         }
+        self.children
     }
 
     fn end_all(&mut self) -> tree::Ended {
@@ -322,9 +323,8 @@ impl Watch<'_> {
         let ended = if self.children == Children::None {
             tree::Ended::default()
         } else {
-            tree::end(scan, || self.reap_by(Instant::now() + Duration::from_millis(10)))
+            tree::end(scan, || self.reap_by(Instant::now() + REAP_TIME) == Children::None)
         };
-        self.reap_by(Instant::now() + REAP_TIME);
         for stream in &mut self.streams {
             // The writers are dead, so what is left is at most a pipe full; the bound is for a writer out of reach.
             let mut reads = 0;

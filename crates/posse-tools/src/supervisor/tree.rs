@@ -95,27 +95,28 @@ pub(super) struct Ended {
     pub survivors: u32,
 }
 
-/// Ends whatever `scan` finds until it finds nothing. `between` runs while the processes die.
-pub(super) fn end(mut scan: impl FnMut() -> Vec<Process>, mut between: impl FnMut()) -> Ended {
+/// Ends whatever `scan` finds until `is_over`, which may wait a little for the killed to die. A scan is no proof that
+/// nothing is left: a process can fork and exit while the list is read, so that neither it nor its child is seen.
+pub(super) fn end(scan: impl Fn() -> Vec<Process>, mut is_over: impl FnMut() -> bool) -> Ended {
     let deadline = Instant::now() + KILL_TIME;
     let mut found = HashSet::new();
     loop {
-        let stopped = stop_all(&mut scan, &mut found, deadline);
+        let stopped = stop_all(&scan, &mut found, deadline);
         for process in &stopped {
             process.signal(Signal::KILL);
         }
-        between();
-        let left = scan();
-        if left.is_empty() || Instant::now() >= deadline {
-            found.extend(left.iter().copied());
-            return Ended { found, survivors: left.len() as u32 };
+        if is_over() {
+            return Ended { found, survivors: 0 };
+        }
+        if Instant::now() >= deadline {
+            return Ended { found, survivors: scan().len() as u32 };
         }
     }
 }
 
 /// Stops everything before anything is killed: what is stopped cannot fork, so a fork bomb cannot outrun the scan.
 fn stop_all(
-    scan: &mut impl FnMut() -> Vec<Process>,
+    scan: &impl Fn() -> Vec<Process>,
     found: &mut HashSet<Process>,
     deadline: Instant,
 ) -> HashSet<Process> {
