@@ -1,6 +1,5 @@
 //! The tool `bash`: a shell command in the workspace.
 
-use std::path::Path;
 use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
@@ -48,9 +47,8 @@ impl Bash {
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
-        let has_bash =
-            ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"].iter().any(|path| Path::new(path).exists());
-        Self { spec, launch, shell: if has_bash { "bash" } else { "sh" } }
+        let shell = if has_bash(&launch) { "bash" } else { "sh" };
+        Self { spec, launch, shell }
     }
 
     async fn run(&self, input: ToolInput<'_>) -> ToolOutput {
@@ -85,6 +83,13 @@ impl Tool for Bash {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(self.run(input))
     }
+}
+
+fn has_bash(launch: &Launch) -> bool {
+    let environment = launch.environment.select(&[]);
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    let path = path.unwrap_or_else(|| "/bin:/usr/bin".into());
+    std::env::split_paths(&path).any(|directory| directory.join("bash").is_file())
 }
 
 fn problem(command: &str) -> Option<String> {

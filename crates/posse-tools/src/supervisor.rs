@@ -180,7 +180,17 @@ struct Counts {
     tail: usize,
 }
 
+/// The hidden first argument of a program that is its own supervisor.
+pub const ARGUMENT: &str = "__supervise";
+
 impl Supervisor {
+    /// The running program again. Its `main` begins with: if the first argument is [`ARGUMENT`], call
+    /// [`supervise_main`] with the arguments after it.
+    pub fn same_program() -> Self {
+        // Not the path of the binary: that may be another one after an upgrade.
+        Self { program: "/proc/self/exe".into(), args: vec![ARGUMENT.into()] }
+    }
+
     /// Runs a command to its end, its timeout or the cancellation, whichever is first; then nothing of it is left.
     /// Dropping the future ends everything too, only that nobody learns how it went.
     pub async fn run(&self, mut job: Job, cancel: &CancellationToken) -> Result<Report> {

@@ -91,6 +91,16 @@ async fn arguments_that_cannot_work_are_refused_with_a_reason() {
 }
 
 #[tokio::test]
+async fn without_bash_there_is_sh() {
+    let mut world = World::new("sh");
+    let sh = std::fs::canonicalize("/bin/sh").unwrap();
+    std::os::unix::fs::symlink(sh, world.path().join("sh")).unwrap();
+    let path = world.path().as_os_str().to_owned();
+    world.launch.environment = Environment::new([("PATH".into(), path)], vec![], vec![]);
+    assert_eq!(world.bash("echo $0").await, ToolOutput::text("sh"));
+}
+
+#[tokio::test]
 async fn the_largest_command_still_fits() {
     let world = World::new("largest");
     let command = format!(": {}", "x".repeat(99_998));
@@ -159,13 +169,13 @@ async fn a_timeout_is_never_longer_than_what_is_left_of_the_run() {
 async fn a_command_asked_to_end_may_clean_up() {
     let world = World::new("cleanup");
     let command = "trap 'echo cleaned; exit 0' TERM; while :; do read -t 1 <> <(:); done";
-    let output = world.bash_with(json!({"command": command, "timeout_ms": 200})).await;
+    let output = world.bash_with(json!({"command": command, "timeout_ms": 1000})).await;
     assert!(output.is_error && output.text.ends_with("\ncleaned"), "{}", output.text);
 }
 
 #[tokio::test]
 async fn output_of_a_background_child_that_ends_soon_is_waited_for() {
     let world = World::new("late");
-    let output = world.bash("(sleep 0.1; echo late) & echo now").await;
+    let output = world.bash("(sleep 0.03; echo late) & echo now").await;
     assert_eq!(output, ToolOutput::text("now\nlate"));
 }

@@ -27,7 +27,7 @@ async fn a_chatty_background_child_delays_the_result_by_two_seconds_at_most() {
     let world = World::new("chatty");
     let begun = Instant::now();
     let output = world.bash("yes & echo started").await;
-    assert!((2..4).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    assert!((2..6).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
     assert!(output.text.ends_with("[1 background process was stopped when the command ended]"));
     world.assert_nothing_is_left();
 }
@@ -49,9 +49,9 @@ const DAEMON: &str = "trap '' TERM HUP INT; \
 async fn a_daemon_that_ignores_termination_is_stopped_at_the_timeout() {
     let world = World::new("daemon");
     let begun = Instant::now();
-    let output = world.bash_with(json!({"command": DAEMON, "timeout_ms": 500})).await;
+    let output = world.bash_with(json!({"command": DAEMON, "timeout_ms": 1000})).await;
     assert!(world.path().join("ready").exists(), "the daemon never started: {}", output.text);
-    assert!(begun.elapsed() < Duration::from_millis(2500), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     assert!(output.is_error && output.text.starts_with("timed out"), "{}", output.text);
     world.assert_nothing_is_left();
 }
@@ -79,7 +79,7 @@ async fn a_tree_that_forks_without_pause_is_stopped() {
     // Eight chains of processes, each replaced by its child all the time: no scan sees them all.
     let chain = "f() { if [ -e stop ]; then return; fi; setsid bash -c \"$(declare -f f); f\" & }; \
         for i in 1 2 3 4 5 6 7 8; do f; done; touch ready; sleep 300";
-    let output = world.bash_with(json!({"command": chain, "timeout_ms": 700})).await;
+    let output = world.bash_with(json!({"command": chain, "timeout_ms": 1500})).await;
     assert!(world.path().join("ready").exists(), "{}", output.text);
     let survivors = world.alive();
     // Whatever a failed test would leave behind has to end.
