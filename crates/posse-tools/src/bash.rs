@@ -128,22 +128,24 @@ fn failure(error: &Error) -> ToolOutput {
 /// The result of a run for the model: how it ended if not well, what it printed, what else there is to know.
 fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolOutput {
     let ending = ending(what, report, timeout);
-    let room = max.saturating_sub(NOTES).max(100);
-    let out = output::render(&report.out, room);
+    let room = max.saturating_sub(NOTES).max(200);
+    // Standard error, where it is a stream of its own, is only for finding out why there is no result.
+    let shows_error = ending.is_some() && report.err.total > 0;
+    let error_room = if shows_error { (room / 4).max(100) } else { 0 };
+    let out = output::render(&report.out, room - error_room);
+    let mut odd_bytes = out.odd_bytes;
     let mut parts: Vec<String> = ending.iter().cloned().collect();
     let is_empty = report.out.total == 0;
     parts.push(if is_empty { "(no output)".into() } else { out.text.trim_end_matches('\n').to_owned() });
-    if report.err.total > 0 {
-        // Standard output is the result; the rest is for finding out why there is none.
-        match ending {
-            Some(_) => {
-                parts.push(format!("standard error:\n{}", output::render(&report.err, room.min(4_000)).text))
-            }
-            None => parts.push(format!("[{} bytes on standard error are not shown]", report.err.total)),
-        }
+    if shows_error {
+        let err = output::render(&report.err, error_room);
+        odd_bytes += err.odd_bytes;
+        parts.push(format!("standard error:\n{}", err.text.trim_end_matches('\n')));
+    } else if report.err.total > 0 {
+        parts.push(format!("[{} bytes on standard error are not shown]", report.err.total));
     }
-    if out.odd_bytes > 0 {
-        parts.push(format!("[{} bytes shown are not UTF-8; they stand as \\xNN]", out.odd_bytes));
+    if odd_bytes > 0 {
+        parts.push(format!("[{odd_bytes} bytes shown are not UTF-8; they stand as \\xNN]"));
     }
     parts.extend(leftovers(what, report));
     let is_error = ending.is_some();

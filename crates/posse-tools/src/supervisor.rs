@@ -61,8 +61,7 @@ pub struct Supervisor {
     pub args: Vec<OsString>,
 }
 
-/// One command to run.
-#[derive(Debug)]
+/// One command to run. It cannot be printed: its environment and its input may hold secrets.
 pub struct Job {
     pub task: TaskId,
     pub program: OsString,

@@ -91,6 +91,18 @@ async fn arguments_that_cannot_work_are_refused_with_a_reason() {
 }
 
 #[tokio::test]
+async fn a_command_starts_with_the_usual_signals() {
+    let world = World::new("signals");
+    let output = world.bash("grep -E '^Sig(Blk|Ign):' /proc/self/status").await.text;
+    let masks: Vec<u64> = output
+        .lines()
+        .map(|line| u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap())
+        .collect();
+    let pipe_and_child = 1 << (libc::SIGPIPE - 1) | 1 << (libc::SIGCHLD - 1);
+    assert_eq!((masks[0], masks[1] & pipe_and_child), (0, 0), "{output}");
+}
+
+#[tokio::test]
 async fn without_bash_there_is_sh() {
     let mut world = World::new("sh");
     let sh = std::fs::canonicalize("/bin/sh").unwrap();

@@ -64,7 +64,7 @@ async fn a_tool_that_fails_says_why() {
     let world = World::new("own-fails");
     let script = "#!/bin/sh\necho half; echo 'no such issue' >&2; exit 4\n";
     let tool = one(&world, &manifest("issue"), script).bind(world.launch.clone()).unwrap();
-    let text = "exit code 4\nhalf\nstandard error:\nno such issue\n";
+    let text = "exit code 4\nhalf\nstandard error:\nno such issue";
     assert_eq!(world.call(&tool, "{}").await, ToolOutput::error(text));
     let tool =
         one(&world, &manifest("broken"), "#!/no/such/interpreter\n").bind(world.launch.clone()).unwrap();
