@@ -1,17 +1,28 @@
-//! The tools of an agent. The file tools run in this process and reach files only through a directory handle;
-//! this crate knows neither models nor the store.
+//! The tools of an agent, and the supervision of the processes they start. The file tools run in this process and
+//! reach files only through a directory handle; this crate knows neither models nor the store.
 
 mod answer;
+pub mod bash;
+pub mod confinement;
 mod edit;
 pub mod files;
 mod glob;
 mod grep;
+pub mod launch;
 mod list;
+mod output;
+pub mod own;
 mod read;
 mod replace;
 mod seen;
 pub mod skill;
+pub mod supervisor;
 mod think;
 mod walk;
 pub mod workspace;
 mod write;
+
+/// Whether a tool of this name is ours; a user's own tool can never be.
+pub fn is_built_in(name: &str) -> bool {
+    own::BUILT_IN.contains(&name)
+}

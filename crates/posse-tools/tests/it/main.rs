@@ -1,9 +1,15 @@
-//! The file tools as an agent sees them: a directory, a call, an answer.
+//! The tools as an agent sees them: a directory, a call, an answer; and real processes under the real supervisor.
+//! Waiting is done by looking, with a deadline, never by sleeping a while.
 
+mod bash;
 mod change;
+mod driver;
 mod escape;
 mod find;
+mod own;
 mod read;
 mod skill;
 mod source;
 mod support;
+mod survivors;
+mod world;

@@ -1,0 +1,188 @@
+//! The tool `bash`: a shell command in the workspace.
+
+use std::time::Duration;
+
+use posse_core::tool::{Effect, ToolSpec};
+use posse_core::{Error, text};
+use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
+use serde::Deserialize;
+
+use crate::launch::Launch;
+use crate::output;
+use crate::supervisor::{End, Job, Report, Stop, Streams};
+
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
+pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
+/// The kernel takes at most 128 KiB as one argument of a program.
+const COMMAND_MAX: usize = 100_000;
+/// What notes and the exit code may take of the room for the output.
+const NOTES: usize = 600;
+
+pub struct Bash {
+    spec: ToolSpec,
+    launch: Launch,
+    shell: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    timeout_ms: Option<u64>,
+    #[serde(default, rename = "description")]
+    _description: Option<String>,
+}
+
+const DESCRIPTION: &str = "Runs a shell command in the workspace and returns what it prints (standard output and \
+standard error together). Each call starts a new shell in the workspace directory: `cd` and variables do not last. \
+Standard input is empty, so commands must not ask questions. Everything a command starts ends with it, background \
+processes too. Long output is shortened in the middle: send it to a file and look at parts of it instead.";
+
+const SCHEMA: &str = r#"{"type":"object","properties":{"command":{"type":"string","minLength":1,"maxLength":100000,"description":"The command, for bash."},"timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"description":"Milliseconds after which the command is stopped. 120000 unless given."},"description":{"type":"string","description":"What the command is for, in a few words, for the person watching."}},"required":["command"],"additionalProperties":false}"#;
+
+impl Bash {
+    pub fn new(launch: Launch) -> Self {
+        let spec = ToolSpec {
+            name: "bash".into(),
+            description: DESCRIPTION.into(),
+            input_schema: SCHEMA.into(),
+            effect: Effect::Unsafe,
+        };
+        let shell = if has_bash(&launch) { "bash" } else { "sh" };
+        Self { spec, launch, shell }
+    }
+
+    async fn run(&self, input: ToolInput<'_>) -> ToolOutput {
+        let arguments: Arguments = match serde_json::from_str(input.arguments) {
+            Ok(arguments) => arguments,
+            Err(error) => return ToolOutput::error(format!("the arguments are not valid: {error}")),
+        };
+        if let Some(problem) = problem(&arguments.command) {
+            return ToolOutput::error(problem);
+        }
+        let asked = arguments.timeout_ms.map_or(TIMEOUT_DEFAULT, Duration::from_millis);
+        let job = Job {
+            task: input.context.task.clone(),
+            program: self.shell.into(),
+            args: vec!["-c".into(), arguments.command.into()],
+            directory: self.launch.directory.clone(),
+            environment: self.launch.environment.select(&[]),
+            stdin: Vec::new(),
+            streams: Streams::Merged,
+            timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
+            confinement: self.launch.confinement.clone(),
+        };
+        run("command", &self.launch, job, input.context).await
+    }
+}
+
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.run(input))
+    }
+}
+
+fn has_bash(launch: &Launch) -> bool {
+    let environment = launch.environment.select(&[]);
+    let path = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    let path = path.unwrap_or_else(|| "/bin:/usr/bin".into());
+    std::env::split_paths(&path).any(|directory| directory.join("bash").is_file())
+}
+
+fn problem(command: &str) -> Option<String> {
+    if command.trim().is_empty() {
+        return Some("`command` is empty".into());
+    }
+    if command.contains('\0') {
+        return Some("`command` contains a NUL character, which no program can be given".into());
+    }
+    let length = command.len();
+    (length > COMMAND_MAX).then(|| {
+        format!("`command` has {length} bytes, at most {COMMAND_MAX} are possible; write a script file and run that")
+    })
+}
+
+/// Runs a job and tells the model about it.
+pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
+    if context.cancel.is_cancelled() {
+        return ToolOutput::error(format!("cancelled before the {what} was started"));
+    }
+    let timeout = job.timeout;
+    if timeout.is_zero() {
+        return ToolOutput::error(format!("no time is left: the {what} was not started"));
+    }
+    match launch.supervisor.run(job, &context.cancel).await {
+        Ok(report) => describe(what, &report, timeout, context.output_bytes_max),
+        Err(error) => failure(&error),
+    }
+}
+
+fn failure(error: &Error) -> ToolOutput {
+    let hint = error.advice().map(|hint| format!("\n{hint}")).unwrap_or_default();
+    ToolOutput::error(format!("{}{hint}", error.message()))
+}
+
+/// The result of a run for the model: how it ended if not well, what it printed, what else there is to know.
+fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolOutput {
+    let ending = ending(what, report, timeout);
+    let room = max.saturating_sub(NOTES).max(200);
+    // Standard error, where it is a stream of its own, is only for finding out why there is no result.
+    let shows_error = ending.is_some() && report.err.total > 0;
+    let error_room = if shows_error { (room / 4).max(100) } else { 0 };
+    let out = output::render(&report.out, room - error_room);
+    let mut odd_bytes = out.odd_bytes;
+    let mut parts: Vec<String> = ending.iter().cloned().collect();
+    let is_empty = report.out.total == 0;
+    parts.push(if is_empty { "(no output)".into() } else { out.text.trim_end_matches('\n').to_owned() });
+    if shows_error {
+        let err = output::render(&report.err, error_room);
+        odd_bytes += err.odd_bytes;
+        parts.push(format!("standard error:\n{}", err.text.trim_end_matches('\n')));
+    } else if report.err.total > 0 {
+        parts.push(format!("[{} bytes on standard error are not shown]", report.err.total));
+    }
+    if odd_bytes > 0 {
+        parts.push(format!("[{odd_bytes} bytes shown are not UTF-8; they stand as \\xNN]"));
+    }
+    parts.extend(leftovers(what, report));
+    let is_error = ending.is_some();
+    ToolOutput { text: text::head_and_tail(&parts.join("\n"), max.max(100)), is_error, changed: Vec::new() }
+}
+
+/// `None` if it ended well.
+fn ending(what: &str, report: &Report, timeout: Duration) -> Option<String> {
+    match (report.stop, &report.end) {
+        (Some(Stop::TimedOut), _) => {
+            let ms = timeout.as_millis();
+            Some(format!(
+                "timed out: the {what} and all it started were stopped after {ms} ms; output so far:"
+            ))
+        }
+        (Some(Stop::Cancelled), _) => {
+            Some(format!("cancelled: the {what} and all it started were stopped; output so far:"))
+        }
+        (None, End::Exited { code: 0 }) => None,
+        (None, End::Exited { code }) => Some(format!("exit code {code}")),
+        (None, End::Signalled { signal }) => Some(format!("ended by signal {signal}")),
+        (None, End::NotStarted { errno }) => {
+            let why = std::io::Error::from_raw_os_error(*errno);
+            Some(format!("the {what} could not be started: {why}"))
+        }
+        (None, End::Unknown) => Some(format!("it is not known how the {what} ended")),
+    }
+}
+
+fn leftovers(what: &str, report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    if report.stopped > 0 && report.stop.is_none() {
+        let processes = if report.stopped == 1 { "process was" } else { "processes were" };
+        notes.push(format!("[{} background {processes} stopped when the {what} ended]", report.stopped));
+    }
+    if report.survivors > 0 {
+        notes.push(format!("[{} processes could not be stopped and may still run]", report.survivors));
+    }
+    notes
+}

@@ -1,0 +1,390 @@
+//! The user's own tools: an executable with a manifest beside it, `.posse/tools/<name>/tool.json`.
+//!
+//! A call gets the arguments as JSON on standard input and answers on standard output; an exit code other than 0 is a
+//! failure. It runs in the workspace, under the same supervisor and with the same environment as a shell command.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use posse_core::tool::{Effect, ToolSpec, canonical, expand};
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::bash::{self, TIMEOUT_MAX};
+use crate::launch::Launch;
+use crate::supervisor::{Job, Streams};
+
+const MANIFEST: &str = "tool.json";
+/// A manifest goes into every prompt, so it is small or a mistake.
+const MANIFEST_BYTES_MAX: u64 = 64 * 1024;
+/// Tools per directory: each of them costs prompt tokens in every turn.
+const TOOLS_MAX: usize = 256;
+const NAME_MAX: usize = 64;
+const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
+
+/// Names that are ours; aliases of them are found by `canonical`.
+pub(crate) const BUILT_IN: &[&str] = &[
+    "ask_parent",
+    "bash",
+    "directory_tree",
+    "edit",
+    "glob",
+    "grep",
+    "ls",
+    "read",
+    "report_progress",
+    "shared_context",
+    "skill",
+    "subagent",
+    "think",
+    "write",
+];
+
+/// A tool as its manifest describes it. `bind` makes it callable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OwnTool {
+    pub spec: ToolSpec,
+    /// The file it was loaded from.
+    pub manifest: PathBuf,
+    program: OsString,
+    args: Vec<OsString>,
+    timeout: Duration,
+    /// Names of variables it gets beyond the usual ones.
+    env: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    name: String,
+    description: String,
+    input_schema: Box<RawValue>,
+    #[serde(default = "unsafe_effect")]
+    effect: Effect,
+    command: Vec<String>,
+    timeout_ms: Option<u64>,
+    #[serde(default)]
+    env: Vec<String>,
+}
+
+fn unsafe_effect() -> Effect {
+    Effect::Unsafe
+}
+
+/// Loads every `<dir>/<name>/tool.json`. Of two tools with one name the one of the earlier directory stays. A directory
+/// that does not exist holds no tools; whatever else is wrong is an error, and the other tools are loaded.
+pub fn load(dirs: &[PathBuf]) -> (Vec<OwnTool>, Vec<Error>) {
+    let mut tools: Vec<OwnTool> = Vec::new();
+    let mut errors = Vec::new();
+    let mut origins: HashMap<String, PathBuf> = HashMap::new();
+    for dir in dirs {
+        for manifest in manifests(dir, &mut errors) {
+            match load_one(&manifest) {
+                Err(error) => errors.push(error),
+                Ok(tool) => match origins.get(&tool.spec.name) {
+                    Some(earlier) => errors.push(duplicate(&manifest, &tool.spec.name, earlier)),
+                    None => {
+                        origins.insert(tool.spec.name.clone(), manifest);
+                        tools.push(tool);
+                    }
+                },
+            }
+        }
+    }
+    (tools, errors)
+}
+
+impl OwnTool {
+    /// Refuses a tool that asks for a variable no tool may have.
+    pub fn bind(self, launch: Launch) -> Result<BoundTool> {
+        if let Some(name) = self.env.iter().find(|name| launch.environment.is_withheld(name)) {
+            let message =
+                format!("{}: `env`: `{name}` holds a key that no tool is given", self.manifest.display());
+            return Err(Error::new(ErrorCode::ToolInvalid, message).hint("remove it from `env`"));
+        }
+        Ok(BoundTool { tool: self, launch })
+    }
+}
+
+/// A user's tool that can be called.
+pub struct BoundTool {
+    tool: OwnTool,
+    launch: Launch,
+}
+
+impl Tool for BoundTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.tool.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(self.run(input))
+    }
+}
+
+impl BoundTool {
+    async fn run(&self, input: ToolInput<'_>) -> ToolOutput {
+        let mut environment = self.launch.environment.select(&self.tool.env);
+        environment.push(("POSSE_TOOL".into(), self.tool.spec.name.clone().into()));
+        environment.push(("POSSE_IDEMPOTENCY_KEY".into(), input.idempotency_key.into()));
+        let job = Job {
+            task: input.context.task.clone(),
+            program: self.tool.program.clone(),
+            args: self.tool.args.clone(),
+            directory: self.launch.directory.clone(),
+            environment,
+            stdin: input.arguments.as_bytes().to_vec(),
+            streams: Streams::Separate,
+            timeout: self.tool.timeout.min(input.context.time_left),
+            confinement: self.launch.confinement.clone(),
+        };
+        bash::run("tool", &self.launch, job, input.context).await
+    }
+}
+
+/// The manifests of a directory, sorted so that a list of tools is the same on every machine.
+fn manifests(dir: &Path, errors: &mut Vec<Error>) -> Vec<PathBuf> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => {
+            errors.push(unreadable(dir, error));
+            return Vec::new();
+        }
+    };
+    let mut found: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    found.sort();
+    if found.len() > TOOLS_MAX {
+        let message =
+            format!("{} holds {} tools; only the first {TOOLS_MAX} are loaded", dir.display(), found.len());
+        errors.push(Error::new(ErrorCode::ToolInvalid, message));
+        found.truncate(TOOLS_MAX);
+    }
+    found.into_iter().map(|tool| tool.join(MANIFEST)).collect()
+}
+
+fn load_one(path: &Path) -> Result<OwnTool> {
+    let size = fs::metadata(path).map_err(|error| unreadable(path, error))?.len();
+    if size > MANIFEST_BYTES_MAX {
+        let message = format!("{}: {size} bytes, at most {MANIFEST_BYTES_MAX} are allowed", path.display());
+        return Err(Error::new(ErrorCode::ToolInvalid, message));
+    }
+    let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<OwnTool> {
+    let manifest: Manifest = serde_json::from_str(text).map_err(|error| syntax(path, text, &error))?;
+    let wrong = |key: &str, problem: String| {
+        let (line, column) = position(text, key);
+        let place = format!("{}:{line}:{column}", path.display());
+        Error::new(ErrorCode::ToolInvalid, format!("{place}: `{key}`: {problem}"))
+    };
+    check_name(&manifest.name).map_err(|problem| wrong("name", problem))?;
+    if let Some(taken) = taken(&manifest.name) {
+        let (line, column) = position(text, "name");
+        let message = format!("{}:{line}:{column}: `name`: {taken}", path.display());
+        return Err(Error::new(ErrorCode::DuplicateTool, message).hint("choose another name"));
+    }
+    if manifest.description.trim().is_empty() {
+        return Err(wrong("description", "must say what the tool does: the model sees nothing else".into()));
+    }
+    check_schema(manifest.input_schema.get()).map_err(|problem| wrong("input_schema", problem))?;
+    check_env(&manifest.env).map_err(|problem| wrong("env", problem))?;
+    let timeout = timeout(manifest.timeout_ms).map_err(|problem| wrong("timeout_ms", problem))?;
+    let base = path.parent().unwrap_or(Path::new("."));
+    let program = program(base, &manifest.command).map_err(|problem| wrong("command", problem))?;
+    Ok(OwnTool {
+        spec: ToolSpec {
+            name: manifest.name,
+            description: manifest.description,
+            input_schema: manifest.input_schema.get().to_owned(),
+            effect: manifest.effect,
+        },
+        manifest: path.to_owned(),
+        program,
+        args: manifest.command.into_iter().skip(1).map(OsString::from).collect(),
+        timeout,
+        env: manifest.env,
+    })
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(legal) {
+        let shown: String = name.chars().take(NAME_MAX).collect();
+        return Err(format!(
+            "`{}` is not 1 to {NAME_MAX} characters of a-z, 0-9 and `_`",
+            shown.escape_default()
+        ));
+    }
+    Ok(())
+}
+
+/// A built-in tool, or a name that stands for built-in ones in a list of tools, cannot be replaced.
+fn taken(name: &str) -> Option<String> {
+    let meant = expand(name);
+    if BUILT_IN.contains(&name) {
+        return Some(format!("`{name}` is a built-in tool"));
+    }
+    (meant != [name] || canonical(name) != name)
+        .then(|| format!("`{name}` is another name of the built-in `{}`", meant.join("`, `")))
+}
+
+fn check_schema(schema: &str) -> Result<(), String> {
+    let Ok(Value::Object(schema)) = serde_json::from_str(schema) else {
+        return Err("must be a JSON Schema object".into());
+    };
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err("must have `\"type\": \"object\"`: arguments are always an object".into());
+    }
+    if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
+        return Err("`properties` must be an object".into());
+    }
+    let is_names = |names: &Value| names.as_array().is_some_and(|names| names.iter().all(Value::is_string));
+    match schema.get("required") {
+        Some(required) if !is_names(required) => Err("`required` must be a list of names".into()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_env(names: &[String]) -> Result<(), String> {
+    let legal = |name: &str| {
+        let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    match names.iter().find(|name| !legal(name)) {
+        Some(name) => {
+            Err(format!("`{}` is not the name of a variable; list names, not values", name.escape_default()))
+        }
+        None => Ok(()),
+    }
+}
+
+fn timeout(ms: Option<u64>) -> Result<Duration, String> {
+    let timeout = ms.map_or(TIMEOUT_DEFAULT, Duration::from_millis);
+    if timeout.is_zero() || timeout > TIMEOUT_MAX {
+        return Err(format!("must be between 1 and {}", TIMEOUT_MAX.as_millis()));
+    }
+    Ok(timeout)
+}
+
+/// A path is relative to the manifest; a bare name is looked for in `PATH` when the tool is called.
+fn program(base: &Path, command: &[String]) -> Result<OsString, String> {
+    let Some(first) = command.first().filter(|first| !first.is_empty()) else {
+        return Err("must name a program, for example [\"./run.sh\"]".into());
+    };
+    if command.iter().any(|part| part.contains('\0')) {
+        return Err("contains a NUL character".into());
+    }
+    if !first.contains('/') {
+        return Ok(first.into());
+    }
+    let path = fs::canonicalize(base.join(first)).map_err(|error| format!("`{first}`: {error}"))?;
+    let metadata = fs::metadata(&path).map_err(|error| format!("`{first}`: {error}"))?;
+    if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
+        return Err(format!("`{first}` is not an executable file; `chmod +x` makes it one"));
+    }
+    Ok(path.into())
+}
+
+fn syntax(path: &Path, text: &str, error: &serde_json::Error) -> Error {
+    let (line, column) = (error.line(), error.column());
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or(&message);
+    // The message names a missing, unknown or repeated key itself, and broken syntax belongs to no key.
+    let is_named = !error.is_data() || message.contains("field `");
+    let key = if is_named { None } else { key_at(text, line, column) };
+    let key = key.map(|key| format!("`{key}`: ")).unwrap_or_default();
+    Error::new(ErrorCode::ToolInvalid, format!("{}:{line}:{column}: {key}{message}", path.display()))
+}
+
+/// Where the value of a top-level key begins, counted from 1. The text is known to be a JSON object with that key or
+/// without it, in which case the beginning of the file has to do.
+fn position(text: &str, key: &str) -> (usize, usize) {
+    let at = keys(text).into_iter().find(|(name, _)| name == key).map_or(0, |(_, at)| at);
+    let before = &text.as_bytes()[..at];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+    (line, column)
+}
+
+/// The top-level key whose value is at or before a place.
+fn key_at(text: &str, line: usize, column: usize) -> Option<String> {
+    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    keys(text).into_iter().take_while(|(_, at)| *at <= start + column).last().map(|(key, _)| key)
+}
+
+/// The top-level keys of an object with the byte offset of each key, also of a text that stops being JSON somewhere.
+fn keys(text: &str) -> Vec<(String, usize)> {
+    let bytes = text.as_bytes();
+    let (mut keys, mut depth, mut at) = (Vec::new(), 0u32, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let end = string_end(bytes, at);
+                let is_key = bytes[end..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
+                if depth == 1 && is_key {
+                    keys.push((text[at + 1..end - 1].to_owned(), at));
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    keys
+}
+
+/// The offset after the string that begins at `start`; the end of the text if it does not end.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'"' => return at + 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+fn duplicate(manifest: &Path, name: &str, earlier: &Path) -> Error {
+    let message =
+        format!("{}: the tool `{name}` is defined by {} already", manifest.display(), earlier.display());
+    Error::new(ErrorCode::DuplicateTool, message).hint("rename or remove one of the two")
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Error {
+    let message = format!("{}: {error}", path.display());
+    Error::new(ErrorCode::ConfigUnreadable, message).caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_tool_or_an_error(text in "[\\[\\]{}\":,a-z\\\\ \n€]{0,60}") {
+            let _ = parse(Path::new("tool.json"), &text);
+            for (key, at) in keys(&text) {
+                prop_assert!(text[at + 1..].starts_with(&key));
+            }
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Runs a command so that nothing of it survives: not a background child, not a daemon that left its session, not when
+//! the runtime is killed. The work is done by a helper process per call (`helper`); this side starts it and waits.
+//!
+//! The helper is the same binary started again with a hidden argument, so nothing has to be installed beside it.
+
+mod helper;
+mod keep;
+mod tree;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode, Result};
+use rustix::fs::MemfdFlags;
+use rustix::process::{Pid, Signal};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+pub use self::helper::supervise_main;
+use crate::confinement::Confinement;
+
+/// Bytes kept of the beginning and of the end of a stream: more than a model can use, little enough to hold for
+/// hundreds of calls at once.
+const HEAD_MAX: usize = 64 * 1024;
+const TAIL_MAX: usize = 64 * 1024;
+/// How long a command may clean up after it was asked to end.
+const GRACE: Duration = Duration::from_millis(200);
+/// How long background children that hold the output may still write after the command ended,
+const DRAIN: Duration = Duration::from_secs(2);
+/// and how long they may be silent meanwhile.
+const QUIET: Duration = Duration::from_millis(200);
+/// What the helper may need beyond all that before it counts as lost.
+const SLACK: Duration = Duration::from_secs(2);
+/// No wait is without an end, whatever a caller says.
+const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// The helper writes a few hundred bytes of header and two streams.
+const REPORT_MAX: u64 = 16 * 1024 + 2 * (HEAD_MAX + TAIL_MAX) as u64;
+
+/// Marks every process of a task, for the sweep after a crash.
+pub const TASK_MARK: &str = "POSSE_TASK";
+/// Marks every process of one call, for the case that its helper is lost.
+const CALL_MARK: &str = "POSSE_CALL";
+
+/// How to start the helper.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    /// An absolute path; `/proc/self/exe` for a program that calls [`supervise_main`] itself.
+    pub program: PathBuf,
+    /// Hidden arguments that make the program call [`supervise_main`] with the arguments after them.
+    pub args: Vec<OsString>,
+}
+
+/// One command to run. It cannot be printed: its environment and its input may hold secrets.
+pub struct Job {
+    pub task: TaskId,
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub directory: Directory,
+    /// All of the command's environment, apart from our marks.
+    pub environment: Vec<(OsString, OsString)>,
+    pub stdin: Vec<u8>,
+    pub streams: Streams,
+    pub timeout: Duration,
+    pub confinement: Confinement,
+}
+
+#[derive(Debug, Clone)]
+pub enum Directory {
+    Path(PathBuf),
+    /// An open directory: it stays the same one when somebody renames or replaces its path.
+    Open(Arc<OwnedFd>),
+}
+
+impl Directory {
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            Directory::Path(path) => path.clone(),
+            Directory::Open(fd) => PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd())),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Streams {
+    /// Standard output and standard error are one stream in order of arrival, as on a terminal.
+    Merged,
+    Separate,
+}
+
+/// How a command ended and what it wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub end: End,
+    /// Why we ended it, if we did.
+    pub stop: Option<Stop>,
+    pub out: Output,
+    /// Empty for merged streams.
+    pub err: Output,
+    pub duration: Duration,
+    /// Processes, apart from the command itself, that were still there and were killed.
+    pub stopped: u32,
+    /// Processes that could not be killed.
+    pub survivors: u32,
+    /// The most memory the helper had.
+    pub helper_peak_kb: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    Exited {
+        code: i32,
+    },
+    Signalled {
+        signal: i32,
+    },
+    /// The program could not be started.
+    NotStarted {
+        errno: i32,
+    },
+    /// It could not be ended, so there is no status.
+    #[default]
+    Unknown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stop {
+    TimedOut,
+    Cancelled,
+}
+
+/// The two ends of a stream. Nothing is missing between them if their lengths add up to `total`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    pub head: Vec<u8>,
+    pub tail: Vec<u8>,
+    pub total: u64,
+}
+
+/// What the helper is told besides the command, as JSON in its first argument.
+#[derive(Debug, Serialize, Deserialize)]
+struct Plan {
+    timeout_ms: u64,
+    grace_ms: u64,
+    drain_ms: u64,
+    quiet_ms: u64,
+    head_max: usize,
+    tail_max: usize,
+    streams: Streams,
+    confinement: Confinement,
+}
+
+/// The first part of the helper's report; the kept bytes follow.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Header {
+    end: End,
+    stop: Option<Stop>,
+    streams: Vec<Counts>,
+    duration_ms: u64,
+    stopped: u32,
+    survivors: u32,
+    helper_peak_kb: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Counts {
+    total: u64,
+    head: usize,
+    tail: usize,
+}
+
+/// The hidden first argument of a program that is its own supervisor.
+pub const ARGUMENT: &str = "__supervise";
+
+impl Supervisor {
+    /// The running program again. Its `main` begins with: if the first argument is [`ARGUMENT`], call
+    /// [`supervise_main`] with the arguments after it.
+    pub fn same_program() -> Self {
+        // Not the path of the binary: that may be another one after an upgrade.
+        Self { program: "/proc/self/exe".into(), args: vec![ARGUMENT.into()] }
+    }
+
+    /// Runs a command to its end, its timeout or the cancellation, whichever is first; then nothing of it is left.
+    /// Dropping the future ends everything too, only that nobody learns how it went.
+    pub async fn run(&self, mut job: Job, cancel: &CancellationToken) -> Result<Report> {
+        job.timeout = job.timeout.min(TIMEOUT_MAX);
+        let call = call_mark();
+        let (helper, control) = self.start(&job, &call).map_err(|error| not_started(&self.program, error))?;
+        let mut helper = Helper { child: helper, call };
+        let patience = job.timeout + GRACE + DRAIN + tree::KILL_TIME + SLACK;
+        let Some(bytes) = converse(control, patience, cancel).await else {
+            return Err(helper.lost("it did not answer in time").await);
+        };
+        let Some(report) = Report::parse(&bytes) else {
+            return Err(helper.lost("it ended without a report").await);
+        };
+        // It has nothing left to do but exit; if it does not, dropping it makes sure of that.
+        let _ = tokio::time::timeout(SLACK, helper.child.wait()).await;
+        Ok(report)
+    }
+
+    fn start(&self, job: &Job, call: &str) -> io::Result<(Child, UnixStream)> {
+        let (ours, theirs) = StdUnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let plan = Plan {
+            timeout_ms: u64::try_from(job.timeout.as_millis()).unwrap_or(u64::MAX),
+            grace_ms: GRACE.as_millis() as u64,
+            drain_ms: DRAIN.as_millis() as u64,
+            quiet_ms: QUIET.as_millis() as u64,
+            head_max: HEAD_MAX,
+            tail_max: TAIL_MAX,
+            streams: job.streams,
+            confinement: job.confinement.clone(),
+        };
+        let helper = Command::new(&self.program)
+            .args(&self.args)
+            .arg(serde_json::to_string(&plan)?)
+            .arg(&job.program)
+            .args(&job.args)
+            .current_dir(job.directory.path())
+            .env_clear()
+            .envs(job.environment.iter().map(|(name, value)| (name, value)))
+            .env(TASK_MARK, job.task.as_str())
+            .env(CALL_MARK, call)
+            .stdin(OwnedFd::from(theirs))
+            .stdout(command_stdin(&job.stdin)?)
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok((helper, UnixStream::from_std(ours)?))
+    }
+}
+
+/// Ends every process that is marked with a task and was left by a runtime that died together with its helpers.
+/// Returns how many were found. It reads `/proc` and may take two seconds: not for an async thread.
+pub fn sweep(task: &TaskId) -> u32 {
+    end_marked(&format!("{TASK_MARK}={task}"), None)
+}
+
+/// The command's standard input: a file in memory, so that no writer has to be waited for.
+fn command_stdin(bytes: &[u8]) -> io::Result<Stdio> {
+    if bytes.is_empty() {
+        return Ok(std::fs::File::open("/dev/null")?.into());
+    }
+    let mut file = std::fs::File::from(rustix::fs::memfd_create("stdin", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    io::Seek::rewind(&mut file)?;
+    Ok(file.into())
+}
+
+/// Waits for the report and passes a cancellation on. `None`: the helper took longer than it possibly can.
+async fn converse(
+    mut control: UnixStream,
+    patience: Duration,
+    cancel: &CancellationToken,
+) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let (reader, mut writer) = control.split();
+    let mut reader = reader.take(REPORT_MAX);
+    let reading = reader.read_to_end(&mut bytes);
+    tokio::pin!(reading);
+    let patience = tokio::time::sleep(patience);
+    tokio::pin!(patience);
+    let mut is_asked = false;
+    loop {
+        tokio::select! {
+            biased;
+            // A connection reset is a helper that died: what came before is not a whole report.
+            _ = &mut reading => break,
+            () = &mut patience => return None,
+            () = cancel.cancelled(), if !is_asked => {
+                is_asked = true;
+                let _ = writer.write_all(b"k").await;
+                patience.as_mut().reset(tokio::time::Instant::now() + GRACE + tree::KILL_TIME + SLACK);
+            }
+        }
+    }
+    Some(bytes)
+}
+
+/// A helper under way. When it is dropped its control socket is closed, which makes it end everything.
+struct Helper {
+    child: Child,
+    call: String,
+}
+
+impl Helper {
+    /// The command may have killed or stopped its supervisor. Then we end by its marks what we can find.
+    async fn lost(mut self, how: &str) -> Error {
+        let session = self.child.id();
+        let _ = self.child.start_kill();
+        let _ = tokio::time::timeout(SLACK, self.child.wait()).await;
+        let mark = format!("{CALL_MARK}={}", self.call);
+        let ended = tokio::task::spawn_blocking(move || end_marked(&mark, session)).await.unwrap_or(0);
+        Error::new(
+            ErrorCode::Internal,
+            format!(
+                "the supervisor of the command was lost: {how}; {ended} processes of the command were ended"
+            ),
+        )
+        .hint("the command may have done some of its work; it must not kill or stop its parent process")
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        // A stopped helper would not notice that the socket was closed. `id` is `None` once it was reaped.
+        if let Some(pid) = self.child.id().and_then(|id| Pid::from_raw(id as i32)) {
+            let _ = rustix::process::kill_process(pid, Signal::CONT);
+        }
+    }
+}
+
+fn end_marked(mark: &str, session: Option<u32>) -> u32 {
+    let me = std::process::id() as i32;
+    let scan = || -> Vec<tree::Process> {
+        let all = tree::processes();
+        let is_marked = |process: &&tree::Process| {
+            session.is_some_and(|session| process.session == session as i32) || has_mark(process.pid, mark)
+        };
+        let marked: Vec<tree::Process> = all.iter().filter(is_marked).copied().collect();
+        let roots: Vec<i32> = marked.iter().map(|process| process.pid).collect();
+        let below = tree::descendants(&all, &roots);
+        let alive = |process: &tree::Process| process.is_alive() && process.pid != me;
+        marked.into_iter().chain(below).filter(alive).collect()
+    };
+    // These are nobody's children of ours, so looking is all we can do: more than once, because one look can miss some.
+    let is_over = || {
+        std::thread::sleep(Duration::from_millis(5));
+        (0..3).all(|_| scan().is_empty())
+    };
+    tree::end(scan, is_over).found.len() as u32
+}
+
+fn has_mark(pid: i32, mark: &str) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+}
+
+/// Different for every call of every process on this machine.
+fn call_mark() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{}-{}-{nanos}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn not_started(program: &std::path::Path, error: io::Error) -> Error {
+    Error::new(ErrorCode::Io, format!("cannot start the supervisor `{}`: {error}", program.display()))
+        .hint("check that the working directory exists and that processes and file descriptors are left")
+        .caused_by(error)
+}
+
+impl Report {
+    /// `None` unless the report is whole.
+    fn parse(bytes: &[u8]) -> Option<Report> {
+        let (length, rest) = bytes.split_first_chunk::<4>()?;
+        let (header, mut body) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let header: Header = serde_json::from_slice(header).ok()?;
+        let mut outputs = Vec::new();
+        for counts in header.streams.iter().take(2) {
+            let (head, rest) = body.split_at_checked(counts.head)?;
+            let (tail, rest) = rest.split_at_checked(counts.tail)?;
+            outputs.push(Output { head: head.to_vec(), tail: tail.to_vec(), total: counts.total });
+            body = rest;
+        }
+        let mut outputs = outputs.into_iter();
+        Some(Report {
+            end: header.end,
+            stop: header.stop,
+            out: outputs.next().unwrap_or_default(),
+            err: outputs.next().unwrap_or_default(),
+            duration: Duration::from_millis(header.duration_ms),
+            stopped: header.stopped,
+            survivors: header.survivors,
+            helper_peak_kb: header.helper_peak_kb,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_cut_off_or_garbled_report_is_refused(mut bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            prop_assert_eq!(Report::parse(&bytes), None);
+            bytes.splice(0..0, 4u32.to_le_bytes());
+            prop_assert_eq!(Report::parse(&bytes), None);
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! The helper process: one per call, single-threaded, a few megabytes. It starts the command, keeps the two ends of
+//! its output, and lets nothing survive: neither the command, nor the runtime if that dies.
+//!
+//! Descriptor 0 is the control socket, 1 is what becomes the command's standard input. The end of file on the
+//! control socket means that nobody waits any more. `PR_SET_PDEATHSIG` would be simpler and is wrong: it fires when the
+//! *thread* that started the helper ends.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::process::{DumpableBehavior, Pid, Signal, WaitStatus};
+
+use super::keep::Keep;
+use super::tree::{self, Children};
+use super::{Counts, End, Header, Plan, Stop, Streams};
+
+const CONTROL: RawFd = 0;
+const COMMAND_STDIN: RawFd = 1;
+/// How long to wait for killed processes before looking for more of them.
+const REAP_TIME: Duration = Duration::from_millis(10);
+
+/// What the `posse` binary does when it is started as a helper: the first argument is the plan, the rest the command.
+/// To be called before anything else, above all before a thread is started.
+pub fn supervise_main(arguments: impl Iterator<Item = OsString>) -> ! {
+    // Without a report the runtime knows that the helper failed and cleans up itself.
+    std::process::exit(i32::from(supervise(arguments).is_err()))
+}
+
+fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
+    let plan = arguments.next().unwrap_or_default();
+    let plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())?;
+    let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
+    isolate()?;
+    let begun = Instant::now();
+    let signals = child_signals()?;
+    let (streams, started) = start(&plan, program, arguments.collect());
+    let child = match started {
+        Ok(child) => child,
+        Err(error) => {
+            let end = End::NotStarted { errno: error.raw_os_error().unwrap_or(0) };
+            return report(Header { end, ..Header::default() }, streams);
+        }
+    };
+    let mut watch = Watch { plan: &plan, child, signals, streams, end: None, children: Children::Some };
+    let why = watch.until_over(begun);
+    // Also when watching failed: whatever happens, nothing is left behind.
+    let ended = watch.end_all();
+    let why = why?;
+    let header = Header {
+        end: watch.end.unwrap_or(End::Unknown),
+        stop: match why {
+            Why::Ended => None,
+            Why::Stopped(stop) => Some(stop),
+            Why::Abandoned => return Ok(()),
+        },
+        duration_ms: begun.elapsed().as_millis() as u64,
+        stopped: ended.found.iter().filter(|process| process.pid != child.as_raw_nonzero().get()).count()
+            as u32,
+        survivors: ended.survivors,
+        helper_peak_kb: peak_kb(),
+        ..Header::default()
+    };
+    report(header, watch.streams)
+}
+
+/// Leaves everything of the runtime behind but the two descriptors it was given.
+fn isolate() -> io::Result<()> {
+    // SAFETY: only plain descriptors of this process are closed, and nothing here has opened one yet.
+    if unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // Fails only if we lead a group already, which is as good.
+    let _ = rustix::process::setsid();
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // The command runs as the same user and must not be able to trace or read its supervisor.
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
+/// A descriptor that becomes readable when a child has ended.
+fn child_signals() -> io::Result<OwnedFd> {
+    // SAFETY: the set is initialised by `sigemptyset` before use; the descriptor is new and owned by nobody else.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        // If the runtime's parent ignored this signal, the kernel would reap our children behind our back.
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        libc::sigaddset(&mut set, libc::SIGCHLD);
+        libc::sigprocmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        match libc::signalfd(-1, &set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
+    }
+}
+
+fn start(plan: &Plan, program: OsString, arguments: Vec<OsString>) -> (Vec<Stream>, io::Result<Pid>) {
+    let mut streams = Vec::new();
+    let started = spawn(plan, program, arguments, &mut streams);
+    (streams, started)
+}
+
+fn spawn(plan: &Plan, program: OsString, args: Vec<OsString>, streams: &mut Vec<Stream>) -> io::Result<Pid> {
+    // SAFETY: the runtime starts us with this descriptor open, and this is its only owner.
+    let stdin = unsafe { OwnedFd::from_raw_fd(COMMAND_STDIN) };
+    let (out, out_writer) = io::pipe()?;
+    streams.push(Stream::new(out.into(), plan)?);
+    let err_writer = match plan.streams {
+        Streams::Merged => out_writer.try_clone()?,
+        Streams::Separate => {
+            let (err, writer) = io::pipe()?;
+            streams.push(Stream::new(err.into(), plan)?);
+            writer
+        }
+    };
+    let confinement = plan.confinement.clone();
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::from(stdin)).stdout(out_writer).stderr(err_writer).process_group(0);
+    // SAFETY: both functions make only async-signal-safe system calls and allocate nothing.
+    unsafe {
+        command.pre_exec(move || {
+            default_signals();
+            confinement.apply()
+        });
+    }
+    let child = command.spawn()?;
+    Pid::from_raw(child.id() as i32).ok_or_else(|| io::ErrorKind::Other.into())
+}
+
+/// The command gets a shell's usual signals, whatever the runtime was started with.
+fn default_signals() {
+    // SAFETY: plain system calls on an initialised set.
+    unsafe {
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE, libc::SIGCHLD]
+        {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+    }
+}
+
+struct Stream {
+    /// `None` after its end.
+    pipe: Option<File>,
+    kept: Keep,
+    last_byte: Instant,
+}
+
+impl Stream {
+    fn new(pipe: OwnedFd, plan: &Plan) -> io::Result<Self> {
+        fcntl_setfl(&pipe, OFlags::NONBLOCK)?;
+        let kept = Keep::new(plan.head_max, plan.tail_max);
+        Ok(Self { pipe: Some(File::from(pipe)), kept, last_byte: Instant::now() })
+    }
+
+    /// One read. Returns whether there may be more.
+    fn read(&mut self) -> bool {
+        let Some(pipe) = &mut self.pipe else { return false };
+        let mut buffer = [0; 64 * 1024];
+        match pipe.read(&mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(n) => {
+                self.kept.push(&buffer[..n]);
+                self.last_byte = Instant::now();
+                return true;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return true,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => self.pipe = None,
+        }
+        false
+    }
+}
+
+enum Why {
+    Ended,
+    Stopped(Stop),
+    /// Nobody waits for the result.
+    Abandoned,
+}
+
+enum Stage {
+    Running {
+        until: Instant,
+    },
+    /// The command was asked to end.
+    Ending {
+        until: Instant,
+        stop: Stop,
+    },
+    /// The command ended; what it started may still be writing.
+    Draining {
+        until: Instant,
+    },
+}
+
+#[derive(PartialEq, Eq)]
+enum Control {
+    Quiet,
+    Stop,
+    Gone,
+}
+
+struct Watch<'a> {
+    plan: &'a Plan,
+    child: Pid,
+    signals: OwnedFd,
+    streams: Vec<Stream>,
+    end: Option<End>,
+    children: Children,
+}
+
+impl Watch<'_> {
+    fn until_over(&mut self, begun: Instant) -> io::Result<Why> {
+        let mut stage = Stage::Running { until: begun + Duration::from_millis(self.plan.timeout_ms) };
+        loop {
+            let control = self.wait(self.wake_at(&stage))?;
+            if control == Control::Gone {
+                return Ok(Why::Abandoned);
+            }
+            let now = Instant::now();
+            stage = match stage {
+                Stage::Running { .. } if self.end.is_some() => {
+                    Stage::Draining { until: now + Duration::from_millis(self.plan.drain_ms) }
+                }
+                Stage::Running { .. } if control == Control::Stop => self.ask_to_end(Stop::Cancelled),
+                Stage::Running { until } if now >= until => self.ask_to_end(Stop::TimedOut),
+                Stage::Ending { until, stop } if self.end.is_some() || now >= until => {
+                    return Ok(Why::Stopped(stop));
+                }
+                Stage::Draining { .. } if control == Control::Stop || self.is_drained(now, &stage) => {
+                    return Ok(Why::Ended);
+                }
+                stage => stage,
+            };
+        }
+    }
+
+    fn ask_to_end(&self, stop: Stop) -> Stage {
+        // The group may be gone already; then the next look at the children says so.
+        let _ = rustix::process::kill_process_group(self.child, Signal::TERM);
+        Stage::Ending { until: Instant::now() + Duration::from_millis(self.plan.grace_ms), stop }
+    }
+
+    fn quiet_since(&self) -> Option<Instant> {
+        self.streams.iter().filter(|stream| stream.pipe.is_some()).map(|stream| stream.last_byte).max()
+    }
+
+    fn wake_at(&self, stage: &Stage) -> Instant {
+        match stage {
+            Stage::Running { until } | Stage::Ending { until, .. } => *until,
+            Stage::Draining { until } => match self.quiet_since() {
+                Some(since) => (*until).min(since.max(*until - self.drain()) + self.quiet()),
+                None => Instant::now(),
+            },
+        }
+    }
+
+    /// Everyone closed the pipe, nobody is left to write to it, or whoever holds it has nothing to say.
+    fn is_drained(&self, now: Instant, stage: &Stage) -> bool {
+        self.quiet_since().is_none() || self.children == Children::None || now >= self.wake_at(stage)
+    }
+
+    fn drain(&self) -> Duration {
+        Duration::from_millis(self.plan.drain_ms)
+    }
+
+    fn quiet(&self) -> Duration {
+        Duration::from_millis(self.plan.quiet_ms)
+    }
+
+    /// Waits for something to happen, at most until `deadline`, and takes it in.
+    fn wait(&mut self, deadline: Instant) -> io::Result<Control> {
+        // SAFETY: the runtime starts us with this descriptor open, and nothing closes it.
+        let control = unsafe { BorrowedFd::borrow_raw(CONTROL) };
+        let mut watched = vec![control, self.signals.as_fd()];
+        watched
+            .extend(self.streams.iter().filter_map(|stream| stream.pipe.as_ref()).map(|pipe| pipe.as_fd()));
+        let ready = poll(&watched, deadline)?;
+        for stream in &mut self.streams {
+            stream.read();
+        }
+        if ready[1] {
+            self.reap();
+        }
+        if ready[0] { read_control(control) } else { Ok(Control::Quiet) }
+    }
+
+    fn reap(&mut self) {
+        // The number of signals means nothing: several ends can come as one.
+        let mut discarded = [0u8; 1024];
+        while rustix::io::read(&self.signals, &mut discarded).is_ok_and(|n| n == discarded.len()) {}
+        let (child, end) = (self.child, &mut self.end);
+        self.children = tree::reap(|pid, status| {
+            if pid == child {
+                *end = Some(end_of(status));
+            }
+        });
+    }
+
+    fn reap_by(&mut self, deadline: Instant) -> Children {
+        self.reap();
+        while self.children == Children::Some && Instant::now() < deadline {
+            // Failing to wait makes this a busy wait until the deadline, no more.
+            let _ = poll(&[self.signals.as_fd()], deadline);
+            self.reap();
+        }
+        self.children
+    }
+
+    fn end_all(&mut self) -> tree::Ended {
+        let me = rustix::process::getpid().as_raw_nonzero().get();
+        self.reap();
+        let scan = || tree::descendants(&tree::processes(), &[me]);
+        let ended = if self.children == Children::None {
+            tree::Ended::default()
+        } else {
+            tree::end(scan, || self.reap_by(Instant::now() + REAP_TIME) == Children::None)
+        };
+        for stream in &mut self.streams {
+            // The writers are dead, so what is left is at most a pipe full; the bound is for a writer out of reach.
+            let mut reads = 0;
+            while reads < 64 && stream.read() {
+                reads += 1;
+            }
+        }
+        ended
+    }
+}
+
+fn end_of(status: WaitStatus) -> End {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => End::Exited { code },
+        (None, Some(signal)) => End::Signalled { signal },
+        (None, None) => End::Unknown,
+    }
+}
+
+fn read_control(control: BorrowedFd<'_>) -> io::Result<Control> {
+    match rustix::io::read(control, &mut [0u8; 16]) {
+        Ok(0) => Ok(Control::Gone),
+        Ok(_) => Ok(Control::Stop),
+        Err(rustix::io::Errno::INTR) => Ok(Control::Quiet),
+        Err(_) => Ok(Control::Gone),
+    }
+}
+
+/// Which of the descriptors have something to read or are at their end.
+fn poll(watched: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<Vec<bool>> {
+    let entry = |fd: &BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    let mut entries: Vec<libc::pollfd> = watched.iter().map(entry).collect();
+    let left = deadline.saturating_duration_since(Instant::now()).as_micros().div_ceil(1000);
+    let left = i32::try_from(left).unwrap_or(i32::MAX);
+    // SAFETY: the pointer and the length are those of a live vector.
+    let ready = unsafe { libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, left) };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(entries.iter().map(|entry| entry.revents != 0).collect())
+}
+
+fn report(mut header: Header, streams: Vec<Stream>) -> io::Result<()> {
+    let mut body = Vec::new();
+    let mut counts = Vec::new();
+    for stream in streams {
+        let total = stream.kept.total();
+        let (head, tail) = stream.kept.into_parts();
+        counts.push(Counts { total, head: head.len(), tail: tail.len() });
+        body.extend(head);
+        body.extend(tail);
+    }
+    header.streams = counts;
+    let header = serde_json::to_vec(&header)?;
+    // SAFETY: nothing uses the control socket after this.
+    let mut control = File::from(unsafe { OwnedFd::from_raw_fd(CONTROL) });
+    control.write_all(&(header.len() as u32).to_le_bytes())?;
+    control.write_all(&header)?;
+    control.write_all(&body)
+}
+
+/// The most memory this process ever had. `getrusage` would count what the runtime had before `exec`.
+fn peak_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

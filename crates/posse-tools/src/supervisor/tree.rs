@@ -1,0 +1,184 @@
+//! Finding and ending processes through `/proc`. Process groups are not enough: a child leaves one with `setsid`.
+
+use std::collections::HashSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, pidfd_send_signal, wait,
+};
+
+/// How long a tree may take to die before we say that it did not.
+pub(super) const KILL_TIME: Duration = Duration::from_secs(2);
+
+/// The kernel's `PF_EXITING`: it has closed its files, or is about to, and will run no more of its own code.
+const EXITING: u64 = 0x4;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Process {
+    pub pid: i32,
+    parent: i32,
+    pub session: i32,
+    /// Start time in clock ticks: with the pid it tells a process from a later one with the same number.
+    started: u64,
+    alive: bool,
+}
+
+impl Process {
+    pub fn read(pid: i32) -> Option<Process> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(pid, &stat)
+    }
+
+    /// The command name may contain spaces, brackets and any byte, so the fields are counted from its last `)`.
+    fn parse(pid: i32, stat: &[u8]) -> Option<Process> {
+        let end = stat.iter().rposition(|byte| *byte == b')')?;
+        let fields = std::str::from_utf8(&stat[end + 1..]).ok()?;
+        let mut fields = fields.split_ascii_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let session = fields.nth(1)?.parse().ok()?;
+        let flags: u64 = fields.nth(2)?.parse().ok()?;
+        let threads: u64 = fields.nth(10)?.parse().ok()?;
+        let started = fields.nth(1)?.parse().ok()?;
+        // The first thread of a process can end before the others: it looks like a zombie and is not one.
+        let alive = threads > 1 || (!matches!(state, "Z" | "X" | "x") && flags & EXITING == 0);
+        Some(Process { pid, parent, session, started, alive })
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.alive
+    }
+
+    /// Signals this process and no other one that got its number meanwhile.
+    pub fn signal(&self, signal: Signal) {
+        let Some(pid) = Pid::from_raw(self.pid) else { return };
+        let same = || Process::read(self.pid).is_some_and(|now| now.started == self.started);
+        // A failure means that it is gone already or is not ours to signal; the next scan tells which.
+        let _ = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) if same() => pidfd_send_signal(&handle, signal),
+            Err(Errno::NOSYS) if same() => kill_process(pid, signal),
+            Ok(_) | Err(_) => Ok(()),
+        };
+    }
+}
+
+pub(super) fn processes() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(Process::read).collect()
+}
+
+/// The living processes below any of `roots`, the roots excluded.
+pub(super) fn descendants(all: &[Process], roots: &[i32]) -> Vec<Process> {
+    let mut below: HashSet<i32> = roots.iter().copied().collect();
+    // A child can have a smaller number than its parent, so go over the list until nothing is added.
+    loop {
+        let before = below.len();
+        below.extend(
+            all.iter().filter(|process| below.contains(&process.parent)).map(|p| p.pid).collect::<Vec<_>>(),
+        );
+        if below.len() == before {
+            break;
+        }
+    }
+    let inside = |process: &&Process| process.alive && below.contains(&process.pid);
+    all.iter().filter(inside).filter(|process| !roots.contains(&process.pid)).copied().collect()
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Ended {
+    /// Everything that was found alive, by identity.
+    pub found: HashSet<Process>,
+    /// Processes that could not be ended in time: another user's, or stuck in the kernel.
+    pub survivors: u32,
+}
+
+/// Ends whatever `scan` finds until `is_over`, which may wait a little for the killed to die. A scan is no proof that
+/// nothing is left: a process can fork and exit while the list is read, so that neither it nor its child is seen.
+pub(super) fn end(scan: impl Fn() -> Vec<Process>, mut is_over: impl FnMut() -> bool) -> Ended {
+    let deadline = Instant::now() + KILL_TIME;
+    let mut found = HashSet::new();
+    loop {
+        let stopped = stop_all(&scan, &mut found, deadline);
+        for process in &stopped {
+            process.signal(Signal::KILL);
+        }
+        if is_over() {
+            return Ended { found, survivors: 0 };
+        }
+        if Instant::now() >= deadline {
+            return Ended { found, survivors: scan().len() as u32 };
+        }
+    }
+}
+
+/// Stops everything before anything is killed: what is stopped cannot fork, so a fork bomb cannot outrun the scan.
+fn stop_all(
+    scan: &impl Fn() -> Vec<Process>,
+    found: &mut HashSet<Process>,
+    deadline: Instant,
+) -> HashSet<Process> {
+    let mut stopped = HashSet::new();
+    loop {
+        let fresh: Vec<Process> = scan().into_iter().filter(|process| !stopped.contains(process)).collect();
+        if fresh.is_empty() || Instant::now() >= deadline {
+            return stopped;
+        }
+        for process in fresh {
+            process.signal(Signal::STOP);
+            stopped.insert(process);
+            found.insert(process);
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Children {
+    Some,
+    None,
+}
+
+/// Reaps every child that has ended. As a subreaper's orphans become its children, `Children::None` means that
+/// nothing below it is left.
+pub(super) fn reap(mut ended: impl FnMut(Pid, WaitStatus)) -> Children {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => ended(pid, status),
+            Ok(None) | Err(Errno::INTR) => return Children::Some,
+            Err(_) => return Children::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_name_cannot_forge_the_fields_of_its_process() {
+        let stat = b"7 (a) R 1 1 1) S 42 7 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987 1 2\n";
+        let process = Process { pid: 7, parent: 42, session: 9, started: 987, alive: true };
+        assert_eq!(Process::parse(7, stat), Some(process));
+        assert_eq!(Process::parse(7, b"7 (a) S"), None);
+    }
+
+    #[test]
+    fn a_process_is_alive_until_its_last_thread_is_not() {
+        for (state, flags, threads, alive) in
+            [("S", 0, 1, true), ("T", 0, 1, true), ("Z", 4, 1, false), ("R", 4, 1, false), ("Z", 4, 2, true)]
+        {
+            let stat = format!("7 (a) {state} 42 7 9 0 -1 {flags} 1 2 3 4 5 6 7 8 20 0 {threads} 0 987");
+            assert_eq!(Process::parse(7, stat.as_bytes()).map(|p| p.alive), Some(alive), "{stat}");
+        }
+    }
+
+    #[test]
+    fn descendants_are_found_in_any_order_and_the_dead_are_not_counted() {
+        let process = |pid, parent, alive| Process { pid, parent, session: 0, started: 0, alive };
+        let all = [process(2, 9, true), process(9, 30, true), process(30, 1, true), process(4, 9, false)];
+        let pids: Vec<i32> = descendants(&all, &[30]).iter().map(|p| p.pid).collect();
+        assert_eq!(pids, [2, 9]);
+    }
+}

@@ -1,0 +1,120 @@
+//! What the tests share: a workspace, the tools over it, and a view of the processes of a task.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use posse_core::id::{CallKey, TaskId};
+use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
+use posse_tools::bash::Bash;
+use posse_tools::confinement::Confinement;
+use posse_tools::launch::{Environment, Launch};
+use posse_tools::supervisor::{Directory, Supervisor};
+use tokio_util::sync::CancellationToken;
+
+pub struct World {
+    pub dir: tempfile::TempDir,
+    pub context: ToolContext,
+    pub launch: Launch,
+}
+
+pub fn supervisor() -> Supervisor {
+    Supervisor { program: PathBuf::from(env!("CARGO_BIN_EXE_posse-supervise")), args: Vec::new() }
+}
+
+pub fn context(task: &str) -> ToolContext {
+    ToolContext {
+        task: TaskId::root(task),
+        cancel: CancellationToken::new(),
+        time_left: Duration::from_secs(600),
+        output_bytes_max: 50_000,
+    }
+}
+
+impl World {
+    /// `name` marks the task, so it has to differ between tests.
+    pub fn new(name: &str) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+        let launch = Launch {
+            supervisor: supervisor(),
+            directory: Directory::Path(dir.path().to_owned()),
+            environment: Environment::new(environment, vec![], vec![]),
+            confinement: Confinement::default(),
+        };
+        Self { dir, context: context(&format!("{name}-{}", std::process::id())), launch }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub async fn bash(&self, command: &str) -> ToolOutput {
+        self.bash_with(serde_json::json!({ "command": command })).await
+    }
+
+    pub async fn bash_with(&self, arguments: serde_json::Value) -> ToolOutput {
+        self.call(&Bash::new(self.launch.clone()), &arguments.to_string()).await
+    }
+
+    pub async fn call(&self, tool: &dyn Tool, arguments: &str) -> ToolOutput {
+        let key = CallKey { turn: 1, index: 0 };
+        tool.call(ToolInput { key, arguments, idempotency_key: "key-7", context: &self.context }).await
+    }
+
+    /// Living processes that carry the mark of this world's task, their helpers included.
+    pub fn alive(&self) -> Vec<i32> {
+        alive(self.context.task.as_str())
+    }
+
+    pub fn assert_nothing_is_left(&self) {
+        let left = self.alive();
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    /// Waits until a command has come so far that it made this file.
+    pub async fn until_exists(&self, name: &str) {
+        let path = self.path().join(name);
+        until(|| path.exists()).await;
+    }
+}
+
+pub fn alive(task: &str) -> Vec<i32> {
+    let mark = format!("POSSE_TASK={task}");
+    let pids = std::fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
+    })
+    .collect()
+}
+
+/// Children of this process that have ended and were not reaped.
+pub fn zombies() -> usize {
+    let me = format!(" {} ", std::process::id());
+    let stats = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("stat"));
+    let stats = stats.filter_map(|path| std::fs::read_to_string(path).ok());
+    stats
+        .filter(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(&format!(" Z{me}"))))
+        .count()
+}
+
+/// Looks again and again; what is waited for has ten seconds.
+pub async fn until(condition: impl FnMut() -> bool) {
+    assert!(holds_within(Duration::from_secs(10), condition).await, "it did not happen in time");
+}
+
+pub async fn holds_within(time: Duration, mut condition: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + time;
+    loop {
+        if condition() {
+            return true;
+        }
+        if Instant::now() >= deadline {
+            return false;
+        }
+        tokio::task::yield_now().await;
+        std::thread::yield_now();
+    }
+}
