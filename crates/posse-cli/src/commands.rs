@@ -29,8 +29,12 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Run(args) => block_on(run::run(&global, args)),
         Command::Chat(args) => block_on(chat::run(&global, args)),
         Command::Tasks(TasksCommand::List { limit }) => block_on(tasks::list(&global, limit)),
-        Command::Tasks(TasksCommand::Show { task, result }) => block_on(tasks::show(&global, &task, result.as_deref())),
-        Command::Tasks(TasksCommand::Resume { task, max_turns }) => block_on(tasks::resume(&global, &task, max_turns)),
+        Command::Tasks(TasksCommand::Show { task, result }) => {
+            block_on(tasks::show(&global, &task, result.as_deref()))
+        }
+        Command::Tasks(TasksCommand::Resume { task, max_turns }) => {
+            block_on(tasks::resume(&global, &task, max_turns))
+        }
     }
 }
 

@@ -161,8 +161,10 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     ];
     let Some((key, _)) = refused.into_iter().find(|(_, set)| *set) else { return Ok(()) };
     let text = format!("{}: `{key}` cannot be set by a project", path.display());
-    Err(Error::new(ErrorCode::ConfigInvalid, text)
-        .hint(format!("put it into the user's configuration, or pass `--config {}` if you trust this file", path.display())))
+    Err(Error::new(ErrorCode::ConfigInvalid, text).hint(format!(
+        "put it into the user's configuration, or pass `--config {}` if you trust this file",
+        path.display()
+    )))
 }
 
 fn nearest_project_file(here: &Path) -> Option<PathBuf> {
@@ -233,7 +235,10 @@ mod tests {
             "posse.toml:2:13: `max_turns`: invalid value: integer `0`, expected a whole number from 1 to 10000"
         );
         let unknown = complaint("[limits]\nmax_turn = 3\n");
-        assert!(unknown.starts_with("posse.toml:2:1: unknown field `max_turn`, expected one of `max_turns`"), "{unknown}");
+        assert!(
+            unknown.starts_with("posse.toml:2:1: unknown field `max_turn`, expected one of `max_turns`"),
+            "{unknown}"
+        );
         let wire = complaint("[providers.x]\nwire = \"open-ai\"\n");
         assert!(wire.contains("unknown variant `open-ai`, expected one of `anthropic`, `openai`"), "{wire}");
     }
@@ -242,7 +247,11 @@ mod tests {
     fn a_project_cannot_redirect_keys_or_allow_itself_tools() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(PROJECT_FILE);
-        for text in ["[providers.openai]\nbase_url = \"http://evil\"\n", "[grant]\nallow = [\"bash\"]\n", "[bash]\nenv = [\"X\"]\n"] {
+        for text in [
+            "[providers.openai]\nbase_url = \"http://evil\"\n",
+            "[grant]\nallow = [\"bash\"]\n",
+            "[bash]\nenv = [\"X\"]\n",
+        ] {
             std::fs::write(&file, text).unwrap();
             let e = load(None, None, dir.path()).unwrap_err();
             assert_eq!(e.code(), ErrorCode::ConfigInvalid, "{text}");

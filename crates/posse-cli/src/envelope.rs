@@ -23,7 +23,13 @@ pub fn cost(usage: &Usage, price: Option<&Price>) -> Value {
     price.map_or(Value::Null, |price| json!(price.micros(usage) as f64 / 1e6))
 }
 
-pub fn envelope(task: &TaskId, model: &str, outcome: &Outcome, price: Option<&Price>, took: Duration) -> Value {
+pub fn envelope(
+    task: &TaskId,
+    model: &str,
+    outcome: &Outcome,
+    price: Option<&Price>,
+    took: Duration,
+) -> Value {
     json!({
         "type": "result",
         "task_id": task.as_str(),

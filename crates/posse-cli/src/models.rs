@@ -35,14 +35,56 @@ pub struct Known {
 }
 
 pub const KNOWN: &[Known] = &[
-    known("anthropic", Wire::Anthropic, anthropic::BASE_URL, Some("ANTHROPIC_BASE_URL"), &["ANTHROPIC_API_KEY"], Some("claude-sonnet-4-5")),
-    known("openai", Wire::Openai, openai_chat::BASE_URL, Some("OPENAI_BASE_URL"), &["OPENAI_API_KEY"], Some("gpt-5")),
-    known("openai-responses", Wire::OpenaiResponses, openai_chat::BASE_URL, Some("OPENAI_BASE_URL"), &["OPENAI_API_KEY"], None),
-    known("gemini", Wire::Gemini, gemini::BASE_URL, Some("GOOGLE_GEMINI_BASE_URL"), &["GEMINI_API_KEY", "GOOGLE_API_KEY"], Some("gemini-2.5-pro")),
+    known(
+        "anthropic",
+        Wire::Anthropic,
+        anthropic::BASE_URL,
+        Some("ANTHROPIC_BASE_URL"),
+        &["ANTHROPIC_API_KEY"],
+        Some("claude-sonnet-4-5"),
+    ),
+    known(
+        "openai",
+        Wire::Openai,
+        openai_chat::BASE_URL,
+        Some("OPENAI_BASE_URL"),
+        &["OPENAI_API_KEY"],
+        Some("gpt-5"),
+    ),
+    known(
+        "openai-responses",
+        Wire::OpenaiResponses,
+        openai_chat::BASE_URL,
+        Some("OPENAI_BASE_URL"),
+        &["OPENAI_API_KEY"],
+        None,
+    ),
+    known(
+        "gemini",
+        Wire::Gemini,
+        gemini::BASE_URL,
+        Some("GOOGLE_GEMINI_BASE_URL"),
+        &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        Some("gemini-2.5-pro"),
+    ),
     known("ollama", Wire::OpenaiCompatible, "http://127.0.0.1:11434/v1", Some("OLLAMA_HOST"), &[], None),
-    known("openrouter", Wire::OpenaiCompatible, "https://openrouter.ai/api/v1", None, &["OPENROUTER_API_KEY"], None),
+    known(
+        "openrouter",
+        Wire::OpenaiCompatible,
+        "https://openrouter.ai/api/v1",
+        None,
+        &["OPENROUTER_API_KEY"],
+        None,
+    ),
     known("groq", Wire::OpenaiCompatible, "https://api.groq.com/openai/v1", None, &["GROQ_API_KEY"], None),
-    known("deepseek", Wire::OpenaiCompatible, "https://api.deepseek.com/v1", None, &["DEEPSEEK_API_KEY"], None),
+    known(
+        "deepseek",
+        Wire::OpenaiCompatible,
+        "https://api.deepseek.com/v1",
+        None,
+        &["DEEPSEEK_API_KEY"],
+        None,
+    ),
     known("mistral", Wire::OpenaiCompatible, "https://api.mistral.ai/v1", None, &["MISTRAL_API_KEY"], None),
     known("vllm", Wire::OpenaiCompatible, "http://127.0.0.1:8000/v1", None, &[], None),
     known("llamacpp", Wire::OpenaiCompatible, "http://127.0.0.1:8080/v1", None, &[], None),
@@ -162,15 +204,24 @@ impl ModelSource {
         Ok((wire, transport, gate))
     }
 
-    fn base_url(&self, wire: Wire, configured: Option<&ProviderConfig>, known: Option<&Known>) -> Result<String> {
-        let from_env = known.and_then(|known| known.base_env).and_then(|name| Some((name, (self.env)(name)?)));
+    fn base_url(
+        &self,
+        wire: Wire,
+        configured: Option<&ProviderConfig>,
+        known: Option<&Known>,
+    ) -> Result<String> {
+        let from_env =
+            known.and_then(|known| known.base_env).and_then(|name| Some((name, (self.env)(name)?)));
         let url = match (configured.and_then(|c| c.base_url.clone()), from_env, known) {
             (Some(url), _, _) => url,
             (None, Some(("OLLAMA_HOST", host)), _) => ollama_url(&host),
             (None, Some((_, url)), _) => url,
             (None, None, Some(known)) => known.base_url.to_owned(),
             (None, None, None) => {
-                return Err(Error::new(ErrorCode::ConfigInvalid, "a provider of your own needs a `base_url`"));
+                return Err(Error::new(
+                    ErrorCode::ConfigInvalid,
+                    "a provider of your own needs a `base_url`",
+                ));
             }
         };
         let url = url.trim_end_matches('/');
@@ -204,10 +255,11 @@ impl ModelSource {
             return Ok(Credential::from_fn(move || env(&name).map(|key| Secret::new(key.trim()))));
         }
         match names.first() {
-            Some(name) if is_vendor => {
-                Err(Error::new(ErrorCode::ModelNotConfigured, format!("`{provider}` needs a key and {name} is not set"))
-                    .hint(format!("export {name}=…, or try `posse demo`, which needs none")))
-            }
+            Some(name) if is_vendor => Err(Error::new(
+                ErrorCode::ModelNotConfigured,
+                format!("`{provider}` needs a key and {name} is not set"),
+            )
+            .hint(format!("export {name}=…, or try `posse demo`, which needs none"))),
             _ => Ok(Credential::none()),
         }
     }
@@ -216,10 +268,13 @@ impl ModelSource {
 impl Models for ModelSource {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let first = self.open_one(&agent.model)?;
-        let others = agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;
-        let model: Arc<dyn Model> = if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
+        let others =
+            agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;
+        let model: Arc<dyn Model> =
+            if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
         let reference = ModelRef::parse(&resolve_alias(&self.config, &agent.model)?)?;
-        let price = self.config.prices.get(&reference.to_string()).copied().or_else(|| self.prices.price(&reference));
+        let price =
+            self.config.prices.get(&reference.to_string()).copied().or_else(|| self.prices.price(&reference));
         Ok(OpenModel { model, price })
     }
 }
@@ -230,8 +285,10 @@ fn unknown_provider(provider: &str, configured: bool) -> Error {
             .hint("one of anthropic, openai, openai-compatible, openai-responses, gemini");
     }
     let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
-    Error::new(ErrorCode::ModelUnknown, format!("no provider is called `{provider}`"))
-        .hint(format!("there are: {}, scripted; others go into `[providers.{provider}]` of your configuration", names.join(", ")))
+    Error::new(ErrorCode::ModelUnknown, format!("no provider is called `{provider}`")).hint(format!(
+        "there are: {}, scripted; others go into `[providers.{provider}]` of your configuration",
+        names.join(", ")
+    ))
 }
 
 /// `OLLAMA_HOST` is a host, a host with a port, or a URL.
@@ -268,7 +325,8 @@ mod tests {
         assert_eq!(e.code(), ErrorCode::ModelNotConfigured);
         let hint = e.advice().unwrap();
         assert!(hint.contains("ANTHROPIC_API_KEY") && hint.contains("posse demo"), "{hint}");
-        let e = ModelSource::new(Config::default(), |_| None, Tape::None).open_one("openai:gpt-5").err().unwrap();
+        let e =
+            ModelSource::new(Config::default(), |_| None, Tape::None).open_one("openai:gpt-5").err().unwrap();
         assert!(e.message().contains("OPENAI_API_KEY is not set"), "{e}");
     }
 

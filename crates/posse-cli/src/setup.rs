@@ -79,7 +79,8 @@ impl Setup {
     /// Who can be delegated to.
     pub fn agents(&self, how: &How) -> Result<Vec<Agent>> {
         let orchestrator = self.orchestrator(how)?;
-        let limits = Limits { turns_max: orchestrator.limits.turns_max.min(25), ..orchestrator.limits.clone() };
+        let limits =
+            Limits { turns_max: orchestrator.limits.turns_max.min(25), ..orchestrator.limits.clone() };
         Ok(vec![Agent {
             name: name("general"),
             description: "Investigates and works on any task of several steps".to_owned(),
@@ -106,7 +107,8 @@ impl Setup {
     pub fn tools(&self) -> Result<(Vec<Arc<dyn Tool>>, Vec<Error>)> {
         let workspace = Workspace::open(&self.workspace)?;
         let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"));
-        let mut problems: Vec<Error> = warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
+        let mut problems: Vec<Error> =
+            warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
         let launch = self.launch();
         let mut tools = posse_tools::files::toolset(workspace, skills);
         tools.push(Arc::new(Bash::new(launch.clone())));
@@ -127,7 +129,10 @@ impl Setup {
     /// tools with an effect only when they are named.
     pub fn grant(&self, how: &How, tools: &[Arc<dyn Tool>]) -> Result<Grant> {
         let wanted = |list: &[String]| list.iter().flat_map(|name| expand(name)).collect::<Vec<_>>();
-        let (allowed, denied) = (wanted(&[how.allow.clone(), self.config.grant.allow.clone()].concat()), wanted(&self.config.grant.deny));
+        let (allowed, denied) = (
+            wanted(&[how.allow.clone(), self.config.grant.allow.clone()].concat()),
+            wanted(&self.config.grant.deny),
+        );
         let exists = |name: &str| tools.iter().any(|tool| tool.spec().name == name);
         if let Some(unknown) = allowed.iter().find(|name| !exists(name)) {
             let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
@@ -153,21 +158,31 @@ impl Setup {
         let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let output_max = known.map_or(u32::MAX, |family| family.output_max);
-        let output = configured.max_output_tokens.map_or(usual.output_tokens_per_call, |n| narrow(n.0)).min(output_max);
+        let output = configured
+            .max_output_tokens
+            .map_or(usual.output_tokens_per_call, |n| narrow(n.0))
+            .min(output_max);
         Limits {
             turns_max: how.max_turns.or(configured.max_turns.map(|n| narrow(n.0))).unwrap_or(usual.turns_max),
             tool_calls_max: configured.max_tool_calls.map_or(usual.tool_calls_max, |n| narrow(n.0)),
-            wall_ms_max: how.timeout.or(configured.timeout_s.map(|n| n.0)).map_or(usual.wall_ms_max, |s| s * 1000),
+            wall_ms_max: how
+                .timeout
+                .or(configured.timeout_s.map(|n| n.0))
+                .map_or(usual.wall_ms_max, |s| s * 1000),
             output_tokens_per_call: output,
             output_tokens_per_call_max: usual.output_tokens_per_call_max.max(output).min(output_max),
             wrap_up_tokens: usual.wrap_up_tokens.min(output),
-            context_window: configured.context_window.map(|n| n.0).or(known.map(|family| family.context_window)),
+            context_window: configured
+                .context_window
+                .map(|n| n.0)
+                .or(known.map(|family| family.context_window)),
             ..usual
         }
     }
 
     fn launch(&self) -> Launch {
-        let mut keys: Vec<String> = KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
+        let mut keys: Vec<String> =
+            KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
         keys.extend(self.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
         Launch {
             supervisor: Supervisor { program: PathBuf::from("/proc/self/exe"), args: vec![SUPERVISE.into()] },
@@ -216,7 +231,11 @@ pub fn user_config_dir() -> Option<PathBuf> {
 
 fn state_dir(global: &Global) -> Result<PathBuf> {
     let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
-    let dir = global.state.clone().or_else(from_env).or_else(|| xdg("XDG_STATE_HOME", ".local/state").map(|dir| dir.join("posse")));
+    let dir = global
+        .state
+        .clone()
+        .or_else(from_env)
+        .or_else(|| xdg("XDG_STATE_HOME", ".local/state").map(|dir| dir.join("posse")));
     dir.ok_or_else(|| {
         Error::new(ErrorCode::StoreUnavailable, "there is no place to keep tasks: HOME is not set")
             .hint("set HOME, or name a directory with --state")

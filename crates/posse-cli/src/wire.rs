@@ -12,12 +12,16 @@ pub fn event(task: &TaskId, event: &Event) -> Value {
         Event::Resumed { epoch, finished_calls, in_doubt } => {
             json!({ "type": "resumed", "epoch": epoch, "finished_calls": finished_calls, "in_doubt": in_doubt })
         }
-        Event::TurnStarted { turn, turns_max } => json!({ "type": "turn", "turn": turn, "turns_max": turns_max }),
+        Event::TurnStarted { turn, turns_max } => {
+            json!({ "type": "turn", "turn": turn, "turns_max": turns_max })
+        }
         Event::Replied { turn, model, usage: used, calls } => {
             json!({ "type": "replied", "turn": turn, "model": model, "usage": usage(used), "calls": calls })
         }
         Event::Noted { note } => json!({ "type": "note", "note": note }),
-        Event::ModelFailed { kind, message } => json!({ "type": "model_failed", "kind": kind.wire(), "message": message }),
+        Event::ModelFailed { kind, message } => {
+            json!({ "type": "model_failed", "kind": kind.wire(), "message": message })
+        }
         Event::ToolStarted { key, tool, summary } => {
             json!({ "type": "tool_started", "call": key.to_string(), "tool": tool, "summary": summary })
         }

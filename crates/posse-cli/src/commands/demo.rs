@@ -24,14 +24,18 @@ use crate::setup::{Setup, name, new_session_id};
 use crate::terminal;
 
 const SCRIPT: &str = include_str!("../../demo/script.yaml");
-const TASK: &str = "Throughput dropped 30 % after a config change on Feb 18. Find out why and get it repaired.";
+const TASK: &str =
+    "Throughput dropped 30 % after a config change on Feb 18. Find out why and get it repaired.";
 const MODEL: &str = "scripted:demo";
 
 pub async fn run(global: &Global) -> Result<ExitCode> {
     let state = Setup::load(global)?.state.join("demo");
     let store = Arc::new(SqliteStore::open(state.join("posse.db"))?);
     if !global.json {
-        terminal::note(&format!("Posse demo · scripted model, no key, no network · state in {}\n", state.display()));
+        terminal::note(&format!(
+            "Posse demo · scripted model, no key, no network · state in {}\n",
+            state.display()
+        ));
     }
     let session_id = new_session_id();
     let room = Room::new(Parts {
@@ -41,11 +45,24 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         models: Arc::new(DemoModels),
         tools: world(),
         agents: vec![
-            agent("researcher", "Investigates technical issues using logs and metrics", 10, &["search_logs", "query_metrics", "shared_context"]),
+            agent(
+                "researcher",
+                "Investigates technical issues using logs and metrics",
+                10,
+                &["search_logs", "query_metrics", "shared_context"],
+            ),
             agent("writer", "Drafts documentation and reports", 5, &["shared_context"]),
         ],
         grant: Grant::root(
-            ["subagent", "shared_context", "search_logs", "query_metrics", "run_staging_command", "update_config"].map(str::to_owned),
+            [
+                "subagent",
+                "shared_context",
+                "search_logs",
+                "query_metrics",
+                "run_staging_command",
+                "update_config",
+            ]
+            .map(str::to_owned),
             1,
         ),
         caps: Caps::default(),
@@ -72,12 +89,20 @@ async fn summarise(room: &Room, store: &dyn Store, session_id: &str) -> Result<(
     if room.live.is_none() {
         let rows = store.tasks(u32::MAX).await?;
         for row in rows.iter().rev().filter(|row| row.id.session() == session_id && row.parent.is_some()) {
-            terminal::note(&format!("{} {:<10} {} · {} turns", row.id.short(), row.agent, row.status, row.turns));
+            terminal::note(&format!(
+                "{} {:<10} {} · {} turns",
+                row.id.short(),
+                row.agent,
+                row.status,
+                row.turns
+            ));
         }
     }
     let entries = room.session.context().entries();
-    let entries: Vec<String> =
-        entries.iter().map(|(key, entry)| format!("{key} v{} ({})", entry.version, entry.written_by)).collect();
+    let entries: Vec<String> = entries
+        .iter()
+        .map(|(key, entry)| format!("{key} v{} ({})", entry.version, entry.written_by))
+        .collect();
     terminal::note(&format!("\nshared context: {}\n", entries.join(" · ")));
     Ok(())
 }
@@ -119,8 +144,10 @@ struct WorldTool {
 fn world() -> Vec<Arc<dyn Tool>> {
     let world = Arc::new(World { pool: Mutex::new(20) });
     let tool = |name: &str, effect, arguments: &[&str], answer| -> Arc<dyn Tool> {
-        let properties: serde_json::Map<String, Value> =
-            arguments.iter().map(|name| ((*name).to_owned(), serde_json::json!({ "type": "string" }))).collect();
+        let properties: serde_json::Map<String, Value> = arguments
+            .iter()
+            .map(|name| ((*name).to_owned(), serde_json::json!({ "type": "string" })))
+            .collect();
         let schema = serde_json::json!({ "type": "object", "properties": properties });
         let spec = ToolSpec {
             name: name.to_owned(),
@@ -178,13 +205,16 @@ fn text<'a>(arguments: &'a Value, name: &str) -> &'a str {
 }
 
 fn search_logs(_: &World, arguments: &Value) -> Result<String> {
-    let hits: Vec<&str> = LOG.iter().copied().filter(|line| line.contains(text(arguments, "query"))).collect();
+    let hits: Vec<&str> =
+        LOG.iter().copied().filter(|line| line.contains(text(arguments, "query"))).collect();
     Ok(if hits.is_empty() { "no lines".to_owned() } else { hits.join("\n") })
 }
 
 fn query_metrics(world: &World, arguments: &Value) -> Result<String> {
     Ok(match text(arguments, "metric") {
-        "throughput" => format!("throughput: 1000 requests/s until Feb 18 09:12, {} since", world.throughput()),
+        "throughput" => {
+            format!("throughput: 1000 requests/s until Feb 18 09:12, {} since", world.throughput())
+        }
         "pool_wait_ms" => "pool_wait_ms: 2 until Feb 18 09:12, 840 since".to_owned(),
         "threads_blocked" => "threads_blocked: 0 until Feb 18 09:12, 180 of 200 since".to_owned(),
         "cpu" => "cpu: 71 % until Feb 18 09:12, 38 % since".to_owned(),
@@ -197,12 +227,16 @@ fn run_staging_command(world: &World, arguments: &Value) -> Result<String> {
         "show pool.max_connections" => format!("pool.max_connections = {}", *world.pool()),
         "restart service" => "service restarted in 3 s".to_owned(),
         "load test" => format!("load test: {} requests/s, 0 errors", world.throughput()),
-        other => return Err(Error::new(ErrorCode::InvalidRequest, format!("staging knows no command `{other}`"))),
+        other => {
+            return Err(Error::new(ErrorCode::InvalidRequest, format!("staging knows no command `{other}`")));
+        }
     })
 }
 
 fn update_config(world: &World, arguments: &Value) -> Result<String> {
-    let value: u32 = text(arguments, "value").parse().map_err(|_| Error::new(ErrorCode::InvalidRequest, "the value is not a number"))?;
+    let value: u32 = text(arguments, "value")
+        .parse()
+        .map_err(|_| Error::new(ErrorCode::InvalidRequest, "the value is not a number"))?;
     let before = std::mem::replace(&mut *world.pool(), value);
     Ok(format!("{}: {} {before} -> {value}", text(arguments, "environment"), text(arguments, "key")))
 }

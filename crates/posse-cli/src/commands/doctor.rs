@@ -55,7 +55,9 @@ async fn examine(global: &Global) -> Vec<Finding> {
     findings.extend(keys(&setup));
     findings.push(match models::default_model(&setup.config, None, process_env) {
         Ok(model) => Finding::new("model", Mark::Fine, model),
-        Err(e) => Finding::new("model", Mark::Info, format!("{} · {}", e.message(), e.advice().unwrap_or_default())),
+        Err(e) => {
+            Finding::new("model", Mark::Info, format!("{} · {}", e.message(), e.advice().unwrap_or_default()))
+        }
     });
     findings.push(confinement());
     findings.extend(tools(&setup));
@@ -67,23 +69,32 @@ fn configuration(setup: &Setup) -> Finding {
     let files: Vec<String> = setup.config.files.iter().map(|path| path.display().to_string()).collect();
     let user = user_config_dir().map(|dir| dir.join("config.toml").display().to_string()).unwrap_or_default();
     match files.as_slice() {
-        [] => Finding::new("configuration", Mark::Info, format!("none; `posse init` writes one, yours would be {user}")),
+        [] => Finding::new(
+            "configuration",
+            Mark::Info,
+            format!("none; `posse init` writes one, yours would be {user}"),
+        ),
         files => Finding::new("configuration", Mark::Fine, files.join(", ")),
     }
 }
 
 /// Which keys are seen; never what they are.
 fn keys(setup: &Setup) -> Vec<Finding> {
-    let mut names: Vec<String> = KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
+    let mut names: Vec<String> =
+        KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
     names.extend(setup.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
     names.sort_unstable();
     names.dedup();
     let seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();
     let text = if seen.is_empty() { "none seen in the environment".to_owned() } else { seen.join(", ") };
-    let urls = KNOWN.iter().filter_map(|known| known.base_env).filter_map(|name| Some(format!("{name}={}", process_env(name)?)));
+    let urls = KNOWN
+        .iter()
+        .filter_map(|known| known.base_env)
+        .filter_map(|name| Some(format!("{name}={}", process_env(name)?)));
     let mut urls: Vec<String> = urls.collect();
     urls.dedup();
-    let mut findings = vec![Finding::new("keys", if seen.is_empty() { Mark::Info } else { Mark::Fine }, text)];
+    let mut findings =
+        vec![Finding::new("keys", if seen.is_empty() { Mark::Info } else { Mark::Fine }, text)];
     findings.extend(urls.into_iter().map(|url| Finding::new("base URL", Mark::Info, url)));
     findings
 }
@@ -103,8 +114,16 @@ fn tools(setup: &Setup) -> Vec<Finding> {
     match setup.grant(&How::default(), &tools) {
         Ok(grant) => {
             let granted: Vec<&str> = grant.tools().collect();
-            let asked: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).filter(|name| !granted.contains(name)).collect();
-            let more = if asked.is_empty() { String::new() } else { format!(" · only with --allow: {}", asked.join(", ")) };
+            let asked: Vec<&str> = tools
+                .iter()
+                .map(|tool| tool.spec().name.as_str())
+                .filter(|name| !granted.contains(name))
+                .collect();
+            let more = if asked.is_empty() {
+                String::new()
+            } else {
+                format!(" · only with --allow: {}", asked.join(", "))
+            };
             findings.push(Finding::new("tools", Mark::Fine, format!("{}{more}", granted.join(", "))));
         }
         Err(e) => findings.push(Finding::error("tools", &e)),

@@ -54,7 +54,9 @@ fn task_text(argument: String) -> Result<String> {
     if task == "-" {
         task = String::new();
         let read = std::io::stdin().lock().take(TASK_BYTES_MAX).read_to_string(&mut task);
-        read.map_err(|e| Error::new(ErrorCode::InvalidRequest, "the task cannot be read from standard input").caused_by(e))?;
+        read.map_err(|e| {
+            Error::new(ErrorCode::InvalidRequest, "the task cannot be read from standard input").caused_by(e)
+        })?;
     }
     if task.trim().is_empty() {
         return Err(Error::new(ErrorCode::InvalidRequest, "the task is empty")

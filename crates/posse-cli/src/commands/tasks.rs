@@ -78,8 +78,11 @@ pub async fn resume(global: &Global, wanted: &str, turns_max: Option<u32>) -> Re
     let row = find(&*store, wanted).await?;
     if row.status == "running" && is_alive(&row.owner) {
         let pid = row.owner.split(':').next().unwrap_or_default();
-        return Err(Error::new(ErrorCode::TaskNotResumable, format!("`{}` is being driven by process {pid}", row.id))
-            .hint("wait for it, or end that process first"));
+        return Err(Error::new(
+            ErrorCode::TaskNotResumable,
+            format!("`{}` is being driven by process {pid}", row.id),
+        )
+        .hint("wait for it, or end that process first"));
     }
     // What a dead process left running must not work beside us.
     posse_tools::supervisor::sweep(&row.id);
@@ -87,7 +90,16 @@ pub async fn resume(global: &Global, wanted: &str, turns_max: Option<u32>) -> Re
     drop(store);
     setup.workspace = start.workspace.clone().into();
     // The task keeps the tools it was given, whatever today's default is.
-    let how = How { allow: start.grant.tools().filter(|name| !["subagent", "shared_context"].contains(name)).map(str::to_owned).collect(), model: Some(start.agent.model.clone()), ..How::default() };
+    let how = How {
+        allow: start
+            .grant
+            .tools()
+            .filter(|name| !["subagent", "shared_context"].contains(name))
+            .map(str::to_owned)
+            .collect(),
+        model: Some(start.agent.model.clone()),
+        ..How::default()
+    };
     let room = run::room(&setup, &how, row.id.session().to_owned(), global.json, &row.title)?;
     let began = Instant::now();
     let (id, agent) = (row.id.clone(), start.agent);
@@ -105,21 +117,28 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     if let Some(row) = rows.iter().find(|row| row.id.short() == wanted) {
         return Ok(row.clone());
     }
-    let roots: Vec<&TaskRow> = rows.iter().filter(|row| !wanted.is_empty() && row.id.as_str().starts_with(wanted)).collect();
+    let roots: Vec<&TaskRow> =
+        rows.iter().filter(|row| !wanted.is_empty() && row.id.as_str().starts_with(wanted)).collect();
     let sessions: Vec<&&TaskRow> = roots.iter().filter(|row| row.parent.is_none()).collect();
     match (sessions.as_slice(), roots.as_slice()) {
         ([row], _) => Ok((**row).clone()),
         ([], [row]) => Ok((*row).clone()),
-        ([], []) => Err(Error::new(ErrorCode::TaskNotFound, format!("no task is called `{}`", prefix(wanted, 80)))
-            .hint("`posse tasks list` shows what there is")),
-        _ => Err(Error::new(ErrorCode::TaskNotFound, format!("several tasks begin with `{wanted}`")).hint("give more of the id")),
+        ([], []) => {
+            Err(Error::new(ErrorCode::TaskNotFound, format!("no task is called `{}`", prefix(wanted, 80)))
+                .hint("`posse tasks list` shows what there is"))
+        }
+        _ => Err(Error::new(ErrorCode::TaskNotFound, format!("several tasks begin with `{wanted}`"))
+            .hint("give more of the id")),
     }
 }
 
 pub async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {
     match store.records(id).await?.into_iter().next() {
         Some(Record::Started(start)) => Ok(*start),
-        _ => Err(Error::new(ErrorCode::JournalInvalid, format!("the journal of `{id}` does not begin with its start"))),
+        _ => Err(Error::new(
+            ErrorCode::JournalInvalid,
+            format!("the journal of `{id}` does not begin with its start"),
+        )),
     }
 }
 
@@ -151,8 +170,11 @@ fn show_result(id: &TaskId, records: &[Record], key: &str) -> Result<ExitCode> {
         _ => None,
     });
     let Some(text) = found else {
-        return Err(Error::new(ErrorCode::InvalidRequest, format!("`{id}` has no result `{}`", prefix(key, 40)))
-            .hint("results are numbered TURN.INDEX, such as 3.0"));
+        return Err(Error::new(
+            ErrorCode::InvalidRequest,
+            format!("`{id}` has no result `{}`", prefix(key, 40)),
+        )
+        .hint("results are numbered TURN.INDEX, such as 3.0"));
     };
     terminal::out(text);
     Ok(ExitCode::SUCCESS)
@@ -168,14 +190,22 @@ fn lines(record: &Record) -> Vec<String> {
         Record::Unanswered { failure, .. } => vec![format!("! model: {failure}")],
         Record::Intended { .. } => Vec::new(),
         Record::Done { result, .. } => {
-            let mark = if result.in_doubt { " (in doubt)" } else if result.is_error { " (error)" } else { "" };
+            let mark = if result.in_doubt {
+                " (in doubt)"
+            } else if result.is_error {
+                " (error)"
+            } else {
+                ""
+            };
             let text = head_and_tail(&result.text, SHOWN);
             vec![format!("  [{}]{mark} {}", result.key, text.replace('\n', "\n        "))]
         }
         Record::Resumed { epoch, .. } => vec![format!("-- resumed (epoch {epoch})")],
         Record::BudgetSpent { shortfall, .. } => vec![format!("-- budget spent: {shortfall}")],
         Record::Cancelled { .. } => vec!["-- cancelled".to_owned()],
-        Record::Finished { outcome, .. } => vec![format!("-- {} · {}", outcome.status().wire(), outcome.stop.wire())],
+        Record::Finished { outcome, .. } => {
+            vec![format!("-- {} · {}", outcome.status().wire(), outcome.stop.wire())]
+        }
     }
 }
 
@@ -184,7 +214,9 @@ fn block_line(block: &Block) -> Option<String> {
         Block::Text { text, .. } if text.trim().is_empty() => None,
         Block::Text { text, .. } => Some(text.clone()),
         Block::Thinking { .. } | Block::Opaque { .. } => None,
-        Block::ToolCall(call) => Some(format!("  · {} {}", call.name, head_and_tail(call.arguments.as_object_text(), SHOWN))),
+        Block::ToolCall(call) => {
+            Some(format!("  · {} {}", call.name, head_and_tail(call.arguments.as_object_text(), SHOWN)))
+        }
     }
 }
 

@@ -43,7 +43,13 @@ struct Row {
 impl Live {
     pub fn new(title: &str) -> Self {
         let title = visible(title.lines().next().unwrap_or_default()).into_owned();
-        Self(Mutex::new(Screen { title, rows: BTreeMap::new(), drawn: 0, last: Instant::now() - FRAME, frame: 0 }))
+        Self(Mutex::new(Screen {
+            title,
+            rows: BTreeMap::new(),
+            drawn: 0,
+            last: Instant::now() - FRAME,
+            frame: 0,
+        }))
     }
 
     /// Draws the tree a last time and leaves it there.
@@ -129,7 +135,8 @@ impl Screen {
             Event::Finished { status, turns, .. } => {
                 (row.status, row.turn) = (Some(*status), *turns);
                 row.took = Some(row.began.elapsed());
-                row.doing = if *status == Status::Completed { String::new() } else { status.wire().to_owned() };
+                row.doing =
+                    if *status == Status::Completed { String::new() } else { status.wire().to_owned() };
             }
             Event::Noted { .. }
             | Event::ModelFailed { .. }
@@ -155,7 +162,8 @@ impl Screen {
                     _ if at == last => "└─ ",
                     _ => "├─ ",
                 };
-                let label = if at == 0 { row.agent.clone() } else { format!("{} {}", row.agent, task.short()) };
+                let label =
+                    if at == 0 { row.agent.clone() } else { format!("{} {}", row.agent, task.short()) };
                 let title = if at == 0 { self.title.as_str() } else { "" };
                 row.line(branch, &label, title, self.frame, width, colours)
             })
@@ -178,7 +186,15 @@ impl Screen {
 }
 
 impl Row {
-    fn line(&self, branch: &str, label: &str, title: &str, frame: usize, width: usize, colours: bool) -> String {
+    fn line(
+        &self,
+        branch: &str,
+        label: &str,
+        title: &str,
+        frame: usize,
+        width: usize,
+        colours: bool,
+    ) -> String {
         const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
         let (mark, colour) = match self.status {
             None => (SPINNER[frame % SPINNER.len()], "36"),

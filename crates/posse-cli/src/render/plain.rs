@@ -20,7 +20,12 @@ impl Observer for Plain {
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {
         if let Delta::Restarted { why, wait } = delta {
-            note(&format!("{} model: {}; next try in {:.1}s", task.short(), visible(why), wait.as_secs_f64()));
+            note(&format!(
+                "{} model: {}; next try in {:.1}s",
+                task.short(),
+                visible(why),
+                wait.as_secs_f64()
+            ));
         }
     }
 }
@@ -40,9 +45,13 @@ pub fn line(event: &Event) -> Option<String> {
         Event::ModelFailed { kind, message } => format!("model {}: {message}", kind.wire()),
         Event::ToolStarted { tool, summary, .. } => format!("{tool} {summary}"),
         Event::ToolRefused { tool, why, .. } => format!("{tool} refused: {why}"),
-        Event::ToolFinished { tool, is_error: true, millis, .. } => format!("{tool} failed after {millis} ms"),
+        Event::ToolFinished { tool, is_error: true, millis, .. } => {
+            format!("{tool} failed after {millis} ms")
+        }
         Event::ToolFinished { .. } => return None,
-        Event::Elided { results, bytes } => format!("{results} old results ({bytes} bytes) left out to save context"),
+        Event::Elided { results, bytes } => {
+            format!("{results} old results ({bytes} bytes) left out to save context")
+        }
         Event::WrappingUp { reason } => format!("asked to report: {}", reason.wire()),
         Event::Finished { status, stop, turns, tool_calls, usage } => format!(
             "{} · {} · {turns} turns · {tool_calls} tools · {} tokens",
