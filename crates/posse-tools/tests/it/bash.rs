@@ -91,18 +91,6 @@ async fn arguments_that_cannot_work_are_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_command_starts_with_the_usual_signals() {
-    let world = World::new("signals");
-    let output = world.bash("grep -E '^Sig(Blk|Ign):' /proc/self/status").await.text;
-    let masks: Vec<u64> = output
-        .lines()
-        .map(|line| u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap())
-        .collect();
-    let pipe_and_child = 1 << (libc::SIGPIPE - 1) | 1 << (libc::SIGCHLD - 1);
-    assert_eq!((masks[0], masks[1] & pipe_and_child), (0, 0), "{output}");
-}
-
-#[tokio::test]
 async fn without_bash_there_is_sh() {
     let mut world = World::new("sh");
     let sh = std::fs::canonicalize("/bin/sh").unwrap();
@@ -180,7 +168,7 @@ async fn a_timeout_is_never_longer_than_what_is_left_of_the_run() {
 #[tokio::test]
 async fn a_command_asked_to_end_may_clean_up() {
     let world = World::new("cleanup");
-    let command = "trap 'echo cleaned; exit 0' TERM; while :; do read -t 1 <> <(:); done";
+    let command = "trap 'echo cleaned; exit 0' TERM; sleep 300 & wait";
     let output = world.bash_with(json!({"command": command, "timeout_ms": 1000})).await;
     assert!(output.is_error && output.text.ends_with("\ncleaned"), "{}", output.text);
 }
