@@ -9,6 +9,7 @@ use posse_models::http::{Credential, Secret};
 use posse_testkit::server::{Answer, Server};
 use posse_testkit::wire::{Format, Say};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 use crate::support::{KEY, Talk, ask, calls_of, endpoint, model, model_at, text_of};
 
@@ -189,10 +190,15 @@ async fn what_happens_on_the_way_is_a_connection_failure() {
         assert_eq!(refused.kind, FailureKind::Connection, "{format:?} refused");
         assert_eq!(refused.lost.total(), 0, "nothing was sent");
 
-        let server = Server::script([Answer::raw("HTTP/1.1 400\r\n\r\n")]).await;
-        let url = server.url().replace("http://", "https://");
+        let plain = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}", plain.local_addr().unwrap());
+        let answer = tokio::spawn(async move {
+            let (mut socket, _) = plain.accept().await.unwrap();
+            let _ = socket.write_all(b"HTTP/1.1 400 This is not TLS\r\n\r\n").await;
+        });
         let tls = Talk::new().call(&*model(format, &url)).await.unwrap_err();
         assert_eq!(tls.kind, FailureKind::Connection, "{format:?} TLS with a server that has none");
+        answer.await.unwrap();
     }
 }
 
