@@ -112,7 +112,7 @@ pub(crate) async fn exchange<W: Wire>(
         }
         Err(error) => return Err(lose(typed(error, &redactor))),
     };
-    incoming.leave();
+    incoming.leave().await;
     let ended = reader.ended(&mut assembler).ok_or_else(|| {
         lose(ModelFailure::new(FailureKind::Connection, "the reply was cut off before it said how it ends"))
     })?;

@@ -83,9 +83,7 @@ async fn a_changed_history_system_tool_or_model_is_built_anew() {
     assert_eq!(call(&mut talk, &first).await.rebuilds, 1);
     assert_eq!(call(&mut talk, &first).await.rebuilds, 0, "a retry");
 
-    talk.messages[2] = Message::Results { results: Vec::new() };
-    talk.messages.truncate(1);
-    talk.messages[0] = Message::user("Something shorter.");
+    talk.messages = vec![Message::user("Something"), Message::user("else"), Message::user("instead.")];
     talk.generation += 1;
     assert_eq!(call(&mut talk, &first).await.rebuilds, 1, "a new generation");
     talk.system.push_str(" Very.");
@@ -99,7 +97,9 @@ async fn a_changed_history_system_tool_or_model_is_built_anew() {
         body["messages"],
         json!([
             {"role": "system", "content": "You are careful. Very."},
-            {"role": "user", "content": "Something shorter."},
+            {"role": "user", "content": "Something"},
+            {"role": "user", "content": "else"},
+            {"role": "user", "content": "instead."},
         ])
     );
 }

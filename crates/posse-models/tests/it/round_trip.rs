@@ -405,6 +405,20 @@ async fn bad_names_and_bad_arguments_are_sent_back_in_a_valid_form() {
 }
 
 #[tokio::test]
+async fn a_streamed_answer_in_chunks_leaves_the_connection_usable() {
+    for format in Format::ALL {
+        let server = Server::handler(|request| Say::text("some text").answer(request).chunks_of(50)).await;
+        let model = model(format, server.url());
+        let mut talk = Talk::new();
+        for _ in 0..5 {
+            talk.call(&*model).await.unwrap();
+        }
+        let used: Vec<usize> = server.requests().iter().map(|request| request.connection).collect();
+        assert_eq!(used, [0; 5], "{format:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_handler_can_play_a_task_of_five_turns_in_every_format() {
     for format in Format::ALL {
         let server = Server::handler(|request| match wire::turn(request) {
