@@ -311,13 +311,13 @@ struct StreamEvent<'a> {
     content_block: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: Option<UsageReport>,
 }
 
 #[derive(Deserialize)]
 struct Start {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: UsageReport,
 }
 
@@ -345,7 +345,7 @@ struct WholeMessage<'a> {
     #[serde(borrow)]
     content: Vec<&'a RawValue>,
     stop_reason: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: UsageReport,
 }
 

@@ -286,6 +286,7 @@ struct Chunk<'a> {
     #[serde(borrow, default)]
     candidates: Vec<Candidate<'a>>,
     prompt_feedback: Option<PromptFeedback>,
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage_metadata: Option<UsageReport>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,

@@ -233,7 +233,7 @@ struct Response<'a> {
     status: Cow<'a, str>,
     #[serde(borrow, default)]
     output: Vec<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: Option<UsageReport>,
     incomplete_details: Option<IncompleteDetails>,
     #[serde(borrow)]

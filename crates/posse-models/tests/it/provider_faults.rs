@@ -645,6 +645,11 @@ async fn usage_that_is_missing_or_nonsense_is_estimated() {
         let mut without = Say::text("x").json(format);
         without.as_object_mut().unwrap().retain(|key, _| !key.starts_with("usage"));
         assert!(replies(format, Answer::json(200, &without)).await.usage.estimated, "{format:?}");
+        let name = if format == Format::Gemini { "usageMetadata" } else { "usage" };
+        for shapeless in [Value::Null, json!("lots"), json!([1])] {
+            without[name] = shapeless;
+            assert!(replies(format, Answer::json(200, &without)).await.usage.estimated, "{format:?}");
+        }
     }
 }
 
