@@ -30,6 +30,12 @@ use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
 
+/// Every tool there is here, and what was wrong with those that are not.
+pub struct Tools {
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub problems: Vec<Error>,
+}
+
 pub struct Setup {
     pub config: Config,
     pub workspace: PathBuf,
@@ -45,7 +51,7 @@ impl Setup {
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
-        Ok(Arc::new(SqliteStore::open(&self.state.join("posse.db"))?))
+        Ok(Arc::new(SqliteStore::open(self.state.join("posse.db"))?))
     }
 
     pub fn models(&self, how: &How) -> Result<Arc<ModelSource>> {
@@ -100,8 +106,7 @@ impl Setup {
         }
     }
 
-    /// Every tool there is here, and what was wrong with those that are not.
-    pub fn tools(&self) -> Result<(Vec<Arc<dyn Tool>>, Vec<Error>)> {
+    pub fn tools(&self) -> Result<Tools> {
         let workspace = Workspace::open(&self.workspace)?;
         let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"));
         let mut problems: Vec<Error> =
@@ -119,7 +124,7 @@ impl Setup {
                 Err(e) => problems.push(e),
             }
         }
-        Ok((tools, problems))
+        Ok(Tools { tools, problems })
     }
 
     /// What the operator allows: tools that only look or that write files in the workspace; commands and the user's own
