@@ -10,7 +10,7 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
-use posse_core::tool::{Effect, expand};
+use posse_core::tool::{Effect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
@@ -127,8 +127,8 @@ impl Setup {
         Ok(Tools { tools, problems })
     }
 
-    /// What the operator allows: tools that only look or that write files in the workspace; commands and the user's own
-    /// tools with an effect only when they are named.
+    /// What the operator allows: our tools that only look or that write files in the workspace; commands and the user's
+    /// own tools only when they are named.
     pub fn grant(&self, how: &How, tools: &[Arc<dyn Tool>]) -> Result<Grant> {
         let wanted = |list: &[String]| list.iter().flat_map(|name| expand(name)).collect::<Vec<_>>();
         let (allowed, denied) = (
@@ -141,12 +141,11 @@ impl Setup {
             return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}` to allow"))
                 .hint(format!("there are: {}", names.join(", "))));
         }
-        let usual = |tool: &dyn Tool| match tool.spec().effect {
-            Effect::Pure => true,
-            Effect::Idempotent | Effect::Unsafe => {
-                let name = tool.spec().name.as_str();
-                !how.read_only && !ASKED_FOR.contains(&name) && posse_tools::is_built_in(name)
-            }
+        // A tool that a project brings along is a program of whoever wrote the project.
+        let usual = |tool: &dyn Tool| {
+            let ToolSpec { name, effect, .. } = tool.spec();
+            let harmless = *effect == Effect::Pure || !how.read_only;
+            harmless && posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str())
         };
         let granted = tools.iter().filter(|tool| usual(tool.as_ref()) || allowed.contains(&tool.spec().name));
         let mut names: Vec<String> = granted.map(|tool| tool.spec().name.clone()).collect();
