@@ -160,8 +160,8 @@ impl ModelSource {
         if let Tape::Replay(path) = &self.tape {
             return Ok(Arc::new(Replay::load(path, &reference)?));
         }
-        if reference.starts_with("scripted:") {
-            return Ok(Arc::new(Scripted::from_reference(&reference)?));
+        if let Some(script) = reference.strip_prefix("scripted:") {
+            return Ok(Arc::new(Scripted::from_reference(script)?));
         }
         let parsed = ModelRef::parse(&reference)?;
         let (wire, transport, gate) = self.endpoint(parsed.provider())?;
