@@ -56,10 +56,10 @@ fn allowed(member: &str, members: &Names) -> Names {
     match member {
         "posse-core" | "xtask" => set(&[]),
         "posse-runtime" => set(&["posse-core"]),
-        // The binary is where the others meet. What only tests need stays out of it.
-        "posse-cli" => members
+        // The binary and the library facade are where the others meet. What only tests need stays out of them.
+        "posse-cli" | "posse" => members
             .iter()
-            .filter(|name| !["posse-cli", "posse-testkit", "xtask"].contains(&name.as_str()))
+            .filter(|name| !["posse-cli", "posse", "posse-testkit", "xtask"].contains(&name.as_str()))
             .cloned()
             .collect(),
         _ => set(&["posse-core", "posse-runtime"]),
