@@ -160,10 +160,10 @@ impl ModelSource {
         if let Tape::Replay(path) = &self.tape {
             return Ok(Arc::new(Replay::load(path, &reference)?));
         }
-        if reference.starts_with("scripted:") {
-            return Ok(Arc::new(Scripted::from_reference(&reference)?));
-        }
         let parsed = ModelRef::parse(&reference)?;
+        if parsed.provider() == "scripted" {
+            return Ok(Arc::new(Scripted::from_reference(parsed.model())?));
+        }
         let (wire, transport, gate) = self.endpoint(parsed.provider())?;
         let (provider, name) = (parsed.provider(), parsed.model().to_owned());
         let model: Arc<dyn Model> = match wire {
