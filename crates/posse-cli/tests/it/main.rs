@@ -3,6 +3,7 @@
 mod demo;
 mod kill;
 mod record;
+mod stopping;
 mod support;
 mod tasks;
 mod wires;

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -157,16 +160,31 @@ pub struct Running {
     child: Child,
     lines: Receiver<String>,
     seen: Vec<String>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    stderr_reader: Option<JoinHandle<()>>,
 }
 
 impl Running {
-    /// Starts it and reads its standard output line by line.
+    /// Starts it in a process group of its own, as a shell does, and reads what it writes.
     pub fn start(mut command: Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        Self { child, lines, seen: Vec::new() }
+        let stderr = Arc::new(Mutex::new(Vec::new()));
+        let (mut from, into) = (child.stderr.take().unwrap(), stderr.clone());
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut bytes) {
+                into.lock().unwrap().extend(&bytes[..count]);
+            }
+        });
+        Self { child, lines, seen: Vec::new(), stderr, stderr_reader: Some(reader) }
+    }
+
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.lock().unwrap()).into_owned()
     }
 
     pub fn id(&self) -> u32 {
@@ -176,6 +194,12 @@ impl Running {
     pub fn signal(&self, signal: i32) {
         // SAFETY: the child is not waited for yet, so the id is still its own.
         assert_eq!(unsafe { libc::kill(self.id() as i32, signal) }, 0);
+    }
+
+    /// What a terminal does on Ctrl-C: it tells everyone in the foreground.
+    pub fn press_ctrl_c(&self) {
+        // SAFETY: as above; the group is named after its first process.
+        assert_eq!(unsafe { libc::kill(-(self.id() as i32), libc::SIGINT) }, 0);
     }
 
     /// Reads until a line of JSON satisfies the test.
@@ -209,8 +233,8 @@ impl Running {
 
     pub fn end(mut self) -> Ran {
         assert!(self.ends_within(PATIENCE), "it never ended: {:#?}", self.seen);
-        let mut stderr = Vec::new();
-        self.child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+        self.stderr_reader.take().unwrap().join().unwrap();
+        let stderr = self.stderr.lock().unwrap().clone();
         let status = self.child.wait().unwrap();
         let stdout = self.seen.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes();
         Ran::from_output(Output { status, stdout, stderr })
@@ -240,4 +264,18 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "never happened: {what}");
         std::thread::park_timeout(Duration::from_millis(2));
     }
+}
+
+/// Living processes that carry the mark of a task, their helpers included.
+pub fn processes_of(task: &str) -> Vec<String> {
+    let mark = format!("POSSE_TASK={task}");
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push(String::from_utf8_lossy(&command).replace('\0', " "));
+        }
+    }
+    found
 }
