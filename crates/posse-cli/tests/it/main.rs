@@ -1,5 +1,6 @@
 //! The real `posse` binary, used as a stranger uses it: a home, a workspace, a command line, and what comes back.
 
+mod bad_input;
 mod demo;
 mod kill;
 mod record;
