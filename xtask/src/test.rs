@@ -113,7 +113,7 @@ fn licences() -> Result<Verdict> {
     if !has_deny() {
         return Ok(Verdict::Skipped("cargo-deny is not installed and cannot be installed here"));
     }
-    passes(&["deny", "check", "licenses", "bans", "sources"])
+    passes(&["deny", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"])
 }
 
 fn advisories() -> Result<Verdict> {

@@ -17,7 +17,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let mut raw = std::env::args_os().skip(1);
-    if raw.next().is_some_and(|first| first == setup::SUPERVISE) {
+    if raw.next().is_some_and(|first| first == posse_tools::supervisor::ARGUMENT) {
         posse_tools::supervisor::supervise_main(raw);
     }
     let args = args::Args::parse();

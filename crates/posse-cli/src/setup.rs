@@ -27,9 +27,6 @@ use crate::args::{Global, How};
 use crate::config::{self, Config};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 
-/// The hidden first argument that makes this binary a supervisor of one command.
-pub const SUPERVISE: &str = "__supervise";
-
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
 
@@ -185,7 +182,7 @@ impl Setup {
             KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
         keys.extend(self.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
         Launch {
-            supervisor: Supervisor { program: PathBuf::from("/proc/self/exe"), args: vec![SUPERVISE.into()] },
+            supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),
             environment: Environment::new(std::env::vars_os(), self.config.bash.env.clone(), keys),
             confinement: Confinement::default(),

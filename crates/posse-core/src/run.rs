@@ -173,6 +173,9 @@ impl Run {
             self.last_text = format!("{}{text}", self.answer);
         }
         if let Some(reason) = self.wrapping_up {
+            // Calls that were forbidden do not enter the history: nobody will answer them.
+            reply.blocks.retain(|block| block.as_call().is_none());
+            self.say(reply.blocks);
             return self.finish(reason, None);
         }
         if calls.is_empty() {
@@ -309,45 +312,38 @@ impl Run {
 
     /// A reply without calls: an answer, or one of the many ways not to give one.
     fn on_text(&mut self, reply: Reply, text: String) {
+        let is_empty = text.trim().is_empty();
+        let Counters { pauses, nudges, continuations, broken_promises, .. } = self.counters;
         match reply.stop {
-            ReplyStop::Refusal => self.finish(StopReason::Refused, None),
-            ReplyStop::Other(raw) => {
-                self.finish(StopReason::ModelFailed, Some(format!("unknown stop reason `{raw}`")));
-            }
             ReplyStop::ContextFull => self.compact(),
-            ReplyStop::Paused
-                if self.counters.pauses < self.limits.pauses_max && !reply.blocks.is_empty() =>
-            {
+            ReplyStop::Paused if pauses < self.limits.pauses_max && !reply.blocks.is_empty() => {
                 self.counters.pauses += 1;
-                self.messages.push(Message::Assistant { blocks: reply.blocks });
+                self.say(reply.blocks);
             }
-            ReplyStop::Paused => self.finish(StopReason::ModelFailed, Some("paused too often".to_owned())),
-            ReplyStop::MaxTokens if !text.trim().is_empty() => self.continue_answer(reply.blocks, &text),
-            ReplyStop::ToolUse if self.counters.broken_promises == 0 => {
+            ReplyStop::MaxTokens if !is_empty && continuations < self.limits.continuations_max => {
+                self.continue_answer(reply.blocks, &text);
+            }
+            ReplyStop::ToolUse if broken_promises == 0 => {
                 self.counters.broken_promises += 1;
                 self.note("the model announced a tool call and made none; asking again".to_owned());
                 self.check_limits();
             }
-            ReplyStop::ToolUse if text.trim().is_empty() => {
-                self.finish(
-                    StopReason::ModelFailed,
-                    Some("a tool call was announced twice and not made".to_owned()),
-                );
-            }
-            ReplyStop::EndTurn | ReplyStop::MaxTokens if text.trim().is_empty() => self.nudge(reply.blocks),
-            ReplyStop::EndTurn | ReplyStop::MaxTokens | ReplyStop::ToolUse => {
-                self.messages.push(Message::Assistant { blocks: reply.blocks });
-                self.finish(StopReason::Answered, None);
+            ReplyStop::EndTurn | ReplyStop::MaxTokens if is_empty && nudges == 0 => self.nudge(reply.blocks),
+            last => {
+                self.say(reply.blocks);
+                let (reason, detail) = verdict(last, is_empty, &self.limits);
+                self.finish(reason, detail);
             }
         }
     }
 
-    fn continue_answer(&mut self, blocks: Vec<Block>, text: &str) {
-        if self.counters.continuations == self.limits.continuations_max {
-            let detail =
-                format!("the answer was still cut off after {} continuations", self.limits.continuations_max);
-            return self.finish(StopReason::Truncated, Some(detail));
+    fn say(&mut self, blocks: Vec<Block>) {
+        if !blocks.is_empty() {
+            self.messages.push(Message::Assistant { blocks });
         }
+    }
+
+    fn continue_answer(&mut self, blocks: Vec<Block>, text: &str) {
         self.counters.continuations += 1;
         self.answer.push_str(text);
         self.raise_output_limit();
@@ -360,14 +356,9 @@ impl Run {
 
     /// An empty answer gets one second chance: models sometimes stop right after a tool result.
     fn nudge(&mut self, blocks: Vec<Block>) {
-        if self.counters.nudges > 0 {
-            return self.finish(StopReason::ModelFailed, Some("empty_response".to_owned()));
-        }
         self.counters.nudges += 1;
         self.raise_output_limit();
-        if !blocks.is_empty() {
-            self.messages.push(Message::Assistant { blocks });
-        }
+        self.say(blocks);
         self.messages.push(Message::user("Your last message had no text. Give your answer to the task now."));
         self.check_limits();
     }
@@ -476,6 +467,24 @@ impl Run {
             in_doubt: self.in_doubt.clone(),
             warnings: self.warnings.clone(),
         }
+    }
+}
+
+/// How a run ends whose last reply had no calls and gets no second chance.
+fn verdict(stop: ReplyStop, is_empty: bool, limits: &Limits) -> (StopReason, Option<String>) {
+    let failed = |why: String| (StopReason::ModelFailed, Some(why));
+    match stop {
+        ReplyStop::Refusal => (StopReason::Refused, None),
+        ReplyStop::Other(raw) => failed(format!("unknown stop reason `{raw}`")),
+        ReplyStop::Paused => failed("paused too often".to_owned()),
+        ReplyStop::ToolUse if is_empty => failed("a tool call was announced twice and not made".to_owned()),
+        _ if is_empty => failed("empty_response".to_owned()),
+        ReplyStop::MaxTokens => {
+            let detail =
+                format!("the answer was still cut off after {} continuations", limits.continuations_max);
+            (StopReason::Truncated, Some(detail))
+        }
+        ReplyStop::EndTurn | ReplyStop::ToolUse | ReplyStop::ContextFull => (StopReason::Answered, None),
     }
 }
 

@@ -35,7 +35,7 @@ use crate::confinement::Confinement;
 const HEAD_MAX: usize = 64 * 1024;
 const TAIL_MAX: usize = 64 * 1024;
 /// How long a command may clean up after it was asked to end.
-const GRACE: Duration = Duration::from_millis(200);
+const GRACE: Duration = Duration::from_millis(500);
 /// How long background children that hold the output may still write after the command ended,
 const DRAIN: Duration = Duration::from_secs(2);
 /// and how long they may be silent meanwhile.

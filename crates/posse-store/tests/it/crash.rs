@@ -67,17 +67,13 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
 /// Opening a store for the first time takes several steps on disk; dying between any two must not spoil it.
 #[test]
 fn a_process_killed_while_it_creates_the_store_leaves_one_that_opens() {
-    let size = |path: &Path| std::fs::metadata(path).map(|data| data.len());
-    let reached: [fn(&dyn Fn(&str) -> Option<u64>) -> bool; 4] = [
-        |size| size("db").is_some(),
-        |size| size("db").is_some_and(|bytes| bytes > 0),
-        |size| size("db-wal").is_some(),
-        |size| size("db-wal").is_some_and(|bytes| bytes > 0),
-    ];
-    for reached in reached.iter().cycle().take(12) {
+    // Each step is seen by a file that exists with at least so many bytes.
+    let steps = [("db", 0), ("db", 1), ("db-wal", 0), ("db-wal", 1)];
+    for (extension, bytes) in steps.iter().cycle().take(12) {
         let (_directory, path) = place();
         let mut child = Other::start("append forever", &path, "s");
-        while !reached(&|extension| size(&path.with_extension(extension)).ok()) {
+        let file = path.with_extension(extension);
+        while !std::fs::metadata(&file).is_ok_and(|data| data.len() >= *bytes) {
             assert!(child.process.try_wait().unwrap().is_none(), "the child ended by itself");
         }
         child.process.kill().unwrap();

@@ -177,6 +177,20 @@ async fn limits_on_a_command_are_those_of_its_confinement() {
 }
 
 #[tokio::test]
+async fn a_command_starts_with_the_usual_signals() {
+    let mut job = job("");
+    // Not through a shell, which would put some of them right itself.
+    job.program = "grep".into();
+    job.args = vec!["-E".into(), "^Sig(Blk|Ign):".into(), "/proc/self/status".into()];
+    let report = supervisor().run(job, &CancellationToken::new()).await.unwrap();
+    let text = String::from_utf8(report.out.head).unwrap();
+    let mask = |line: &str| u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap();
+    let masks: Vec<u64> = text.lines().map(mask).collect();
+    let pipe_and_child = 1 << (libc::SIGPIPE - 1) | 1 << (libc::SIGCHLD - 1);
+    assert_eq!((masks[0], masks[1] & pipe_and_child), (0, 0), "{text}");
+}
+
+#[tokio::test]
 async fn a_sweep_ends_what_a_dead_runtime_left() {
     let task = TaskId::root(&format!("swept-{}", std::process::id()));
     let mut orphan = std::process::Command::new("sh");

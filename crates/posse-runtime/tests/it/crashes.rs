@@ -1,0 +1,87 @@
+//! The crash grid: every point at which a process can die, for every class of effect.
+
+use std::collections::BTreeMap;
+
+use posse_core::id::CallKey;
+use posse_core::journal::Record;
+use posse_core::outcome::Status;
+use posse_core::tool::Effect;
+use posse_runtime::driver::Onward;
+
+use crate::stage::Stage;
+
+const SCRIPT: &str = "[{calls: [{look: {}}, {put: {}}, {fire: {}}, {fire: {n: 2}}]}, \
+                       {text: middle, calls: [{fire: {}}, {look: {}}]}, {text: done}]";
+
+/// What a journal says about calls with an effect: announced, and finished.
+fn calls(records: &[Record]) -> BTreeMap<CallKey, (Effect, bool)> {
+    let mut calls = BTreeMap::new();
+    for record in records {
+        match record {
+            Record::Intended { key, effect, .. } => {
+                calls.insert(*key, (*effect, false));
+            }
+            Record::Done { result, .. } => {
+                if let Some(call) = calls.get_mut(&result.key) {
+                    call.1 = true;
+                }
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+#[tokio::test]
+async fn after_a_crash_at_any_write_nothing_finished_runs_again_and_doubt_is_said() {
+    let first = Stage::new(SCRIPT);
+    first.run().await.unwrap();
+    let writes = first.store.writes();
+    assert!(writes > 8, "the grid has {writes} points");
+    for died_after in 1..=writes {
+        let stage = first.after_crash(first.store.as_of(died_after));
+        stage.world.effects.lock().unwrap().clear();
+        let before = calls(&stage.records().await);
+        let outcome = stage.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+        assert_eq!(
+            (outcome.status(), outcome.text.as_str()),
+            (Status::Completed, "done"),
+            "write {died_after}"
+        );
+        let effects = stage.world.effects.lock().unwrap();
+        for (key, (effect, finished)) in before {
+            let again = effects.get(&format!("s1/{key}")).copied().unwrap_or(0);
+            let in_doubt = outcome.in_doubt.contains(&key);
+            let expected = match (effect, finished) {
+                (_, true) => (0, false),
+                (Effect::Unsafe, false) => (0, true),
+                (Effect::Pure | Effect::Idempotent, false) => (1, false),
+            };
+            assert_eq!((again, in_doubt), expected, "write {died_after}, call {key} ({effect:?})");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_process_that_lost_its_task_can_write_nothing_more() {
+    // T19
+    let stage = std::sync::Arc::new(Stage::new("[{calls: [{hang: {}}]}, {text: from the first}]"));
+    let running = tokio::spawn({
+        let stage = stage.clone();
+        async move { stage.run().await }
+    });
+    while stage.world.running.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let second = Stage {
+        store: stage.store.clone(),
+        ..Stage::new("[{calls: [{hang: {}}]}, {text: from the second}]")
+    };
+    let outcome = second.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.in_doubt.len()), ("from the second", 1));
+    stage.stop.now.cancel();
+    assert_eq!(crate::stage::code(running.await.unwrap()), posse_core::ErrorCode::OwnerLost);
+    assert!(
+        matches!(stage.records().await.last(), Some(Record::Finished { outcome, .. }) if outcome.text == "from the second")
+    );
+}

@@ -1,0 +1,198 @@
+//! One run, seen from outside.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use posse_core::ErrorCode;
+use posse_core::budget::Caps;
+use posse_core::event::Event;
+use posse_core::journal::Record;
+use posse_core::limits::Limits;
+use posse_core::outcome::{Status, StopReason};
+use posse_runtime::driver::Onward;
+use posse_runtime::observe::{Trace, TraceHook};
+use posse_runtime::ports::Delta;
+
+use crate::stage::{Stage, code};
+
+#[tokio::test]
+async fn neighbouring_pure_calls_overlap_and_effects_run_alone() {
+    // `meet` returns only if two calls of it run side by side.
+    let stage = Stage::new("[{calls: [{meet: {}}, {meet: {}}]}, {text: done}]");
+    assert_eq!(stage.run().await.unwrap().status(), Status::Completed);
+    let stage = Stage::new("[{calls: [{fire: {}}, {put: {}}, {fire: {}}]}, {text: done}]");
+    stage.run().await.unwrap();
+    assert_eq!(stage.world.running_most.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn an_effect_begins_only_after_its_intent_is_durable() {
+    let stage =
+        Stage::new("[{calls: [{fire: {}}, {look: {}}, {put: {}}]}, {calls: [{fire: {}}]}, {text: done}]");
+    stage.run().await.unwrap();
+    assert_eq!(*stage.world.unannounced.lock().unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_panic_in_a_tool_is_that_calls_result() {
+    let stage = Stage::new("[{calls: [{crash: {}}, {look: {}}]}, {text: still here}]");
+    let outcome = stage.run().await.unwrap();
+    assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "still here"));
+    let records = stage.records().await;
+    let crashed = records.iter().find_map(|record| match record {
+        Record::Done { result, .. } if result.name == "crash" => Some(result.text.clone()),
+        _ => None,
+    });
+    assert!(crashed.unwrap().contains("internal_error: the tool `crash` crashed (out of cheese)"));
+}
+
+#[tokio::test]
+async fn a_trace_hook_sees_everything_and_its_panic_ends_nothing() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    let mut stage = Stage::new("[{text: let me look, calls: [{look: {}}]}, {text: done}]");
+    stage.more_observers.push(Arc::new(TraceHook(move |_: &_, trace: &Trace<'_>| {
+        log.lock().unwrap().push(match trace {
+            Trace::Event(Event::Finished { .. }) => "finished".to_owned(),
+            Trace::Event(Event::Replied { .. }) => "usage".to_owned(),
+            Trace::Event(Event::ToolStarted { .. }) => "tool".to_owned(),
+            Trace::Event(_) => return,
+            Trace::Delta(Delta::Text(_)) => "text".to_owned(),
+            Trace::Delta(_) => return,
+        });
+        panic!("a broken audit sink");
+    })));
+    assert_eq!(stage.run().await.unwrap().status(), Status::Completed);
+    let mut seen = seen.lock().unwrap().clone();
+    seen.dedup();
+    assert_eq!(seen, ["text", "usage", "tool", "text", "usage", "finished"]);
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_the_schema_are_refused_with_the_place() {
+    // P19
+    let stage = Stage::new("[{calls: [{fire: {n: many}}]}, {text: sorry}]");
+    stage.run().await.unwrap();
+    let refused = stage.records().await.into_iter().find_map(|record| match record {
+        Record::Done { result, .. } => Some(result),
+        _ => None,
+    });
+    let refused = refused.unwrap();
+    assert!(refused.mistake && refused.is_error);
+    assert!(refused.text.contains("/n: \"many\" is not of type \"integer\""), "{}", refused.text);
+    assert!(stage.world.effects.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_long_is_shortened_and_kept_in_full() {
+    let mut stage = Stage::new("[{calls: [{flood: {}}]}, {text: done}]");
+    stage.limits = Limits { result_bytes_max: 1_000, ..Limits::default() };
+    stage.run().await.unwrap();
+    let (short, full) = stage
+        .records()
+        .await
+        .into_iter()
+        .find_map(|record| match record {
+            Record::Done { result, full_text, .. } => Some((result.text, full_text.unwrap())),
+            _ => None,
+        })
+        .unwrap();
+    assert_eq!((short.len() <= 1_000, full.len()), (true, 200_000));
+    assert!(short.contains("of 200000 bytes left out here"), "{short}");
+}
+
+#[tokio::test]
+async fn stopping_now_ends_a_hanging_tool_and_keeps_what_is_known() {
+    // T09
+    let stage = Arc::new(Stage::new("[{text: on it, calls: [{hang: {}}, {fire: {}}]}, {text: never}]"));
+    let running = tokio::spawn({
+        let stage = stage.clone();
+        async move { stage.run().await }
+    });
+    while stage.world.running.load(Ordering::SeqCst) == 0 {
+        tokio::task::yield_now().await;
+    }
+    stage.stop.now.cancel();
+    let outcome = running.await.unwrap().unwrap();
+    assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Cancelled, "on it"));
+    assert_eq!(stage.world.effects.lock().unwrap().len(), 1, "the call after it did not begin");
+}
+
+#[tokio::test]
+async fn stopping_soon_finishes_the_step() {
+    let stage = Stage::new("[{text: working, calls: [{fire: {}}]}, {text: never}]");
+    stage.stop.soon.cancel();
+    let outcome = stage.run().await.unwrap();
+    assert_eq!((outcome.stop, outcome.turns), (StopReason::Cancelled, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_takes_too_long_meets_the_deadline() {
+    let mut stage = Stage::new("[{text: first, calls: [{look: {}}]}, {text: late, delay_ms: 700000}]");
+    stage.limits = Limits { wall_ms_max: 300_000, ..Limits::default() };
+    let outcome = stage.run().await.unwrap();
+    assert_eq!(
+        (outcome.stop, outcome.status(), outcome.text.as_str()),
+        (StopReason::DeadlinePassed, Status::Partial, "first")
+    );
+    assert!(outcome.usage.estimated, "the call that was cut off may have cost something");
+}
+
+#[tokio::test]
+async fn a_spent_budget_ends_in_a_report_and_is_never_exceeded() {
+    let mut stage = Stage::new(
+        "[{text: a, calls: [{look: {}}], usage: {input: 10, output: 8000}}, \
+          {text: b, calls: [{look: {}}], usage: {input: 10, output: 8000}}, \
+          {text: report, usage: {input: 10, output: 100}}]",
+    );
+    stage.caps = Caps { output_tokens: Some(8_192 + 8_000 + 2_048), ..Caps::default() };
+    let outcome = stage.run().await.unwrap();
+    assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::BudgetExhausted, "report"));
+    assert!(outcome.usage.output <= 8_192 + 8_000 + 2_048);
+    let mut stage = Stage::new("[{text: never}]");
+    stage.caps = Caps { output_tokens: Some(10), ..Caps::default() };
+    let outcome = stage.run().await.unwrap();
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::BudgetExhausted, Status::Failed));
+}
+
+#[tokio::test]
+async fn a_full_disk_stops_before_the_effect_and_loses_nothing() {
+    // T23
+    let script = "[{calls: [{fire: {}}]}, {calls: [{fire: {}}]}, {text: done}]";
+    for nth in 1..=20 {
+        let stage = Stage::new(script);
+        stage.store.fail_append(nth, ErrorCode::DiskFull);
+        let result = stage.run().await;
+        assert!(stage.world.unannounced.lock().unwrap().is_empty(), "append {nth}");
+        if let Ok(outcome) = &result {
+            assert_eq!(outcome.text, "done");
+            assert!(nth > 5, "append {nth} was reached");
+            return;
+        }
+        assert_eq!(code(result), ErrorCode::DiskFull);
+        let later = stage.after_crash(stage.store.snapshot());
+        let outcome = later.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+        assert_eq!(outcome.text, "done", "append {nth}");
+        assert!(stage.world.effects.lock().unwrap().values().all(|times| *times == 1), "append {nth}");
+    }
+    panic!("the run never succeeded");
+}
+
+#[tokio::test]
+async fn more_turns_can_be_given_to_a_task_that_ran_out_of_them() {
+    let mut stage = Stage::new("[{calls: [{look: {}}]}, {text: half}, {text: whole}]");
+    stage.limits = Limits { turns_max: 1, ..Limits::default() };
+    assert_eq!(stage.run().await.unwrap().stop, StopReason::TurnsExhausted);
+    let outcome = stage.go_on(Onward::Finish { turns_max: Some(10) }).await.unwrap();
+    assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "whole"));
+    let again = stage.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+    assert_eq!(again.text, "whole", "an answered task keeps its answer without a model call");
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_with_another_message() {
+    let stage = Stage::new("[{text: hello}, {text: and again}]");
+    assert_eq!(stage.run().await.unwrap().text, "hello");
+    let outcome = stage.go_on(Onward::Message("more".to_owned())).await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.turns), ("and again", 1));
+}

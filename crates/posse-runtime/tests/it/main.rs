@@ -1,0 +1,6 @@
+//! The driver and the session with a scripted model, tools that watch themselves, and a store in memory.
+
+mod crashes;
+mod loop_;
+mod session;
+mod stage;

@@ -1,0 +1,158 @@
+//! Delegation through the `subagent` and `shared_context` tools.
+
+use std::sync::Arc;
+
+use posse_core::agent::{Agent, ModelSettings};
+use posse_core::budget::Caps;
+use posse_core::grant::Grant;
+use posse_core::id::{AgentName, TaskId};
+use posse_core::journal::Record;
+use posse_core::limits::Limits;
+use posse_core::outcome::Status;
+use posse_core::{Result, message::ToolResult};
+use posse_models::scripted::Scripted;
+use posse_runtime::driver::Stop;
+use posse_runtime::observe::Observers;
+use posse_runtime::ports::{Models, OpenModel, Store};
+use posse_runtime::session::{Session, SessionConfig};
+use posse_runtime::toolbox::Toolbox;
+use posse_testkit::memory::MemoryStore;
+
+struct Script(&'static str);
+
+impl Models for Script {
+    fn open(&self, agent: &Agent) -> Result<OpenModel> {
+        let model = Scripted::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
+        Ok(OpenModel { model: Arc::new(model), price: None })
+    }
+}
+
+fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
+    Agent {
+        name: AgentName::parse(name).unwrap(),
+        description: format!("the {name}"),
+        system_prompt: format!("You are the {name}."),
+        model: "scripted:test".to_owned(),
+        fallback_models: Vec::new(),
+        tools: tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect()),
+        settings: ModelSettings::default(),
+        limits: Limits { turns_max: 30, ..Limits::default() },
+    }
+}
+
+/// Plays a script and returns the orchestrator's tool results in order.
+async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
+    let store = Arc::new(MemoryStore::new());
+    let session = Session::new(SessionConfig {
+        id: "s1".to_owned(),
+        owner: "test".to_owned(),
+        workspace: ".".to_owned(),
+        store: store.clone(),
+        models: Arc::new(Script(script)),
+        tools: Toolbox::default(),
+        observers: Observers::default(),
+        agents: vec![agent("helper", Some(&["shared_context", "subagent"]))],
+        grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
+        caps: Caps::default(),
+        stop: Stop::default(),
+    })
+    .unwrap();
+    let outcome = session.run(agent("boss", None), "the task".to_owned()).await.unwrap();
+    assert_eq!(outcome.status(), Status::Completed);
+    let records = store.records(&TaskId::root("s1")).await.unwrap();
+    let results = records.into_iter().filter_map(|record| match record {
+        Record::Done { result, .. } => Some(result),
+        _ => None,
+    });
+    (results.collect(), store)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_spawned_polled_and_collected_once() {
+    let (results, store) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: collect, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+            repeat_until: '"completed"'
+            delay_ms: 1000
+          - calls: [{subagent: {action: collect, task_id: t_01}}, {subagent: {action: collect, task_id: t_01}}]
+          - calls: [{shared_context: {action: read, key: found}}]
+          - text: done
+        helper:
+          - calls: [{shared_context: {action: write, key: found, value: gold}}]
+            delay_ms: 1500
+          - text: found it
+        "#,
+    )
+    .await;
+    assert_eq!(results[0].text, r#"{"agent":"helper","status":"running","task_id":"t_01"}"#);
+    assert!(results[1].text.contains("TASK_NOT_READY"), "{}", results[1].text);
+    let collected = &results[results.len() - 3].text;
+    assert_eq!(
+        *collected,
+        r#"{"agent":"helper","result":"found it","status":"completed","task_id":"t_01","turns_used":2}"#
+    );
+    assert!(results[results.len() - 2].text.contains("TASK_NOT_FOUND"));
+    let read = &results[results.len() - 1].text;
+    assert!(
+        read.contains(r#""value":"gold""#) && read.contains(r#""written_by":"subagent:helper:t_01""#),
+        "{read}"
+    );
+    let Some(Record::Started(start)) =
+        store.records(&TaskId::child("s1", 1)).await.unwrap().into_iter().next()
+    else {
+        panic!()
+    };
+    assert!(start.agent.system_prompt.contains("You are a subagent. Keep your final response concise"));
+    assert_eq!(
+        start.grant.tools().collect::<Vec<_>>(),
+        ["shared_context"],
+        "a subagent never gets `subagent`"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_sixth_running_task_is_refused_and_errors_say_what_to_do() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls:
+              - subagent: {action: spawn, agent: helper, task: "1"}
+              - subagent: {action: spawn, agent: helper, task: "2"}
+              - subagent: {action: spawn, agent: helper, task: "3"}
+              - subagent: {action: spawn, agent: helper, task: "4"}
+              - subagent: {action: spawn, agent: helper, task: "5"}
+              - subagent: {action: spawn, agent: helper, task: "6"}
+              - subagent: {action: spawn, agent: nobody, task: x}
+              - subagent: {action: define, name: helper, description: d, system_prompt: p}
+              - subagent: {action: define, name: Bad Name, description: d, system_prompt: p}
+              - subagent: {action: define, name: new, description: d, system_prompt: p, tools: [teleport]}
+              - shared_context: {action: write, key: Bad-Key, value: x}
+              - shared_context: {action: read, key: nothing}
+          - text: done
+        helper:
+          - text: late
+            delay_ms: 100000
+        "#,
+    )
+    .await;
+    let codes = [
+        "MAX_TASKS_EXCEEDED",
+        "AGENT_NOT_FOUND",
+        "AGENT_ALREADY_EXISTS",
+        "INVALID_AGENT_NAME",
+        "INVALID_TOOL",
+        "INVALID_KEY",
+        "KEY_NOT_FOUND",
+    ];
+    for (result, code) in results[5..].iter().zip(codes) {
+        assert!(
+            result.is_error && result.text.contains(&format!("\"error\":\"{code}\"")),
+            "{code}: {}",
+            result.text
+        );
+        assert!(result.text.contains("\"hint\""), "{}", result.text);
+    }
+}

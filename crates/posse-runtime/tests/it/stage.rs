@@ -1,0 +1,217 @@
+//! What these tests have in common: the only code that knows how a run is put together.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use posse_core::agent::{Agent, ModelSettings};
+use posse_core::budget::Caps;
+use posse_core::event::Event;
+use posse_core::grant::Grant;
+use posse_core::id::{AgentName, TaskId};
+use posse_core::journal::{Record, TaskStart};
+use posse_core::limits::Limits;
+use posse_core::outcome::Outcome;
+use posse_core::tool::{Effect, ToolSpec};
+use posse_core::{Error, ErrorCode, Result};
+use posse_models::scripted::Scripted;
+use posse_runtime::budget::Account;
+use posse_runtime::driver::{Onward, Ports, Stop, resume, start};
+use posse_runtime::observe::Observers;
+use posse_runtime::ports::{BoxFuture, Observer, OpenModel, Store, Tool, ToolInput, ToolOutput};
+use posse_runtime::toolbox::Toolbox;
+use posse_testkit::memory::MemoryStore;
+use tokio::sync::Barrier;
+
+/// What the tools of one test saw, over all processes it plays.
+#[derive(Default)]
+pub struct World {
+    /// Effects by idempotency key.
+    pub effects: Mutex<BTreeMap<String, u32>>,
+    pub running: AtomicUsize,
+    pub running_most: AtomicUsize,
+    /// Effects that began without a durable intent.
+    pub unannounced: Mutex<Vec<String>>,
+}
+
+pub struct Stage {
+    pub world: Arc<World>,
+    pub store: Arc<MemoryStore>,
+    pub script: &'static str,
+    pub limits: Limits,
+    pub caps: Caps,
+    pub stop: Stop,
+    pub seen: Arc<Seen>,
+    pub more_observers: Vec<Arc<dyn Observer>>,
+    pub together: Arc<Barrier>,
+}
+
+#[derive(Default)]
+pub struct Seen(pub Mutex<Vec<Event>>);
+
+impl Observer for Seen {
+    fn event(&self, _: &TaskId, event: &Event) {
+        self.0.lock().unwrap().push(event.clone());
+    }
+}
+
+impl Stage {
+    pub fn new(script: &'static str) -> Self {
+        Self {
+            world: Arc::default(),
+            store: Arc::new(MemoryStore::new()),
+            script,
+            limits: Limits::default(),
+            caps: Caps::default(),
+            stop: Stop::default(),
+            seen: Arc::default(),
+            more_observers: Vec::new(),
+            together: Arc::new(Barrier::new(2)),
+        }
+    }
+
+    pub async fn run(&self) -> Result<Outcome> {
+        start(&self.ports(), id(), None, "first".to_owned(), self.task()).await
+    }
+
+    pub async fn go_on(&self, onward: Onward) -> Result<Outcome> {
+        resume(&self.ports(), id(), "second", onward).await
+    }
+
+    /// The same world, as another process finds it.
+    pub fn after_crash(&self, store: MemoryStore) -> Stage {
+        Stage {
+            world: self.world.clone(),
+            store: Arc::new(store),
+            limits: self.limits.clone(),
+            together: self.together.clone(),
+            ..Stage::new(self.script)
+        }
+    }
+
+    pub async fn records(&self) -> Vec<Record> {
+        self.store.records(&id()).await.unwrap()
+    }
+
+    fn task(&self) -> TaskStart {
+        let agent = Agent {
+            name: AgentName::parse("worker").unwrap(),
+            description: String::new(),
+            system_prompt: "You work.".to_owned(),
+            model: "scripted:test".to_owned(),
+            fallback_models: Vec::new(),
+            tools: None,
+            settings: ModelSettings::default(),
+            limits: self.limits.clone(),
+        };
+        let names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
+        TaskStart {
+            agent,
+            task: "the task".to_owned(),
+            grant: Grant::root(names, 0),
+            workspace: ".".to_owned(),
+        }
+    }
+
+    fn ports(&self) -> Ports {
+        let observers =
+            std::iter::once(self.seen.clone() as Arc<dyn Observer>).chain(self.more_observers.clone());
+        Ports {
+            model: OpenModel {
+                model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
+                price: None,
+            },
+            tools: Toolbox::new(self.tools()).unwrap(),
+            store: self.store.clone(),
+            observers: Observers::new(observers.collect()),
+            budget: Account::root(self.caps),
+            stop: self.stop.clone(),
+        }
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let tool = |name: &str, effect, act| -> Arc<dyn Tool> {
+            let spec = ToolSpec {
+                name: name.to_owned(),
+                description: name.to_owned(),
+                input_schema: r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#.to_owned(),
+                effect,
+            };
+            let (world, store, together) = (self.world.clone(), self.store.clone(), self.together.clone());
+            Arc::new(Probe { spec, act, world, store, together })
+        };
+        vec![
+            tool("look", Effect::Pure, Act::Count),
+            tool("put", Effect::Idempotent, Act::Count),
+            tool("fire", Effect::Unsafe, Act::Count),
+            tool("meet", Effect::Pure, Act::Meet),
+            tool("crash", Effect::Pure, Act::Panic),
+            tool("hang", Effect::Unsafe, Act::HangUntilCancelled),
+            tool("flood", Effect::Pure, Act::Flood),
+        ]
+    }
+}
+
+pub fn id() -> TaskId {
+    TaskId::root("s1")
+}
+
+enum Act {
+    Count,
+    /// Returns only when two calls of it run at the same time.
+    Meet,
+    Panic,
+    HangUntilCancelled,
+    Flood,
+}
+
+struct Probe {
+    spec: ToolSpec,
+    act: Act,
+    world: Arc<World>,
+    store: Arc<MemoryStore>,
+    together: Arc<Barrier>,
+}
+
+impl Tool for Probe {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let running = self.world.running.fetch_add(1, Ordering::SeqCst) + 1;
+            self.world.running_most.fetch_max(running, Ordering::SeqCst);
+            if self.spec.effect != Effect::Pure && !self.announced(&input).await {
+                self.world.unannounced.lock().unwrap().push(input.idempotency_key.to_owned());
+            }
+            *self.world.effects.lock().unwrap().entry(input.idempotency_key.to_owned()).or_default() += 1;
+            let output = match self.act {
+                Act::Count => ToolOutput::text(format!("did {}", self.spec.name)),
+                Act::Meet => {
+                    self.together.wait().await;
+                    ToolOutput::text("met")
+                }
+                Act::Panic => panic!("out of cheese"),
+                Act::HangUntilCancelled => {
+                    input.context.cancel.cancelled().await;
+                    ToolOutput::error("cancelled")
+                }
+                Act::Flood => ToolOutput::text("x".repeat(200_000)),
+            };
+            self.world.running.fetch_sub(1, Ordering::SeqCst);
+            output
+        })
+    }
+}
+
+impl Probe {
+    async fn announced(&self, input: &ToolInput<'_>) -> bool {
+        let durable = self.store.snapshot().records(&input.context.task).await.unwrap_or_default();
+        durable.iter().any(|record| matches!(record, Record::Intended { key, .. } if *key == input.key))
+    }
+}
+
+pub fn code(result: Result<Outcome>) -> ErrorCode {
+    result.map_err(|e: Error| e.code()).expect_err("the run should have failed")
+}

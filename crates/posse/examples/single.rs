@@ -1,0 +1,118 @@
+//! One agent with one tool of its own, on any OpenAI-compatible endpoint, with a durable journal.
+//!
+//! Speaks the command line of our benchmark against other frameworks, so that the whole product is measured there:
+//!
+//!     single --base-url http://127.0.0.1:8080/v1 --mode single --turns 200 --tool-bytes 4096 [--stream]
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use posse::budget::Account;
+use posse::core::agent::{Agent, ModelSettings};
+use posse::core::budget::Caps;
+use posse::core::grant::Grant;
+use posse::core::id::{AgentName, TaskId};
+use posse::core::journal::TaskStart;
+use posse::core::limits::Limits;
+use posse::core::outcome::Status;
+use posse::core::tool::{Effect, ToolSpec};
+use posse::driver::{Ports, Stop, start};
+use posse::models::http::{Credential, Endpoint, Secret};
+use posse::models::openai_chat::OpenAiChat;
+use posse::observe::Observers;
+use posse::ports::{BoxFuture, OpenModel, Tool, ToolInput, ToolOutput};
+use posse::store::SqliteStore;
+use posse::toolbox::Toolbox;
+
+struct Lookup {
+    spec: ToolSpec,
+    bytes: usize,
+}
+
+impl Tool for Lookup {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: serde_json::Value = serde_json::from_str(input.arguments).unwrap_or_default();
+            let key = arguments["key"].as_str().unwrap_or_default();
+            let mut text = format!("LOOKUP-OK {key}\n");
+            let mut row = 0;
+            while text.len() < self.bytes {
+                let _ = writeln!(text, "row {row}: \"alpha\" -> value {}", row * 7919 % 1000);
+                row += 1;
+            }
+            text.truncate(self.bytes.max(12));
+            ToolOutput::text(text)
+        })
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(run())
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let mut flags = flags();
+    let mut number = |name: &str, otherwise: u32| -> Result<u32, std::num::ParseIntError> {
+        flags.remove(name).map_or(Ok(otherwise), |value| value.parse())
+    };
+    let (turns, tool_bytes) = (number("turns", 5)?, number("tool-bytes", 64)?);
+    let buffered = !flags.contains_key("stream");
+    let base_url = flags.remove("base-url").unwrap_or_else(|| "http://127.0.0.1:8080/v1".to_owned());
+
+    let model = OpenAiChat::new(Endpoint::new(base_url, Credential::fixed(Secret::new("mock"))), format!("work-{turns}"))?;
+    let lookup = Lookup {
+        spec: ToolSpec {
+            name: "lookup".to_owned(),
+            description: "Look up one item by key and return its rows.".to_owned(),
+            input_schema: r#"{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}"#.to_owned(),
+            effect: Effect::Pure,
+        },
+        bytes: tool_bytes as usize,
+    };
+    let state = tempfile::tempdir()?;
+    let ports = Ports {
+        model: OpenModel { model: Arc::new(model), price: None },
+        tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>])?,
+        store: Arc::new(SqliteStore::open(state.path().join("posse.db"))?),
+        observers: Observers::default(),
+        budget: Account::root(Caps::default()),
+        stop: Stop::default(),
+    };
+    let agent = Agent {
+        name: AgentName::parse("worker")?,
+        description: "Looks things up".to_owned(),
+        system_prompt: "You are a focused worker. Use the lookup tool, then answer in one paragraph.".to_owned(),
+        model: format!("openai:work-{turns}"),
+        fallback_models: Vec::new(),
+        tools: None,
+        settings: ModelSettings { buffered, ..ModelSettings::default() },
+        limits: Limits { turns_max: turns + 2, ..Limits::default() },
+    };
+    let task = TaskStart {
+        agent,
+        task: "Look up item 0 and report what you found.".to_owned(),
+        grant: Grant::root(["lookup".to_owned()], 0),
+        workspace: ".".to_owned(),
+    };
+    let outcome = start(&ports, TaskId::root("example"), None, "example".to_owned(), task).await?;
+    eprintln!("{} after {} turns: {}", outcome.status().wire(), outcome.turns, outcome.text);
+    if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
+}
+
+/// `--name value` pairs; `--stream` stands alone.
+fn flags() -> HashMap<String, String> {
+    let mut flags = HashMap::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let name = name.trim_start_matches("--").to_owned();
+        let value = if name == "stream" { String::new() } else { arguments.next().unwrap_or_default() };
+        flags.insert(name, value);
+    }
+    flags
+}

@@ -1,0 +1,12 @@
+//! Posse as a library: the same loop, session, models, tools and store that the `posse` binary is made of.
+//!
+//! Start with [`session::Session`] for delegation, or [`driver`] for a single run. `examples/single.rs` is a whole
+//! program: one agent, one tool of its own, a durable journal.
+
+pub use posse_core as core;
+pub use posse_models as models;
+pub use posse_runtime::{budget, driver, observe, ports, session, toolbox};
+pub use posse_store as store;
+pub use posse_tools as tools;
+
+pub use posse_core::{Error, ErrorCode, Result};
