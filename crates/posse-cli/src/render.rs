@@ -39,5 +39,5 @@ pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<Live>
         let live = Arc::new(Live::new(title));
         return (live.clone(), Some(live));
     }
-    (Arc::new(Plain::default()), None)
+    (Arc::new(Plain), None)
 }

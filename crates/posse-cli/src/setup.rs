@@ -30,6 +30,8 @@ use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
 
+type Tools = Vec<Arc<dyn Tool>>;
+
 pub struct Setup {
     pub config: Config,
     pub workspace: PathBuf,
@@ -45,7 +47,7 @@ impl Setup {
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
-        Ok(Arc::new(SqliteStore::open(&self.state.join("posse.db"))?))
+        Ok(Arc::new(SqliteStore::open(self.state.join("posse.db"))?))
     }
 
     pub fn models(&self, how: &How) -> Result<Arc<ModelSource>> {
@@ -101,7 +103,7 @@ impl Setup {
     }
 
     /// Every tool there is here, and what was wrong with those that are not.
-    pub fn tools(&self) -> Result<(Vec<Arc<dyn Tool>>, Vec<Error>)> {
+    pub fn tools(&self) -> Result<(Tools, Vec<Error>)> {
         let workspace = Workspace::open(&self.workspace)?;
         let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"));
         let mut problems: Vec<Error> =

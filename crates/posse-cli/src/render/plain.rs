@@ -8,7 +8,6 @@ use posse_runtime::ports::{Delta, Observer};
 use super::count;
 use crate::terminal::note;
 
-#[derive(Default)]
 pub struct Plain;
 
 impl Observer for Plain {
