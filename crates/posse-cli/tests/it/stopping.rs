@@ -187,6 +187,7 @@ fn a_turn_limit_gives_a_report_and_can_be_raised() {
         "
 - {text: Look one., calls: [{ls: {}}]}
 - {text: Look two., calls: [{glob: {pattern: a}}, {glob: {pattern: b}}]}
+- text: Two looks so far.
 - {text: Look three., calls: [{glob: {pattern: c}}]}
 - text: Done.
 ",
@@ -194,7 +195,7 @@ fn a_turn_limit_gives_a_report_and_can_be_raised() {
     let ran = place.run(["run", "--json", "--model", &model, "--max-turns", "2", "Do it"]);
     assert_eq!(
         essence(&ran),
-        (3, json!("partial"), json!("turns_exhausted"), json!("Look three.")),
+        (3, json!("partial"), json!("turns_exhausted"), json!("Two looks so far.")),
         "{ran:?}"
     );
     let envelope = ran.envelope();
@@ -210,7 +211,7 @@ fn a_turn_limit_gives_a_report_and_can_be_raised() {
         format!("  continue: posse tasks resume {id} --max-turns 4      full text: posse tasks show {id}\n");
     assert!(ran.stderr.contains("partial · turn limit (2) reached"), "{ran:?}");
     assert!(ran.stderr.contains(&what_to_do), "{ran:?}");
-    assert_eq!((ran.code, ran.stdout.as_str()), (3, "Look three.\n"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, "Two looks so far.\n"));
 }
 
 /// Reads one line of the output and closes the pipe, as `head -1` does.

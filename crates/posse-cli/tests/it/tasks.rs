@@ -144,13 +144,50 @@ fn a_task_that_a_living_process_drives_is_left_to_it() {
          hint: wait for it, or end that process first\n",
         running.id()
     );
-    assert_eq!((refused.code, refused.stderr), (1, expected));
+    assert_eq!((refused.code, &refused.stderr), (1, &expected));
+    let talk = place.run(["chat", "--resume", id]);
+    assert_eq!((talk.code, &talk.stderr), (1, &expected));
 
     running.kill();
     assert_eq!(place.tasks()[0]["status"], "interrupted");
     place.script("[{calls: [{ls: {}}]}, {text: Done.}]");
     let resumed = place.run(["tasks", "resume", id, "--json"]);
     assert_eq!((resumed.code, &resumed.envelope()["text"]), (0, &json!("Done.")), "{resumed:?}");
+}
+
+/// However two processes meet, one of them finishes the task and nothing is done twice.
+#[test]
+fn two_that_go_on_with_a_task_at_once_do_not_do_its_work_twice() {
+    let mut lost = 0;
+    for _ in 0..8 {
+        let place = Place::new();
+        let steps: String = (0..12)
+            .map(|n| format!("- {{delay_ms: 5, calls: [{{bash: {{command: echo {n} >> effects.txt}}}}]}}\n"))
+            .collect();
+        let model = place.script(&format!("{steps}- text: Done.\n"));
+        let mut first =
+            Running::start(place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Go"]));
+        let event = first.until(|event| event["type"] == "replied" && event["turn"] == 2);
+        first.kill();
+        let id = event["task_id"].as_str().unwrap();
+        let resume = || Running::start(place.posse(["tasks", "resume", id, "--json"]));
+        let both = [resume(), resume()].map(Running::end);
+        for ran in &both {
+            let refused = ["error[TASK_NOT_RESUMABLE]", "error[OWNER_LOST]"];
+            let left_it = ran.code == 1 && refused.iter().any(|code| ran.stderr.starts_with(code));
+            lost += usize::from(left_it);
+            assert!(left_it || (ran.code == 0 && ran.envelope()["text"] == "Done."), "{ran:?}");
+        }
+        let last = place.run(["tasks", "resume", id, "--json"]);
+        assert_eq!((last.code, &last.envelope()["status"]), (0, &json!("completed")), "{both:?} {last:?}");
+        let effects = std::fs::read_to_string(place.workspace().join("effects.txt")).unwrap();
+        let mut seen: Vec<&str> = effects.lines().collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), effects.lines().count(), "done twice: {effects}");
+    }
+    eprintln!("{lost} of 16 gave way");
+    assert!(lost > 0, "they never met");
 }
 
 /// `posse chat` with these lines on its standard input.
