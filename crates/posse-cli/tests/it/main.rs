@@ -8,4 +8,5 @@ mod record;
 mod stopping;
 mod support;
 mod tasks;
+mod terminal;
 mod wires;
