@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     if raw.next().is_some_and(|first| first == posse_tools::supervisor::ARGUMENT) {
         posse_tools::supervisor::supervise_main(raw);
     }
+    setup::hide_environment();
     let args = args::Args::parse();
     match commands::dispatch(args) {
         Ok(code) => code,

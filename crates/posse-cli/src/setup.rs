@@ -192,6 +192,16 @@ impl Setup {
     }
 }
 
+/// The environment holds keys, and any process of the same user may read it in `/proc`, also a command that a model
+/// asked for. The kernel hides it, and writes no core files, for a process that cannot be dumped.
+pub fn hide_environment() {
+    // SAFETY: sets a flag of this process and takes no pointer.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+    }
+}
+
 pub fn name(raw: &str) -> AgentName {
     AgentName::parse(raw).expect("names in this file are spelled right")
 }
