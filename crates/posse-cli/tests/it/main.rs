@@ -3,6 +3,7 @@
 mod bad_input;
 mod delegation;
 mod demo;
+mod keys;
 mod kill;
 mod record;
 mod stopping;
