@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     if raw.next().is_some_and(|first| first == posse_tools::supervisor::ARGUMENT) {
         posse_tools::supervisor::supervise_main(raw);
     }
-    setup::hide_environment();
+    hide_environment();
     let args = args::Args::parse();
     match commands::dispatch(args) {
         Ok(code) => code,
@@ -29,4 +29,10 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Commands that agents run belong to the same user and could read the keys in `/proc/<pid>/environ` otherwise.
+fn hide_environment() {
+    // SAFETY: sets one flag of this process and takes no pointers.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use posse_core::event::Event;
 use posse_core::id::TaskId;
-use posse_runtime::ports::Observer;
+use posse_runtime::ports::{Delta, Observer};
 
 pub use live::Live;
 pub use plain::Plain;
@@ -27,6 +27,12 @@ pub struct JsonLines;
 impl Observer for JsonLines {
     fn event(&self, task: &TaskId, event: &Event) {
         crate::terminal::out(&crate::wire::event(task, event).to_string());
+    }
+
+    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
+        if let Delta::Restarted { why, wait } = delta {
+            crate::terminal::out(&crate::wire::restarted(task, why, wait).to_string());
+        }
     }
 }
 

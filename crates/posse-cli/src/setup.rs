@@ -10,7 +10,7 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
-use posse_core::tool::{Effect, expand};
+use posse_core::tool::{Effect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
@@ -30,7 +30,11 @@ use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
 
-type Tools = Vec<Arc<dyn Tool>>;
+/// Every tool there is here, and what was wrong with those that are not.
+pub struct Tools {
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub problems: Vec<Error>,
+}
 
 pub struct Setup {
     pub config: Config,
@@ -102,8 +106,7 @@ impl Setup {
         }
     }
 
-    /// Every tool there is here, and what was wrong with those that are not.
-    pub fn tools(&self) -> Result<(Tools, Vec<Error>)> {
+    pub fn tools(&self) -> Result<Tools> {
         let workspace = Workspace::open(&self.workspace)?;
         let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"));
         let mut problems: Vec<Error> =
@@ -121,11 +124,11 @@ impl Setup {
                 Err(e) => problems.push(e),
             }
         }
-        Ok((tools, problems))
+        Ok(Tools { tools, problems })
     }
 
-    /// What the operator allows: tools that only look or that write files in the workspace; commands and the user's own
-    /// tools with an effect only when they are named.
+    /// What the operator allows: our tools that only look or that write files in the workspace; commands and the user's
+    /// own tools only when they are named.
     pub fn grant(&self, how: &How, tools: &[Arc<dyn Tool>]) -> Result<Grant> {
         let wanted = |list: &[String]| list.iter().flat_map(|name| expand(name)).collect::<Vec<_>>();
         let (allowed, denied) = (
@@ -138,12 +141,11 @@ impl Setup {
             return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}` to allow"))
                 .hint(format!("there are: {}", names.join(", "))));
         }
-        let usual = |tool: &dyn Tool| match tool.spec().effect {
-            Effect::Pure => true,
-            Effect::Idempotent | Effect::Unsafe => {
-                let name = tool.spec().name.as_str();
-                !how.read_only && !ASKED_FOR.contains(&name) && posse_tools::is_built_in(name)
-            }
+        // A tool that a project brings along is a program of whoever wrote the project.
+        let usual = |tool: &dyn Tool| {
+            let ToolSpec { name, effect, .. } = tool.spec();
+            let harmless = *effect == Effect::Pure || !how.read_only;
+            harmless && posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str())
         };
         let granted = tools.iter().filter(|tool| usual(tool.as_ref()) || allowed.contains(&tool.spec().name));
         let mut names: Vec<String> = granted.map(|tool| tool.spec().name.clone()).collect();
@@ -189,16 +191,6 @@ impl Setup {
             environment: Environment::new(std::env::vars_os(), self.config.bash.env.clone(), keys),
             confinement: Confinement::default(),
         }
-    }
-}
-
-/// The environment holds keys, and any process of the same user may read it in `/proc`, also a command that a model
-/// asked for. The kernel hides it, and writes no core files, for a process that cannot be dumped.
-pub fn hide_environment() {
-    // SAFETY: sets a flag of this process and takes no pointer.
-    #[cfg(target_os = "linux")]
-    unsafe {
-        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Events as JSON lines.
 
+use std::time::Duration;
+
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use serde_json::{Value, json};
@@ -41,4 +43,10 @@ pub fn event(task: &TaskId, event: &Event) -> Value {
     };
     value["task_id"] = json!(task.as_str());
     value
+}
+
+/// A model call failed and is made again: what was shown of it is void.
+pub fn restarted(task: &TaskId, why: &str, wait: Duration) -> Value {
+    let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    json!({ "type": "model_retry", "why": why, "wait_ms": wait_ms, "task_id": task.as_str() })
 }

@@ -160,7 +160,10 @@ impl Encoder for Anthropic {
         if !request.settings.buffered {
             out.raw(r#","stream":true"#);
         }
-        let thinking = thinking(&self.model, request.settings, request.output_tokens_max);
+        let mut thinking = thinking(&self.model, request.settings, request.output_tokens_max);
+        if matches!(thinking, Thinking::Budget(_)) && !may_think(request.messages) {
+            thinking = Thinking::Off;
+        }
         match thinking {
             Thinking::Off => {}
             Thinking::Budget(tokens) => {
@@ -259,6 +262,17 @@ fn thinking(model: &str, settings: &ModelSettings, output_tokens_max: u32) -> Th
     if budget < THINKING_TOKENS_MIN { Thinking::Off } else { Thinking::Budget(budget) }
 }
 
+/// With a thinking budget, calls that are being answered must follow thinking. Those another model made, before a
+/// fallback, do not; the API refuses the request unless it does without.
+fn may_think(messages: &[Message]) -> bool {
+    let [.., Message::Assistant { blocks }, Message::Results { .. }] = messages else { return true };
+    blocks.iter().any(|block| match block {
+        Block::Thinking { signature, .. } => signature.is_some(),
+        Block::Opaque { provider, .. } => provider == PROVIDER,
+        Block::Text { .. } | Block::ToolCall(_) => false,
+    })
+}
+
 /// Claude from 4.6 on chooses how much to think, steered by `effort`; older ones and other vendors' take a budget.
 fn thinks_adaptively(model: &str) -> bool {
     let Some(name) = model.rsplit('/').next().and_then(|name| name.strip_prefix("claude-")) else {
@@ -311,13 +325,13 @@ struct StreamEvent<'a> {
     content_block: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: Option<UsageReport>,
 }
 
 #[derive(Deserialize)]
 struct Start {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: UsageReport,
 }
 
@@ -345,7 +359,7 @@ struct WholeMessage<'a> {
     #[serde(borrow)]
     content: Vec<&'a RawValue>,
     stop_reason: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: UsageReport,
 }
 

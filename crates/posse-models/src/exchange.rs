@@ -112,7 +112,7 @@ pub(crate) async fn exchange<W: Wire>(
         }
         Err(error) => return Err(lose(typed(error, &redactor))),
     };
-    incoming.leave();
+    incoming.leave().await;
     let ended = reader.ended(&mut assembler).ok_or_else(|| {
         lose(ModelFailure::new(FailureKind::Connection, "the reply was cut off before it said how it ends"))
     })?;
@@ -285,5 +285,100 @@ fn refusal(name: &str, why: String, sent_bytes: u64) -> Reply {
         model: name.to_owned(),
         lost: Usage::default(),
         notes: vec!["the provider refused the request because of its content".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use posse_core::message::Arguments;
+    use posse_runtime::ports::NoDeltas;
+    use posse_testkit::wire::{Format, Say};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// Reads a stream without a network; the blocks, if the stream said how it ends.
+    fn read_all<R: Reader + Default>(stream: &[u8]) -> Option<Vec<Block>> {
+        let mut reader = R::default();
+        let mut assembler = Assembler::new(&NoDeltas);
+        let mut parser = sse::Parser::default();
+        let mut events = Vec::new();
+        parser.feed(stream, &mut events).ok()?;
+        parser.finish(&mut events).ok()?;
+        for event in &events {
+            match reader.event(event, &mut assembler) {
+                Ok(Progress::Done) => break,
+                Ok(Progress::More | Progress::Ending) => {}
+                Err(ReadError::Unreadable(_)) if event.cut => {}
+                Err(_) => return None,
+            }
+        }
+        let ended = reader.ended(&mut assembler)?;
+        Some(assembler.finish(&ended.stop))
+    }
+
+    fn read_as(format: Format, stream: &[u8]) -> Option<Vec<Block>> {
+        match format {
+            Format::Anthropic => read_all::<crate::anthropic::MessageReader>(stream),
+            Format::OpenAiChat => read_all::<crate::openai_chat::ChatReader>(stream),
+            Format::OpenAiResponses => read_all::<crate::openai_responses::ResponseReader>(stream),
+            Format::Gemini => read_all::<crate::gemini::CandidateReader>(stream),
+        }
+    }
+
+    fn say() -> Say {
+        Say::text("some text")
+            .thinking("hm", "sig")
+            .and_call("a", "read", json!({"path": "a/long/path", "n": [1, 2, {"x": null}]}))
+            .and_call("b", "grep", json!({"pattern": "x"}))
+    }
+
+    proptest! {
+        // F5
+        #[test]
+        fn a_stream_cut_anywhere_gives_no_call_but_those_that_were_asked_for(cut in 0usize..6000) {
+            let whole = [json!({"path": "a/long/path", "n": [1, 2, {"x": null}]}), json!({"pattern": "x"})];
+            for format in Format::ALL {
+                let stream = say().sse(format);
+                let blocks = read_as(format, &stream[..cut.min(stream.len())]).unwrap_or_default();
+                for call in blocks.iter().filter_map(Block::as_call) {
+                    if let Arguments::Object(text) = &call.arguments {
+                        let found: serde_json::Value = serde_json::from_str(text).unwrap();
+                        prop_assert!(whole.contains(&found), "{:?} cut at {}: {}", format, cut, text);
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn no_damage_to_a_stream_makes_a_reader_panic(
+            damage in proptest::collection::vec((0usize..6000, any::<u8>()), 1..8),
+            (from, to) in (0usize..6000, 0usize..6000),
+        ) {
+            for format in Format::ALL {
+                let mut stream = say().sse(format);
+                let length = stream.len();
+                for (at, byte) in &damage {
+                    stream[at % length] = *byte;
+                }
+                read_as(format, &stream);
+                // A piece is missing, or stands twice.
+                let (from, to) = (from % length, to % length);
+                read_as(format, &[&stream[..from], &stream[to..]].concat());
+            }
+        }
+
+        #[test]
+        fn values_of_the_wrong_type_make_no_reader_panic(pick in any::<prop::sample::Index>(), kind in 0usize..5) {
+            let wrong = ["null", "[]", "{}", "-1", "\"x\""][kind];
+            for format in Format::ALL {
+                let stream = String::from_utf8(say().sse(format)).unwrap();
+                // Replaces the value after one of the colons.
+                let colons: Vec<usize> = stream.match_indices("\":").map(|(at, _)| at + 2).collect();
+                let at = *pick.get(&colons);
+                let end = at + stream[at..].find([',', '}', ']', '\n']).unwrap_or(0);
+                read_as(format, format!("{}{wrong}{}", &stream[..at], &stream[end..]).as_bytes());
+            }
+        }
     }
 }

@@ -103,10 +103,15 @@ pub(crate) fn from_status(
         _ if body.is_empty() => "the answer has no body".to_owned(),
         _ => excerpt(&String::from_utf8_lossy(&body[..body.len().min(4 * EXCERPT_BYTES_MAX)]), redact),
     };
+    let kind = kind(Some(status), error.as_ref());
+    let message = match (status, kind) {
+        (404, FailureKind::InvalidRequest) => format!("nothing answers here, check the base URL: {message}"),
+        _ => message,
+    };
     ModelFailure {
         status: Some(status),
         retry_after_ms: retry_after_ms.or(error.as_ref().and_then(|error| error.retry_after_ms)),
-        ..ModelFailure::new(kind(Some(status), error.as_ref()), message)
+        ..ModelFailure::new(kind, message)
     }
 }
 

@@ -84,7 +84,8 @@ impl Wire for Gemini {
     fn path(&self, streamed: bool) -> String {
         // The model is part of the path, and a name from a configuration must not lead elsewhere.
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
-        let model: String = self.model.chars().map(|c| if legal(c) { c } else { '_' }).collect();
+        let name = self.model.strip_prefix("models/").unwrap_or(&self.model);
+        let model: String = name.chars().map(|c| if legal(c) { c } else { '_' }).collect();
         let method = if streamed { "streamGenerateContent?alt=sse" } else { "generateContent" };
         format!("/models/{model}:{method}")
     }
@@ -285,6 +286,7 @@ struct Chunk<'a> {
     #[serde(borrow, default)]
     candidates: Vec<Candidate<'a>>,
     prompt_feedback: Option<PromptFeedback>,
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage_metadata: Option<UsageReport>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,

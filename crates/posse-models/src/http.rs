@@ -361,20 +361,23 @@ impl Incoming {
     }
 
     /// The reply is complete. The connection can be used again only if the answer is read to its end, which usually
-    /// is already here; waiting for it must not delay the reply.
-    pub fn leave(mut self) {
-        tokio::spawn(async move {
-            let rest = async {
-                let mut left = ERROR_BODY_BYTES_MAX;
-                while let Ok(Some(chunk)) = self.response.chunk().await {
-                    left = left.saturating_sub(chunk.len());
-                    if left == 0 {
-                        return;
-                    }
-                }
-            };
-            let _ = tokio::time::timeout(Duration::from_secs(1), rest).await;
-        });
+    /// is already here; a sender that takes longer must not delay the reply.
+    pub async fn leave(mut self) {
+        if tokio::time::timeout(Duration::from_millis(10), self.drain()).await.is_err() {
+            tokio::spawn(async move {
+                let _ = tokio::time::timeout(Duration::from_secs(1), self.drain()).await;
+            });
+        }
+    }
+
+    async fn drain(&mut self) {
+        let mut left = ERROR_BODY_BYTES_MAX;
+        while let Ok(Some(chunk)) = self.response.chunk().await {
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                return;
+            }
+        }
     }
 
     async fn error_body(mut self) -> Vec<u8> {

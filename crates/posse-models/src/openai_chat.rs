@@ -280,6 +280,7 @@ pub(crate) struct ChatReader {
 struct Chunk<'a> {
     #[serde(borrow, default)]
     choices: Vec<Choice<'a>>,
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: Option<UsageReport>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,

@@ -233,7 +233,7 @@ struct Response<'a> {
     status: Cow<'a, str>,
     #[serde(borrow, default)]
     output: Vec<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "crate::tokens::lenient")]
     usage: Option<UsageReport>,
     incomplete_details: Option<IncompleteDetails>,
     #[serde(borrow)]
@@ -306,10 +306,10 @@ impl Reader for ResponseReader {
         let kind = if read.kind.is_empty() { event.name.as_str() } else { read.kind.as_ref() };
         match kind {
             "response.output_text.delta" | "response.refusal.delta" => {
-                self.show(&read, |text| Delta::Text(text), reply.deltas());
+                self.show(&read, Delta::Text, reply.deltas());
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.show(&read, |text| Delta::Thinking(text), reply.deltas());
+                self.show(&read, Delta::Thinking, reply.deltas());
             }
             "response.function_call_arguments.delta" => {
                 if let Some(index) = self.calls_shown.iter().position(|shown| *shown == read.output_index) {

@@ -27,6 +27,14 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
+/// For a whole report: one of the wrong shape counts as none, and the reply stays readable.
+pub(crate) fn lenient<'de, D: Deserializer<'de>, T: Default + serde::de::DeserializeOwned>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
 impl Count {
     pub fn or_zero(self) -> u64 {
         match self {

@@ -64,6 +64,8 @@ pub struct Session {
     context: Arc<SharedContext>,
     agents: Mutex<BTreeMap<AgentName, Agent>>,
     tasks: Mutex<Tasks>,
+    /// What an agent defined at run time uses when it names no model.
+    orchestrator_model: Mutex<String>,
 }
 
 #[derive(Default)]
@@ -113,6 +115,7 @@ impl Session {
                 context: context.clone(),
                 agents: Mutex::new(agents),
                 tasks: Mutex::default(),
+                orchestrator_model: Mutex::default(),
             }
         });
         failure.map_or(Ok(session), Err)
@@ -120,6 +123,7 @@ impl Session {
 
     /// Runs the session's own task, the orchestrator's.
     pub async fn run(&self, agent: Agent, task: String) -> Result<Outcome> {
+        self.set_orchestrator(&agent);
         let grant = match &agent.tools {
             None => self.grant.clone(),
             Some(names) => self.grant.keep(names),
@@ -133,6 +137,7 @@ impl Session {
 
     /// Goes on with a task of the store in this session's room.
     pub async fn resume(&self, id: TaskId, agent: &Agent, onward: Onward) -> Result<Outcome> {
+        self.set_orchestrator(agent);
         let known = self.store.tasks(u32::MAX).await?;
         let children = known.iter().filter(|row| row.id.session() == self.id);
         let numbers = children.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
@@ -210,6 +215,15 @@ impl Session {
 
     pub(crate) fn agents(&self) -> MutexGuard<'_, BTreeMap<AgentName, Agent>> {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn orchestrator_model(&self) -> String {
+        self.orchestrator_model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_orchestrator(&self, agent: &Agent) {
+        let mut model = self.orchestrator_model.lock().unwrap_or_else(PoisonError::into_inner);
+        model.clone_from(&agent.model);
     }
 
     /// Who a task is for shared context.

@@ -14,6 +14,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 /// A request that is larger is a mistake in the test.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
+const CHUNKS_END: &[u8] = b"0\r\n\r\n";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
@@ -312,13 +313,18 @@ async fn write_answer(socket: &mut TcpStream, answer: &Answer) -> io::Result<()>
         if answer.raw || has_length {
             socket.write_all(chunk).await?;
         } else if !chunk.is_empty() {
-            let framed = [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat();
+            let mut framed = [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat();
+            // The end travels with the last chunk, as it does from real servers.
+            if answer.end == End::Proper && index + 1 == answer.chunks.len() {
+                framed.extend_from_slice(CHUNKS_END);
+            }
             socket.write_all(&framed).await?;
         }
         socket.flush().await?;
     }
-    if answer.end == End::Proper && !has_length {
-        socket.write_all(b"0\r\n\r\n").await?;
+    let is_empty = answer.chunks.last().is_none_or(Vec::is_empty);
+    if answer.end == End::Proper && !has_length && is_empty {
+        socket.write_all(CHUNKS_END).await?;
     }
     socket.flush().await
 }

@@ -65,12 +65,16 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let buffered = !flags.contains_key("stream");
     let base_url = flags.remove("base-url").unwrap_or_else(|| "http://127.0.0.1:8080/v1".to_owned());
 
-    let model = OpenAiChat::new(Endpoint::new(base_url, Credential::fixed(Secret::new("mock"))), format!("work-{turns}"))?;
+    let model = OpenAiChat::new(
+        Endpoint::new(base_url, Credential::fixed(Secret::new("mock"))),
+        format!("work-{turns}"),
+    )?;
     let lookup = Lookup {
         spec: ToolSpec {
             name: "lookup".to_owned(),
             description: "Look up one item by key and return its rows.".to_owned(),
-            input_schema: r#"{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}"#.to_owned(),
+            input_schema: r#"{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}"#
+                .to_owned(),
             effect: Effect::Pure,
         },
         bytes: tool_bytes as usize,
@@ -87,7 +91,8 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent {
         name: AgentName::parse("worker")?,
         description: "Looks things up".to_owned(),
-        system_prompt: "You are a focused worker. Use the lookup tool, then answer in one paragraph.".to_owned(),
+        system_prompt: "You are a focused worker. Use the lookup tool, then answer in one paragraph."
+            .to_owned(),
         model: format!("openai:work-{turns}"),
         fallback_models: Vec::new(),
         tools: None,

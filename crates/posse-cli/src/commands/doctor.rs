@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Global, How};
 use crate::models::{self, KNOWN, process_env};
-use crate::setup::{Setup, user_config_dir};
+use crate::setup::{Setup, Tools, user_config_dir};
 use crate::terminal;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -106,7 +106,7 @@ fn confinement() -> Finding {
 }
 
 fn tools(setup: &Setup) -> Vec<Finding> {
-    let (tools, problems) = match setup.tools() {
+    let Tools { tools, problems } = match setup.tools() {
         Ok(found) => found,
         Err(e) => return vec![Finding::error("tools", &e)],
     };

@@ -16,6 +16,8 @@ use crate::terminal;
 
 /// Often enough to look alive, seldom enough to cost nothing.
 const FRAME: Duration = Duration::from_millis(100);
+/// More than fits on a line.
+const SAID_MAX: usize = 200;
 
 pub struct Live(Mutex<Screen>);
 
@@ -35,6 +37,8 @@ struct Row {
     tools: u32,
     tokens: u64,
     doing: String,
+    /// How the model's last message begins: what a finished task has to say.
+    said: String,
     began: Instant,
     took: Option<Duration>,
     status: Option<Status>,
@@ -97,11 +101,17 @@ impl Observer for Live {
         let mut screen = self.lock();
         let Some(row) = screen.rows.get_mut(task) else { return };
         row.doing = match delta {
-            Delta::Text(_) => "writing".to_owned(),
+            Delta::Text(text) => {
+                row.said.push_str(posse_core::text::prefix(text, SAID_MAX.saturating_sub(row.said.len())));
+                "writing".to_owned()
+            }
             Delta::Thinking(_) => "thinking".to_owned(),
             Delta::ToolCall { name, .. } => format!("asking for {name}"),
             Delta::ToolArguments { .. } => return,
-            Delta::Restarted { why, wait } => format!("model: {why}, next try in {}s", wait.as_secs().max(1)),
+            Delta::Restarted { why, wait } => {
+                row.said.clear();
+                format!("model: {why}, next try in {}s", wait.as_secs().max(1))
+            }
         };
     }
 }
@@ -115,6 +125,7 @@ impl Screen {
             tools: 0,
             tokens: 0,
             doing: String::new(),
+            said: String::new(),
             began: Instant::now(),
             took: None,
             status: None,
@@ -124,6 +135,7 @@ impl Screen {
             Event::Resumed { .. } => row.doing = "resumed".to_owned(),
             Event::TurnStarted { turn, turns_max } => {
                 (row.turn, row.turns_max) = (*turn, *turns_max);
+                row.said.clear();
                 row.doing = "waiting for the model".to_owned();
             }
             Event::Replied { usage, .. } => row.tokens += usage.total(),
@@ -208,8 +220,9 @@ impl Row {
         };
         let took = self.took.unwrap_or_else(|| self.began.elapsed()).as_secs_f64();
         let what = if self.doing.is_empty() { title } else { &self.doing };
+        let label_width = 21 - branch.chars().count();
         let plain = format!(
-            "{branch}{mark} {label:<18} {turns:<11} {:>3} tools {:>6} tokens {took:>5.1}s  {}",
+            "{branch}{mark} {label:<label_width$} {turns:<11} {:>3} tools {:>6} tokens {took:>5.1}s  {}",
             self.tools,
             count(self.tokens),
             visible(what)

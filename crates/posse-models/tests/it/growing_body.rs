@@ -49,7 +49,7 @@ async fn a_turn_serialises_only_what_is_new_in_it() {
         }
         let serialised: Vec<u64> = work.iter().map(|work| work.serialised).collect();
         assert!(serialised.iter().all(|bytes| *bytes == serialised[0]), "{format:?}: {serialised:?}");
-        assert!(work.iter().all(|work| work.rebuilds == 0), "{format:?}");
+        assert!(work.iter().all(|work| (work.rebuilds, work.copied) == (0, 0)), "{format:?}: {work:?}");
     }
 }
 
@@ -83,9 +83,7 @@ async fn a_changed_history_system_tool_or_model_is_built_anew() {
     assert_eq!(call(&mut talk, &first).await.rebuilds, 1);
     assert_eq!(call(&mut talk, &first).await.rebuilds, 0, "a retry");
 
-    talk.messages[2] = Message::Results { results: Vec::new() };
-    talk.messages.truncate(1);
-    talk.messages[0] = Message::user("Something shorter.");
+    talk.messages = vec![Message::user("Something"), Message::user("else"), Message::user("instead.")];
     talk.generation += 1;
     assert_eq!(call(&mut talk, &first).await.rebuilds, 1, "a new generation");
     talk.system.push_str(" Very.");
@@ -99,7 +97,9 @@ async fn a_changed_history_system_tool_or_model_is_built_anew() {
         body["messages"],
         json!([
             {"role": "system", "content": "You are careful. Very."},
-            {"role": "user", "content": "Something shorter."},
+            {"role": "user", "content": "Something"},
+            {"role": "user", "content": "else"},
+            {"role": "user", "content": "instead."},
         ])
     );
 }

@@ -9,6 +9,7 @@ use posse_models::http::{Credential, Secret};
 use posse_testkit::server::{Answer, Server};
 use posse_testkit::wire::{Format, Say};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 use crate::support::{KEY, Talk, ask, calls_of, endpoint, model, model_at, text_of};
 
@@ -189,10 +190,15 @@ async fn what_happens_on_the_way_is_a_connection_failure() {
         assert_eq!(refused.kind, FailureKind::Connection, "{format:?} refused");
         assert_eq!(refused.lost.total(), 0, "nothing was sent");
 
-        let server = Server::script([Answer::raw("HTTP/1.1 400\r\n\r\n")]).await;
-        let url = server.url().replace("http://", "https://");
+        let plain = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}", plain.local_addr().unwrap());
+        let answer = tokio::spawn(async move {
+            let (mut socket, _) = plain.accept().await.unwrap();
+            let _ = socket.write_all(b"HTTP/1.1 400 This is not TLS\r\n\r\n").await;
+        });
         let tls = Talk::new().call(&*model(format, &url)).await.unwrap_err();
         assert_eq!(tls.kind, FailureKind::Connection, "{format:?} TLS with a server that has none");
+        answer.await.unwrap();
     }
 }
 
@@ -581,8 +587,12 @@ async fn pages_and_error_bodies_are_typed_and_quoted_briefly_without_the_key() {
         assert_eq!(not_json.kind, FailureKind::Protocol);
         let not_json = fails(format, Answer::sse("data: {oops}\n\n")).await;
         assert_eq!(not_json.kind, FailureKind::Protocol, "{format:?}");
-        let moved = Answer::new(307, "text/plain", "").header("location", "http://127.0.0.1:1/elsewhere");
-        assert_eq!(fails(format, moved).await.kind, FailureKind::InvalidRequest, "the key goes nowhere else");
+        let elsewhere = Server::handler(|_| Answer::new(200, "text/plain", "")).await;
+        for status in [301, 303, 307] {
+            let moved = Answer::new(status, "text/plain", "").header("location", elsewhere.url());
+            assert_eq!(fails(format, moved).await.kind, FailureKind::InvalidRequest, "{format:?} {status}");
+        }
+        assert_eq!(elsewhere.requests(), [], "the key goes nowhere else");
     }
 }
 
@@ -635,6 +645,11 @@ async fn usage_that_is_missing_or_nonsense_is_estimated() {
         let mut without = Say::text("x").json(format);
         without.as_object_mut().unwrap().retain(|key, _| !key.starts_with("usage"));
         assert!(replies(format, Answer::json(200, &without)).await.usage.estimated, "{format:?}");
+        let name = if format == Format::Gemini { "usageMetadata" } else { "usage" };
+        for shapeless in [Value::Null, json!("lots"), json!([1])] {
+            without[name] = shapeless;
+            assert!(replies(format, Answer::json(200, &without)).await.usage.estimated, "{format:?}");
+        }
     }
 }
 

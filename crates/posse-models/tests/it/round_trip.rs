@@ -356,6 +356,27 @@ async fn settings_reach_every_format() {
 }
 
 #[tokio::test]
+async fn calls_of_another_model_are_answered_without_thinking_and_signed_for_gemini() {
+    let server = Server::handler(|request| match wire::turn(request) {
+        0 => Say::call("c", "read", json!({})).answer(request),
+        _ => Say::text("ok").answer(request),
+    })
+    .await;
+    let mut talk = Talk::new();
+    talk.settings.thinking_tokens = Some(2000);
+    let reply = talk.call(&*model(Format::OpenAiChat, server.url())).await.unwrap();
+    talk.take(reply, &["r"]);
+    talk.call(&*model(Format::Anthropic, server.url())).await.unwrap();
+    talk.call(&*model(Format::Gemini, server.url())).await.unwrap();
+    talk.messages.push(Message::user("And now think."));
+    talk.call(&*model(Format::Anthropic, server.url())).await.unwrap();
+    let bodies: Vec<Value> = server.requests().iter().map(Recorded::json).collect();
+    assert_eq!(bodies[1].get("thinking"), None);
+    assert_eq!(bodies[2]["contents"][1]["parts"][0]["thoughtSignature"], "skip_thought_signature_validator");
+    assert_eq!(bodies[3]["thinking"], json!({"type": "enabled", "budget_tokens": 2000}));
+}
+
+#[tokio::test]
 async fn a_local_server_needs_no_key_and_gets_the_fields_it_knows() {
     let server = Server::handler(|request| Say::text("ok").thinking("hm", "").answer(request)).await;
     let model = OpenAiChat::new(Endpoint::new(format!("{}/v1/", server.url()), Credential::none()), "llama3")
@@ -401,6 +422,20 @@ async fn bad_names_and_bad_arguments_are_sent_back_in_a_valid_form() {
         assert_eq!(wire::results(&server.request()).len(), 1);
         let ids: Vec<&str> = body.matches("id_with_spaces_").collect();
         assert!(format == Format::Gemini || ids.len() == 2, "{format:?}: call and result name the same id");
+    }
+}
+
+#[tokio::test]
+async fn a_streamed_answer_in_chunks_leaves_the_connection_usable() {
+    for format in Format::ALL {
+        let server = Server::handler(|request| Say::text("some text").answer(request).chunks_of(50)).await;
+        let model = model(format, server.url());
+        let mut talk = Talk::new();
+        for _ in 0..5 {
+            talk.call(&*model).await.unwrap();
+        }
+        let used: Vec<usize> = server.requests().iter().map(|request| request.connection).collect();
+        assert_eq!(used, [0; 5], "{format:?}");
     }
 }
 

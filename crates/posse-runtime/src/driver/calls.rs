@@ -1,5 +1,8 @@
 //! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
 
+use std::task::Poll;
+use std::time::Duration;
+
 use posse_core::Result;
 use posse_core::event::{Event, summary};
 use posse_core::journal::Record;
@@ -11,13 +14,12 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::{Life, Scene};
+use crate::journal::Journal;
 use crate::ports::{ToolContext, ToolInput};
 use crate::toolbox::Answer;
 
 impl Life<'_> {
     pub(super) async fn call_tools(&mut self, run: &mut Run, calls: Vec<Planned>) -> Result<()> {
-        // The reply is on its way to the disk while pure calls run; calls with an effect wait for it below.
-        self.journal.send();
         for batch in batches(calls) {
             if self.scene.ports.stop.now.is_cancelled() {
                 break;
@@ -25,7 +27,7 @@ impl Life<'_> {
             self.announce(&batch).await?;
             let context = self.scene.tool_context(run);
             let made = batch.iter().map(|planned| self.scene.make(planned, &context));
-            let finished = join_all(made.collect()).await;
+            let finished = while_writing(&mut self.journal, join_all(made.collect())).await;
             let mut results = Vec::with_capacity(finished.len());
             for (result, full_text) in finished {
                 let elapsed_ms = self.elapsed_ms();
@@ -97,6 +99,22 @@ impl Scene<'_> {
             output_bytes_max: run.limits().result_bytes_max,
         }
     }
+}
+
+/// Quick calls share their write with the reply before them; the reply does not wait for slow ones.
+async fn while_writing<T>(journal: &mut Journal, calls: impl Future<Output = T>) -> T {
+    const QUICK: Duration = Duration::from_millis(5);
+    let mut calls = std::pin::pin!(calls);
+    // Most calls of tools in this process are over at the first poll, and a timer costs more than they do.
+    let first = std::future::poll_fn(|context| Poll::Ready(calls.as_mut().poll(context))).await;
+    if let Poll::Ready(finished) = first {
+        return finished;
+    }
+    tokio::select! {
+        finished = &mut calls => return finished,
+        () = tokio::time::sleep(QUICK) => journal.send(),
+    }
+    calls.await
 }
 
 /// What a model is told about a call whose process died between intent and outcome.

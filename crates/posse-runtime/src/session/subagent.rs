@@ -70,13 +70,7 @@ impl Tool for SubagentTool {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error("the session is closed");
             };
-            let default_model = session.store.records(&input.context.task).await.ok().and_then(|records| {
-                match records.first() {
-                    Some(posse_core::journal::Record::Started(start)) => Some(start.agent.model.clone()),
-                    _ => None,
-                }
-            });
-            match answer(&session, input.arguments, default_model) {
+            match answer(&session, input.arguments) {
                 Ok(answer) => ToolOutput::text(answer.to_string()),
                 Err(e) => ToolOutput::error(wire_error(&e).to_string()),
             }
@@ -92,7 +86,7 @@ pub(super) fn wire_error(error: &Error) -> Value {
     value
 }
 
-fn answer(session: &Arc<Session>, arguments: &str, default_model: Option<String>) -> Result<Value> {
+fn answer(session: &Arc<Session>, arguments: &str) -> Result<Value> {
     let request = serde_json::from_str(arguments).map_err(|e| {
         Error::new(ErrorCode::InvalidRequest, e.to_string()).hint("see the tool's description")
     })?;
@@ -101,7 +95,7 @@ fn answer(session: &Arc<Session>, arguments: &str, default_model: Option<String>
             let agents: Vec<Value> = session.agents().values().map(listing).collect();
             Ok(json!({ "agents": agents }))
         }
-        Request::Define(request) => define(session, *request, default_model),
+        Request::Define(request) => define(session, *request),
         Request::Spawn { agent, task } => {
             let task = session.spawn(&agent, &task)?;
             Ok(json!({ "task_id": task.id.short(), "agent": task.agent, "status": "running" }))
@@ -121,7 +115,7 @@ fn listing(agent: &Agent) -> Value {
     })
 }
 
-fn define(session: &Session, request: Define, default_model: Option<String>) -> Result<Value> {
+fn define(session: &Session, request: Define) -> Result<Value> {
     let name = AgentName::parse(&request.name)?;
     let size = estimate_tokens(&request.system_prompt);
     if size > PROMPT_TOKENS_MAX {
@@ -137,7 +131,7 @@ fn define(session: &Session, request: Define, default_model: Option<String>) -> 
         return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}`"))
             .hint(format!("there are: {}", known.join(", "))));
     }
-    let model = request.model.or(default_model).unwrap_or_default();
+    let model = request.model.unwrap_or_else(|| session.orchestrator_model());
     let turns_max = request.max_turns.unwrap_or(TURNS_DEFAULT).clamp(1, TURNS_MAX);
     let answer = json!({ "defined": name, "description": request.description });
     let agent = Agent {

@@ -1,0 +1,170 @@
+//! Does the cost of a turn grow with the history?
+//!
+//!     cargo run --release -p posse-models --example body_growth
+//!
+//! Runs 200 turns of 4 KB tool results in every wire format and prints the CPU time of a turn early, in the middle
+//! and late: building the body when the last one is gone, building it when it must be copied, and a whole call over
+//! the loopback, where the kernel copies the bytes of the body.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use posse_core::agent::ModelSettings;
+use posse_core::id::CallKey;
+use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
+use posse_core::tool::{Effect, ToolSpec};
+use posse_models::anthropic::Anthropic;
+use posse_models::body::{self, Encoded, Encoder};
+use posse_models::gemini::Gemini;
+use posse_models::http::{Credential, Endpoint};
+use posse_models::openai_chat::OpenAiChat;
+use posse_models::openai_responses::OpenAiResponses;
+use posse_runtime::ports::{Memo, Model, ModelRequest, NoDeltas, ToolUse};
+
+const TURNS: usize = 200;
+const RESULT_BYTES: usize = 4096;
+
+fn main() {
+    let url = discarding_server();
+    let endpoint = || Endpoint::new(url.clone(), Credential::none());
+    line(&format!("CPU microseconds per turn; {TURNS} turns, results of {RESULT_BYTES} bytes"));
+    line(&format!("{:<44}{:>12}{:>12}{:>12}", "", "turns 1-20", "91-110", "181-200"));
+    measure("anthropic", &Anthropic::new(endpoint(), "m").expect("a good URL"));
+    measure("openai_chat", &OpenAiChat::new(endpoint(), "m").expect("a good URL"));
+    measure("openai_responses", &OpenAiResponses::new(endpoint(), "m").expect("a good URL"));
+    measure("gemini", &Gemini::new(endpoint(), "m").expect("a good URL"));
+}
+
+fn measure<M: Encoder + Model>(name: &str, model: &M) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    row(&format!("{name}: body"), |talk| {
+        drop(body::encode(model, &mut talk.request()));
+    });
+    let mut held: Option<Encoded> = None;
+    row(&format!("{name}: body, copied"), |talk| {
+        held = body::encode(model, &mut talk.request()).ok();
+    });
+    // The reply is not what is measured, so a refusal to answer is as good as an answer.
+    row(&format!("{name}: whole call over the loopback"), |talk| {
+        let answer = runtime.block_on(model.call(talk.request(), &NoDeltas));
+        assert!(answer.is_err_and(|failure| failure.status == Some(400)), "the server answers every request");
+    });
+}
+
+fn row(name: &str, mut turn: impl FnMut(&mut Talk)) {
+    // The best of several runs: everything else on the machine only adds.
+    let mut best = [f64::MAX; 3];
+    for _ in 0..5 {
+        let mut talk = Talk::new();
+        let mut spent = Vec::with_capacity(TURNS);
+        for number in 0..TURNS {
+            let before = cpu_ns();
+            turn(&mut talk);
+            spent.push(cpu_ns() - before);
+            talk.push(number as u32);
+        }
+        // The first turn builds the head and is no measure of growth.
+        for (best, window) in best.iter_mut().zip([1..20, 90..110, 180..200]) {
+            let mut window = spent[window].to_vec();
+            window.sort_unstable();
+            *best = best.min(window[window.len() / 2] as f64 / 1000.0);
+        }
+    }
+    line(&format!("{name:<44}{:>12.1}{:>12.1}{:>12.1}", best[0], best[1], best[2]));
+}
+
+struct Talk {
+    tools: Vec<ToolSpec>,
+    messages: Vec<Message>,
+    settings: ModelSettings,
+    memo: Memo,
+    result: String,
+}
+
+impl Talk {
+    fn new() -> Self {
+        let tool = ToolSpec {
+            name: "lookup".to_owned(),
+            description: "Looks a key up.".to_owned(),
+            input_schema: r#"{"type":"object","properties":{"key":{"type":"string"}}}"#.to_owned(),
+            effect: Effect::Pure,
+        };
+        let row = "a row of text, as a tool returns it\n";
+        Self {
+            tools: vec![tool],
+            messages: vec![Message::user("Look everything up.")],
+            settings: ModelSettings::default(),
+            memo: Memo::default(),
+            result: row.repeat(RESULT_BYTES / row.len() + 1)[..RESULT_BYTES].to_owned(),
+        }
+    }
+
+    fn request(&mut self) -> ModelRequest<'_> {
+        ModelRequest {
+            system: "You look things up.",
+            messages: &self.messages,
+            tools: &self.tools,
+            tool_use: ToolUse::Auto,
+            output_tokens_max: 1000,
+            settings: &self.settings,
+            generation: 0,
+            memo: &mut self.memo,
+        }
+    }
+
+    fn push(&mut self, turn: u32) {
+        let call = ToolCall {
+            key: CallKey { turn, index: 0 },
+            id: format!("call_{turn}"),
+            name: "lookup".to_owned(),
+            arguments: Arguments::Object(format!(r#"{{"key":"{turn}"}}"#)),
+            signature: None,
+        };
+        let result = ToolResult::new(&call, self.result.clone());
+        self.messages.push(Message::Assistant { blocks: vec![Block::ToolCall(call)] });
+        self.messages.push(Message::Results { results: vec![result] });
+    }
+}
+
+/// Reads every request to its end and answers in a few bytes.
+fn discarding_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback can be bound");
+    let url = format!("http://{}", listener.local_addr().expect("a bound socket has an address"));
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            std::thread::spawn(move || discard(socket));
+        }
+    });
+    url
+}
+
+fn discard(socket: TcpStream) -> std::io::Result<()> {
+    socket.set_nodelay(true)?;
+    let mut answers = socket.try_clone()?;
+    let mut requests = BufReader::with_capacity(1 << 16, socket);
+    let mut line = String::new();
+    let mut length = 0;
+    while requests.read_line(&mut line)? > 0 {
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        if line == "\r\n" {
+            std::io::copy(&mut requests.by_ref().take(length), &mut std::io::sink())?;
+            answers.write_all(b"HTTP/1.1 400 No\r\ncontent-length: 0\r\n\r\n")?;
+        }
+        line.clear();
+    }
+    Ok(())
+}
+
+/// CPU time of this thread.
+fn cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a timespec of ours, which the call fills in.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
