@@ -44,6 +44,7 @@ pub fn envelope(
         "cost_usd": cost(&outcome.usage, price),
         "changed_files": outcome.changed_files,
         "in_doubt": outcome.in_doubt.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "refused_tools": outcome.refused_tools,
         "warnings": outcome.warnings,
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })

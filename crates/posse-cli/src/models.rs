@@ -160,10 +160,10 @@ impl ModelSource {
         if let Tape::Replay(path) = &self.tape {
             return Ok(Arc::new(Replay::load(path, &reference)?));
         }
-        let parsed = ModelRef::parse(&reference)?;
-        if parsed.provider() == "scripted" {
-            return Ok(Arc::new(Scripted::from_reference(parsed.model())?));
+        if let Some(script) = reference.strip_prefix("scripted:") {
+            return Ok(Arc::new(Scripted::from_reference(script)?));
         }
+        let parsed = ModelRef::parse(&reference)?;
         let (wire, transport, gate) = self.endpoint(parsed.provider())?;
         let (provider, name) = (parsed.provider(), parsed.model().to_owned());
         let model: Arc<dyn Model> = match wire {

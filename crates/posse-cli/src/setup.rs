@@ -65,7 +65,7 @@ impl Setup {
 
     /// The agent that `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &How) -> Result<Agent> {
-        let model = models::default_model(&self.config, how.model.as_deref(), process_env)?;
+        let model = self.anchored(models::default_model(&self.config, how.model.as_deref(), process_env)?);
         let prompt = include_str!("../prompts/orchestrator.md");
         Ok(Agent {
             name: name("orchestrator"),
@@ -77,6 +77,14 @@ impl Setup {
             limits: self.limits(how, &model),
             model,
         })
+    }
+
+    /// A script's path must mean the same when the task is taken up from another directory.
+    fn anchored(&self, model: String) -> String {
+        match model.strip_prefix("scripted:") {
+            Some(path) => format!("scripted:{}", self.workspace.join(path).display()),
+            None => model,
+        }
     }
 
     /// Who can be delegated to.

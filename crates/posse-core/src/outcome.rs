@@ -20,6 +20,9 @@ pub struct Outcome {
     /// Calls whose effect may or may not have happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_doubt: Vec<CallKey>,
+    /// Tools the model asked for and was not granted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }

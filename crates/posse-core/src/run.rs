@@ -53,6 +53,7 @@ pub struct Run {
     cycles: cycle::Cycles,
     changed: Vec<String>,
     in_doubt: Vec<CallKey>,
+    refused_tools: Vec<String>,
     warnings: Vec<String>,
     events: Vec<Event>,
 }
@@ -124,6 +125,7 @@ impl Run {
             cycles: cycle::Cycles::default(),
             changed: Vec::new(),
             in_doubt: Vec::new(),
+            refused_tools: Vec::new(),
             warnings: Vec::new(),
             events: Vec::new(),
         };
@@ -465,6 +467,7 @@ impl Run {
             usage: self.usage,
             changed_files: self.changed.clone(),
             in_doubt: self.in_doubt.clone(),
+            refused_tools: self.refused_tools.clone(),
             warnings: self.warnings.clone(),
         }
     }

@@ -265,6 +265,7 @@ pub fn finished(stop: StopReason, text: &str) -> Record {
         usage: Usage::default(),
         changed_files: Vec::new(),
         in_doubt: Vec::new(),
+        refused_tools: Vec::new(),
         warnings: Vec::new(),
     };
     Record::Finished { outcome, elapsed_ms: 1 }

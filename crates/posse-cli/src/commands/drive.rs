@@ -150,6 +150,10 @@ impl Room {
         for warning in &outcome.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));
         }
+        if !outcome.refused_tools.is_empty() {
+            let tools = outcome.refused_tools.join(",");
+            terminal::note(&format!("refused: {tools} · to allow: posse run --allow {tools} …"));
+        }
         if !outcome.in_doubt.is_empty() {
             let calls: Vec<String> = outcome.in_doubt.iter().map(ToString::to_string).collect();
             terminal::note(&format!("in doubt: calls {} may or may not have happened", calls.join(", ")));

@@ -22,7 +22,10 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     let session_id = new_session_id();
     let room = room(&setup, &args.how, session_id.clone(), global.json, &task)?;
     // An unusable model is an error of the request, not the outcome of a task.
-    room.models.open(&agent)?;
+    let open = room.models.open(&agent)?;
+    if setup.caps(&args.how).cost_micros.is_some() && open.price.is_none() {
+        return Err(no_price(&agent.model));
+    }
     let began = Instant::now();
     let id = TaskId::root(&session_id);
     let outcome = room.work(Work::Start { agent: agent.clone(), task }).await?;
@@ -63,4 +66,11 @@ fn task_text(argument: String) -> Result<String> {
             .hint("say what to do: posse run \"Why is the login test flaky?\""));
     }
     Ok(task)
+}
+
+/// A limit that cannot be kept is refused, not ignored.
+fn no_price(model: &str) -> Error {
+    let text = format!("the price of `{model}` is not known, so a cost limit cannot be kept");
+    let hint = format!("add `[prices.\"{model}\"]` with `input` and `output` in USD per million tokens to your configuration");
+    Error::new(ErrorCode::InvalidRequest, text).hint(hint)
 }

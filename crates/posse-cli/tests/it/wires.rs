@@ -109,6 +109,7 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
         "cost_usd": provider.cost,
         "changed_files": [],
         "in_doubt": [],
+        "refused_tools": [],
         "warnings": [],
         "duration_ms": envelope["duration_ms"],
     });

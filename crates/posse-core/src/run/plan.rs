@@ -53,7 +53,9 @@ impl Run {
             let cut_off = *stop == ReplyStop::MaxTokens && index == last;
             let action = match self.refusal(&call, index, cut_off) {
                 Some(result) => {
-                    let why = prefix(&result.text, 300).to_owned();
+                    self.remember_refusal(&call.name);
+                    let why = result.text.strip_prefix("refused: ").unwrap_or(&result.text);
+                    let why = prefix(why, 300).to_owned();
                     self.events.push(Event::ToolRefused { key: call.key, tool: call.name.clone(), why });
                     Action::Refuse(result)
                 }
@@ -65,6 +67,15 @@ impl Run {
             planned.push(Planned { call, action });
         }
         planned
+    }
+
+    /// A person who sees this can grant the tool; a tool that does not exist is the model's mistake alone.
+    fn remember_refusal(&mut self, name: &str) {
+        let name = canonical(name);
+        let ungranted = self.tools.contains_key(&name) && self.grant.decide(&name) != Decision::Allow;
+        if ungranted && !self.refused_tools.contains(&name) {
+            self.refused_tools.push(name);
+        }
     }
 
     /// Where a tool call is refused before anything happens.
