@@ -319,7 +319,7 @@ fn a_script_with_a_mistake() {
         &place,
         &["run", "--model", "scripted:none.yaml", "Do it"],
         &[
-            "error[SCRIPT_INVALID]: cannot read the script `none.yaml`: No such file or directory (os error 2)",
+            "error[SCRIPT_INVALID]: cannot read the script `PLACE/workspace/none.yaml`: No such file or directory (os error 2)",
             "  hint: write the model as `scripted:path/to/file.yaml#role`",
         ],
     );
