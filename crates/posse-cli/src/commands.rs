@@ -15,12 +15,16 @@ use posse_core::outcome::Status;
 use posse_core::{Error, ErrorCode, Result};
 
 use crate::args::{Args, Command, TasksCommand};
+use crate::terminal;
 
 pub fn dispatch(args: Args) -> Result<ExitCode> {
     let Args { global, command } = args;
     match command {
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "posse", &mut std::io::stdout());
+            // Not straight to standard output: the generator panics when that is closed.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "posse", &mut script);
+            terminal::out(String::from_utf8_lossy(&script).trim_end());
             Ok(ExitCode::SUCCESS)
         }
         Command::Init => init::run(),

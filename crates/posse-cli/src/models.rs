@@ -193,7 +193,7 @@ impl ModelSource {
         if let Some((transport, gate)) = opened.get(provider) {
             return Ok((wire, transport.clone(), gate.clone()));
         }
-        let base_url = self.base_url(wire, configured, known)?;
+        let base_url = self.base_url(provider, wire, configured, known)?;
         let credential = self.credential(provider, &base_url, configured, known)?;
         let mut endpoint = Endpoint::new(base_url, credential);
         for (name, value) in configured.iter().flat_map(|c| &c.headers) {
@@ -206,6 +206,7 @@ impl ModelSource {
 
     fn base_url(
         &self,
+        provider: &str,
         wire: Wire,
         configured: Option<&ProviderConfig>,
         known: Option<&Known>,
@@ -218,10 +219,9 @@ impl ModelSource {
             (None, Some((_, url)), _) => url,
             (None, None, Some(known)) => known.base_url.to_owned(),
             (None, None, None) => {
-                return Err(Error::new(
-                    ErrorCode::ConfigInvalid,
-                    "a provider of your own needs a `base_url`",
-                ));
+                let text = format!("`providers.{provider}` needs a `base_url`");
+                return Err(Error::new(ErrorCode::ConfigInvalid, text)
+                    .hint("where its API begins, such as \"https://llm.example/v1\""));
             }
         };
         let url = url.trim_end_matches('/');

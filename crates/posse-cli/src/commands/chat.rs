@@ -23,6 +23,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
     let (mut id, agent) = match &args.resume {
         Some(wanted) => {
             let row = tasks::find(&*store, wanted).await?;
+            tasks::take_from_the_dead(&row)?;
             let start = tasks::start_of(&*store, &row.id).await?;
             (Some(row.id), start.agent)
         }

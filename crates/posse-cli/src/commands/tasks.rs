@@ -76,16 +76,7 @@ pub async fn resume(global: &Global, wanted: &str, turns_max: Option<u32>) -> Re
     let mut setup = Setup::load(global)?;
     let store = setup.store()?;
     let row = find(&*store, wanted).await?;
-    if row.status == "running" && is_alive(&row.owner) {
-        let pid = row.owner.split(':').next().unwrap_or_default();
-        return Err(Error::new(
-            ErrorCode::TaskNotResumable,
-            format!("`{}` is being driven by process {pid}", row.id),
-        )
-        .hint("wait for it, or end that process first"));
-    }
-    // What a dead process left running must not work beside us.
-    posse_tools::supervisor::sweep(&row.id);
+    take_from_the_dead(&row)?;
     let start = start_of(&*store, &row.id).await?;
     drop(store);
     setup.workspace = start.workspace.clone().into();
@@ -106,6 +97,19 @@ pub async fn resume(global: &Global, wanted: &str, turns_max: Option<u32>) -> Re
     let onward = Onward::Finish { turns_max };
     let outcome = room.work(Work::GoOn { id: id.clone(), agent: agent.clone(), onward }).await?;
     Ok(room.conclude(&id, &agent, &outcome, began))
+}
+
+/// Refuses a task that a living process drives, and ends what a dead one left running: it must not work beside us.
+pub fn take_from_the_dead(row: &TaskRow) -> Result<()> {
+    if row.status == "running" && is_alive(&row.owner) {
+        let pid = row.owner.split(':').next().unwrap_or_default();
+        let text = format!("`{}` is being driven by process {pid}", row.id);
+        return Err(
+            Error::new(ErrorCode::TaskNotResumable, text).hint("wait for it, or end that process first")
+        );
+    }
+    posse_tools::supervisor::sweep(&row.id);
+    Ok(())
 }
 
 /// A task by its id, the beginning of its id, or the short id of a child in the newest session.

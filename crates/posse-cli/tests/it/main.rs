@@ -1,0 +1,13 @@
+//! The real `posse` binary, used as a stranger uses it: a home, a workspace, a command line, and what comes back.
+
+mod bad_input;
+mod delegation;
+mod demo;
+mod keys;
+mod kill;
+mod record;
+mod stopping;
+mod support;
+mod tasks;
+mod terminal;
+mod wires;

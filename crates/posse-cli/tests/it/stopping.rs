@@ -1,0 +1,265 @@
+//! Stopping: by a person, by the system, by a limit, by a pipe that nobody reads any more.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Ran, Running, processes_of, until};
+
+/// Waits for a file, so that the test decides when the step ends.
+const STEP: &str = "
+- text: One step.
+  calls:
+    - bash: {command: 'touch begun; until [ -e go ]; do sleep 0.01; done; touch ended'}
+- text: Two steps.
+  calls: [{ls: {}}]
+- text: Done.
+";
+
+/// Never ends by itself, and hides two children.
+const STUCK: &str = "
+- text: This takes long.
+  calls:
+    - bash: {command: 'setsid sleep 400 & (sleep 400 &) ; touch begun; sleep 400'}
+- text: Done.
+";
+
+const SLOW_MODEL: &str = "
+- text: I look first.
+  calls: [{ls: {}}]
+- {text: Done., delay_ms: 600000}
+";
+
+const ONCE: &str = "stopping after this step; press Ctrl-C again to stop now\n";
+const TWICE: &str = "stopping now\n";
+
+fn run(place: &Place, script: &str) -> Running {
+    let model = place.script(script);
+    Running::start(place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Do it"]))
+}
+
+fn begun(place: &Place, running: &mut Running) -> String {
+    let started = running.until(|event| event["type"] == "started");
+    let file = place.workspace().join("begun");
+    until("the command began", || file.exists().then_some(()));
+    started["task_id"].as_str().unwrap().to_owned()
+}
+
+fn hears(running: &Running, text: &str) {
+    until("standard error says so", || running.stderr().contains(text).then_some(()));
+}
+
+fn essence(ran: &Ran) -> (i32, Value, Value, Value) {
+    let envelope = ran.envelope();
+    (ran.code, envelope["status"].clone(), envelope["reason"].clone(), envelope["text"].clone())
+}
+
+/// Goes on with the task and expects it to be done.
+fn goes_on(place: &Place, id: &str) -> Value {
+    let ran = place.run(["tasks", "resume", id, "--json"]);
+    assert_eq!(essence(&ran), (0, json!("completed"), json!("answered"), json!("Done.")), "{ran:?}");
+    ran.envelope()
+}
+
+#[test]
+fn one_ctrl_c_lets_a_command_end_and_keeps_its_result() {
+    let place = Place::new();
+    let mut running = run(&place, STEP);
+    let id = begun(&place, &mut running);
+    running.press_ctrl_c();
+    hears(&running, ONCE);
+    assert!(!place.workspace().join("ended").exists());
+    place.write("workspace/go", "");
+    let ran = running.end();
+    assert_eq!(essence(&ran), (130, json!("cancelled"), json!("cancelled"), json!("One step.")), "{ran:?}");
+    assert_eq!(ran.stderr, ONCE);
+    assert!(place.workspace().join("ended").exists(), "the step was finished");
+    assert_eq!(place.tasks()[0]["status"], "cancelled");
+
+    std::fs::remove_file(place.workspace().join("ended")).unwrap();
+    let envelope = goes_on(&place, &id);
+    assert_eq!((&envelope["turns"], &envelope["tool_calls"]), (&json!(3), &json!(2)));
+    assert_eq!(envelope["in_doubt"], json!([]));
+    assert!(!place.workspace().join("ended").exists(), "a finished call is not made again");
+}
+
+#[test]
+fn one_ctrl_c_lets_the_model_answer() {
+    let place = Place::new();
+    let mut running = run(&place, &SLOW_MODEL.replace("600000", "1500"));
+    running.until(|event| event["type"] == "turn" && event["turn"] == 2);
+    running.press_ctrl_c();
+    hears(&running, ONCE);
+    let ran = running.end();
+    // The answer was under way and came: there is nothing left to cancel.
+    assert_eq!(essence(&ran), (0, json!("completed"), json!("answered"), json!("Done.")), "{ran:?}");
+}
+
+#[test]
+fn what_a_model_asks_for_after_ctrl_c_is_not_done() {
+    let place = Place::new();
+    let script = "[{text: I write., calls: [{bash: {command: touch made}}], delay_ms: 1500}, {text: Done.}]";
+    let mut running = run(&place, script);
+    let turn = running.until(|event| event["type"] == "turn");
+    running.press_ctrl_c();
+    let ran = running.end();
+    assert_eq!(essence(&ran), (130, json!("cancelled"), json!("cancelled"), json!("I write.")), "{ran:?}");
+    let id = turn["task_id"].as_str().unwrap();
+    goes_on(&place, id);
+    assert!(!place.workspace().join("made").exists());
+}
+
+#[test]
+fn two_ctrl_c_stop_a_command_and_everything_it_started() {
+    let place = Place::new();
+    let mut running = run(&place, STUCK);
+    let id = begun(&place, &mut running);
+    assert!(processes_of(&id).len() >= 3, "{:?}", processes_of(&id));
+    running.press_ctrl_c();
+    hears(&running, ONCE);
+    let began = Instant::now();
+    running.press_ctrl_c();
+    let ran = running.end();
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(
+        essence(&ran),
+        (130, json!("cancelled"), json!("cancelled"), json!("This takes long.")),
+        "{ran:?}"
+    );
+    assert_eq!(ran.stderr, format!("{ONCE}{TWICE}"));
+    assert_eq!(processes_of(&id), Vec::<String>::new());
+    goes_on(&place, &id);
+}
+
+#[test]
+fn two_ctrl_c_cut_off_a_model_that_does_not_answer() {
+    let place = Place::new();
+    let mut running = run(&place, SLOW_MODEL);
+    let turn = running.until(|event| event["type"] == "turn" && event["turn"] == 2);
+    running.press_ctrl_c();
+    hears(&running, ONCE);
+    let began = Instant::now();
+    running.press_ctrl_c();
+    let ran = running.end();
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(
+        essence(&ran),
+        (130, json!("cancelled"), json!("cancelled"), json!("I look first.")),
+        "{ran:?}"
+    );
+    place.script(&SLOW_MODEL.replace("600000", "0"));
+    goes_on(&place, turn["task_id"].as_str().unwrap());
+}
+
+#[test]
+fn a_request_to_terminate_is_followed_soon() {
+    for signal in [libc::SIGTERM, libc::SIGHUP] {
+        let place = Place::new();
+        let mut running = run(&place, STUCK);
+        let id = begun(&place, &mut running);
+        let began = Instant::now();
+        running.signal(signal);
+        let ran = running.end();
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert_eq!((ran.code, &ran.envelope()["status"]), (130, &json!("cancelled")), "{ran:?}");
+        assert_eq!(processes_of(&id), Vec::<String>::new());
+        goes_on(&place, &id);
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_nothing_running_once_its_task_goes_on() {
+    let place = Place::new();
+    let mut running = run(&place, STUCK);
+    let id = begun(&place, &mut running);
+    running.kill();
+    let envelope = goes_on(&place, &id);
+    assert_eq!(envelope["in_doubt"], json!(["1.0"]));
+    assert_eq!(processes_of(&id), Vec::<String>::new());
+}
+
+#[test]
+fn a_turn_limit_gives_a_report_and_can_be_raised() {
+    let place = Place::new();
+    let model = place.script(
+        "
+- {text: Look one., calls: [{ls: {}}]}
+- {text: Look two., calls: [{glob: {pattern: a}}, {glob: {pattern: b}}]}
+- text: Two looks so far.
+- {text: Look three., calls: [{glob: {pattern: c}}]}
+- text: Done.
+",
+    );
+    let ran = place.run(["run", "--json", "--model", &model, "--max-turns", "2", "Do it"]);
+    assert_eq!(
+        essence(&ran),
+        (3, json!("partial"), json!("turns_exhausted"), json!("Two looks so far.")),
+        "{ran:?}"
+    );
+    let envelope = ran.envelope();
+    assert_eq!((&envelope["turns"], &envelope["tool_calls"]), (&json!(2), &json!(3)));
+    let id = envelope["task_id"].as_str().unwrap();
+    let ran = place.run(["tasks", "resume", id, "--max-turns", "10", "--json"]);
+    assert_eq!(essence(&ran), (0, json!("completed"), json!("answered"), json!("Done.")), "{ran:?}");
+    assert_eq!(ran.envelope()["tool_calls"], 4);
+
+    let ran = place.run(["run", "--model", &model, "--max-turns", "2", "Do it"]);
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    let what_to_do =
+        format!("  continue: posse tasks resume {id} --max-turns 4      full text: posse tasks show {id}\n");
+    assert!(ran.stderr.contains("partial · turn limit (2) reached"), "{ran:?}");
+    assert!(ran.stderr.contains(&what_to_do), "{ran:?}");
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, "Two looks so far.\n"));
+}
+
+/// Reads one line of the output and closes the pipe, as `head -1` does.
+fn first_line(mut command: Command) -> (String, Ran) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::with_capacity(1, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    let status = child.wait().unwrap();
+    (line, Ran::from_output(std::process::Output { status, stdout: Vec::new(), stderr: stderr.into() }))
+}
+
+#[test]
+fn a_pipe_that_is_closed_early_ends_nothing() {
+    let place = Place::new();
+    let model = place.script("[{calls: [{ls: {}}], delay_ms: 20}, {text: Done., delay_ms: 20}]");
+    for args in [&["run", "--json", "--model", &model, "Do it"][..], &["run", "--model", &model, "Do it"]] {
+        let (_, ran) = first_line(place.posse(args.iter().copied()));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let row = place.tasks().remove(0);
+        assert_eq!((&row["status"], &row["turns"]), (&json!("completed"), &json!(2)));
+    }
+    for args in [&["tasks", "list"][..], &["doctor"], &["--help"], &["completions", "bash"]] {
+        let (line, ran) = first_line(place.posse(args.iter().copied()));
+        assert!(!line.is_empty() && ran.stderr.is_empty(), "{args:?}: {ran:?}");
+    }
+    // Even one that takes nothing at all.
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let mut command = place.posse(["completions", shell]);
+        command.stdout(std::fs::File::create("/dev/full").unwrap());
+        assert_eq!(Ran::of(command).stderr, "", "{shell}");
+    }
+}
+
+#[test]
+fn no_terminal_is_needed() {
+    let place = Place::new();
+    let model = place.script("- text: Done.");
+    let posse = place.posse(["run", "--model", &model, "-"]);
+    // A new session has no controlling terminal.
+    let mut command = Command::new("setsid");
+    command.arg("--wait").arg(posse.get_program()).args(posse.get_args());
+    command.current_dir(place.workspace()).env_clear().env("HOME", place.home());
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let task = place.write("task.txt", "Do it");
+    command.stdin(std::fs::File::open(task).unwrap());
+    let ran = Ran::of(command);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{ran:?}");
+    assert!(!ran.stderr.contains('\u{1b}'), "no control sequences in a pipe: {ran:?}");
+}

@@ -1,0 +1,248 @@
+//! Tasks after the fact: listing, looking into them, going on, and conversations.
+
+use posse_testkit::server::{Recorded, Server};
+use posse_testkit::wire::Say;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::support::{Place, Ran, Running};
+
+const SCRIPT: &str = "
+- text: First I look.
+  calls: [{read: {path: a.txt}}, {ls: {}}]
+- text: It says alpha.
+";
+
+/// A place with one finished task.
+fn place() -> (Place, String) {
+    let place = Place::new();
+    place.write("workspace/a.txt", "alpha one\n");
+    let model = place.script(SCRIPT);
+    let ran = place.run(["run", "--json", "--model", &model, "What does a.txt say?\nBe brief."]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    (place, id)
+}
+
+#[test]
+fn a_list_has_the_newest_first_and_one_object_per_line() {
+    let (place, first) = place();
+    let model = place.script("- text: Nothing to do.");
+    let second = place.run(["run", "--json", "--model", &model, "Second"]).envelope();
+    let rows = place.tasks();
+    let ids: Vec<&Value> = rows.iter().map(|row| &row["task_id"]).collect();
+    assert_eq!(ids, [&second["task_id"], &json!(first)]);
+    let row = &rows[1];
+    let expected = json!({
+        "task_id": first,
+        "parent": null,
+        "agent": "orchestrator",
+        "title": row["title"],
+        "status": "completed",
+        "turns": 2,
+        "input_tokens": row["input_tokens"],
+        "output_tokens": row["output_tokens"],
+        "created_ms": row["created_ms"],
+        "updated_ms": row["updated_ms"],
+    });
+    assert_eq!(*row, expected);
+    assert!(row["title"].as_str().unwrap().starts_with("What does a.txt say?"), "{row}");
+    assert!(
+        row["created_ms"].as_u64() <= row["updated_ms"].as_u64() && row["input_tokens"].as_u64() > Some(0)
+    );
+
+    let plain = place.run(["tasks", "list", "--limit", "1"]);
+    assert_eq!((plain.code, plain.stdout.lines().count()), (0, 1), "{plain:?}");
+    let words: Vec<&str> = plain.stdout.split_whitespace().take(5).collect();
+    assert_eq!(words, [second["task_id"].as_str().unwrap(), "completed", "orchestrator", "1", "turns"]);
+}
+
+#[test]
+fn an_empty_list_says_what_to_do() {
+    let place = Place::new();
+    let ran = place.run(["tasks", "list"]);
+    let expected = "no tasks yet; `posse run \"…\"` starts one\n";
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", expected));
+    assert_eq!(place.run(["tasks", "list", "--json"]).stdout, "");
+}
+
+#[test]
+fn a_task_is_shown_turn_by_turn_by_its_id_or_the_beginning_of_it() {
+    let (place, id) = place();
+    let shown = place.run(["tasks", "show", &id]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let lines: Vec<&str> = shown.stdout.lines().collect();
+    assert_eq!(lines[0], format!("{id} · orchestrator · completed · 2 turns"));
+    for line in ["> What does a.txt say?", "First I look.", "It says alpha.", "-- completed · answered"] {
+        assert!(lines.contains(&line), "{line}: {}", shown.stdout);
+    }
+    assert!(shown.stdout.contains("[1.0]") && shown.stdout.contains("alpha one"), "{}", shown.stdout);
+    assert_eq!(place.run(["tasks", "show", &id[..4]]).stdout, shown.stdout);
+
+    let records = place.journal(&id);
+    let kinds: Vec<&str> = records.iter().map(|record| record["record"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["started", "asked", "replied", "done", "done", "asked", "replied", "finished"]);
+}
+
+#[test]
+fn one_result_is_shown_in_full() {
+    let place = Place::new();
+    let text: String = (0..200).map(|n| format!("{n} bottles\n")).collect();
+    place.write("workspace/long.txt", &text);
+    let model = place.script("[{calls: [{ls: {}}, {read: {path: long.txt}}]}, {text: Long.}]");
+    let id = place.run(["run", "--json", "--model", &model, "Go"]).envelope()["task_id"].clone();
+    let id = id.as_str().unwrap();
+    let whole = place.run(["tasks", "show", id, "--result", "1.1"]);
+    assert_eq!(whole.code, 0, "{whole:?}");
+    assert!((0..200).all(|n| whole.stdout.contains(&format!("{n} bottles\n"))), "{whole:?}");
+    let transcript = place.run(["tasks", "show", id]);
+    assert!(!transcript.stdout.contains("100 bottles"), "a transcript is short: {transcript:?}");
+    let unknown = place.run(["tasks", "show", id, "--result", "7.7"]);
+    let expected = format!(
+        "error[INVALID_REQUEST]: `{id}` has no result `7.7`\n  hint: results are numbered TURN.INDEX, such as 3.0\n"
+    );
+    assert_eq!((unknown.code, unknown.stderr), (1, expected));
+}
+
+#[test]
+fn a_child_is_found_by_its_short_id() {
+    let place = Place::new();
+    let ran = place.run(["demo", "--json"]);
+    let root = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let state = place.state().join("demo");
+    let shown = place.run(["tasks", "show", "t_02", "--state", state.to_str().unwrap()]);
+    let first = shown.stdout.lines().next().unwrap_or_default().to_owned();
+    assert_eq!(first, format!("{root}.t_02 · remediator · completed · 8 turns"), "{shown:?}");
+    let session = place.run(["tasks", "show", &root[..5], "--state", state.to_str().unwrap()]);
+    assert!(session.stdout.starts_with(&format!("{root} · orchestrator")), "{session:?}");
+}
+
+#[test]
+fn a_finished_task_gives_its_answer_again_without_a_model() {
+    let (place, id) = place();
+    let before = place.journal(&id).len();
+    place.write("script.yaml", "- fail: {kind: unauthorised, message: nobody may ask me}\n");
+    let ran = place.run(["tasks", "resume", &id, "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let envelope = ran.envelope();
+    assert_eq!((&envelope["text"], &envelope["turns"]), (&json!("It says alpha."), &json!(2)));
+    assert_eq!(place.journal(&id).len(), before, "nothing was added");
+}
+
+#[test]
+fn a_task_that_a_living_process_drives_is_left_to_it() {
+    let place = Place::new();
+    let model = place.script("[{calls: [{ls: {}}]}, {text: Done., delay_ms: 600000}]");
+    let mut running = Running::start(place.posse(["run", "--json", "--model", &model, "Wait"]));
+    let turn = running.until(|event| event["type"] == "turn" && event["turn"] == 2);
+    let id = turn["task_id"].as_str().unwrap();
+    assert_eq!(place.tasks()[0]["status"], "running");
+    let refused = place.run(["tasks", "resume", id]);
+    let expected = format!(
+        "error[TASK_NOT_RESUMABLE]: `{id}` is being driven by process {}\n  \
+         hint: wait for it, or end that process first\n",
+        running.id()
+    );
+    assert_eq!((refused.code, &refused.stderr), (1, &expected));
+    let talk = place.run(["chat", "--resume", id]);
+    assert_eq!((talk.code, &talk.stderr), (1, &expected));
+
+    running.kill();
+    assert_eq!(place.tasks()[0]["status"], "interrupted");
+    place.script("[{calls: [{ls: {}}]}, {text: Done.}]");
+    let resumed = place.run(["tasks", "resume", id, "--json"]);
+    assert_eq!((resumed.code, &resumed.envelope()["text"]), (0, &json!("Done.")), "{resumed:?}");
+}
+
+/// However two processes meet, one of them finishes the task and nothing is done twice.
+#[test]
+fn two_that_go_on_with_a_task_at_once_do_not_do_its_work_twice() {
+    let mut lost = 0;
+    for _ in 0..8 {
+        let place = Place::new();
+        let steps: String = (0..12)
+            .map(|n| format!("- {{delay_ms: 5, calls: [{{bash: {{command: echo {n} >> effects.txt}}}}]}}\n"))
+            .collect();
+        let model = place.script(&format!("{steps}- text: Done.\n"));
+        let mut first =
+            Running::start(place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Go"]));
+        let event = first.until(|event| event["type"] == "replied" && event["turn"] == 2);
+        first.kill();
+        let id = event["task_id"].as_str().unwrap();
+        let resume = || Running::start(place.posse(["tasks", "resume", id, "--json"]));
+        let both = [resume(), resume()].map(Running::end);
+        for ran in &both {
+            let refused = ["error[TASK_NOT_RESUMABLE]", "error[OWNER_LOST]"];
+            let left_it = ran.code == 1 && refused.iter().any(|code| ran.stderr.starts_with(code));
+            lost += usize::from(left_it);
+            assert!(left_it || (ran.code == 0 && ran.envelope()["text"] == "Done."), "{ran:?}");
+        }
+        let last = place.run(["tasks", "resume", id, "--json"]);
+        assert_eq!((last.code, &last.envelope()["status"]), (0, &json!("completed")), "{both:?} {last:?}");
+        let effects = std::fs::read_to_string(place.workspace().join("effects.txt")).unwrap();
+        let mut seen: Vec<&str> = effects.lines().collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), effects.lines().count(), "done twice: {effects}");
+    }
+    eprintln!("{lost} of 16 gave way");
+    assert!(lost > 0, "they never met");
+}
+
+/// `posse chat` with these lines on its standard input.
+async fn chat(mut command: Command, lines: &'static str) -> Ran {
+    let talk = move || {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        Ran::from_output(child.wait_with_output().unwrap())
+    };
+    tokio::task::spawn_blocking(talk).await.unwrap()
+}
+
+/// What was said so far, as the provider got it.
+fn said(request: &Recorded) -> Vec<(String, String)> {
+    let messages = request.json()["messages"].as_array().cloned().unwrap_or_default();
+    let text = |message: &Value| match &message["content"] {
+        Value::String(text) => text.clone(),
+        blocks => blocks[0]["text"].as_str().unwrap_or_default().to_owned(),
+    };
+    let without_system = messages.iter().filter(|message| message["role"] != "system");
+    without_system.map(|m| (m["role"].as_str().unwrap().to_owned(), text(m))).collect()
+}
+
+#[tokio::test]
+async fn messages_of_a_chat_are_one_conversation_that_can_be_taken_up_again() {
+    let place = Place::new();
+    let server = Server::handler(|request| {
+        let turn = posse_testkit::wire::turn(request);
+        Say::text(&format!("answer {}", turn + 1)).answer(request)
+    })
+    .await;
+    let command = |args: &[&str]| {
+        let mut command = place.posse(["chat", "--model", "ollama:qwen3"]);
+        command.args(args).env("OLLAMA_HOST", server.url());
+        command
+    };
+    let ran = chat(command(&[]), "My name is Ada.\n\nWhat is my name?\n").await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "answer 1\nanswer 2\n"), "{ran:?}");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    let pair = |role: &str, text: &str| (role.to_owned(), text.to_owned());
+    let mut expected = vec![
+        pair("user", "My name is Ada."),
+        pair("assistant", "answer 1"),
+        pair("user", "What is my name?"),
+    ];
+    assert_eq!(said(&requests[1]), expected);
+
+    let rows = place.tasks();
+    assert_eq!((rows.len(), &rows[0]["turns"]), (1, &json!(2)), "{rows:?}");
+    let id = rows[0]["task_id"].as_str().unwrap();
+    let ran = chat(command(&["--resume", id]), "And now?\n").await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "answer 3\n"), "{ran:?}");
+    expected.extend([pair("assistant", "answer 2"), pair("user", "And now?")]);
+    assert_eq!(said(&server.requests()[2]), expected);
+    assert_eq!(place.tasks().len(), 1);
+}

@@ -1,0 +1,292 @@
+//! A whole task over every wire format, against a provider on the loopback: five turns, several calls side by side,
+//! streamed and whole. The figures, the requests and the key are checked.
+
+use posse_testkit::server::{Recorded, Server};
+use posse_testkit::wire::{self, Format, Say};
+use serde_json::{Value, json};
+
+use crate::support::{Place, Ran};
+
+/// Must never be seen anywhere but in the header it belongs to.
+const KEY: &str = "canary-7c21f0-key";
+
+struct Provider {
+    model: &'static str,
+    format: Format,
+    path: &'static str,
+    streamed_path: &'static str,
+    /// The header with the key, and how the key stands in it.
+    auth: Option<(&'static str, String)>,
+    /// What five such calls cost, worked out by hand from the provider's price list.
+    cost: Value,
+}
+
+/// The turns of the task, as calls of (id, tool, arguments) with what their result must contain.
+fn turns() -> Vec<Vec<(&'static str, &'static str, Value, &'static str)>> {
+    vec![
+        vec![
+            ("call_a", "read", json!({"path": "a.txt"}), "alpha one"),
+            ("call_b", "grep", json!({"pattern": "needle"}), "b.txt"),
+        ],
+        vec![("call_c", "ls", json!({"path": "."}), "sub")],
+        vec![
+            ("call_d", "ls", json!({"path": "sub"}), "c.txt"),
+            ("call_e", "read", json!({"path": "sub/c.txt"}), "gamma three"),
+            ("call_f", "read", json!({"path": "missing.txt"}), "missing.txt"),
+        ],
+        vec![
+            ("call_g", "read", json!({"path": "b.txt"}), "needle two"),
+            ("call_h", "grep", json!({"pattern": "gamma"}), "c.txt"),
+        ],
+    ]
+}
+
+async fn server() -> Server {
+    Server::handler(|request| {
+        let Some(turn) = turns().into_iter().nth(wire::turn(request)) else {
+            return Say::text("All four files were looked at.").answer(request);
+        };
+        let say = Say { text: Some("Looking.".to_owned()), ..Say::default() };
+        let say =
+            turn.into_iter().fold(say, |say, (id, tool, arguments, _)| say.and_call(id, tool, arguments));
+        say.answer(request)
+    })
+    .await
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("workspace/a.txt", "alpha one\n");
+    place.write("workspace/b.txt", "a needle two\n");
+    place.write("workspace/sub/c.txt", "gamma three\n");
+    place
+}
+
+/// Runs the task with the provider at `url`, which `point` tells to the command, streamed and whole.
+async fn works(provider: Provider, point: impl Fn(&mut std::process::Command, &Place, &str)) {
+    for streamed in [true, false] {
+        let (place, server) = (place(), server().await);
+        let mut command = place.posse(["run", "--json", "--model", provider.model, "Look at the files"]);
+        if !streamed {
+            command.arg("--no-stream");
+        }
+        point(&mut command, &place, server.url());
+        let ran = Ran::beside(command).await;
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran:?}");
+        check_envelope(&provider, &ran.envelope());
+        check_events(&ran);
+        let requests = server.requests();
+        assert_eq!(requests.len(), 5);
+        for (turn, request) in requests.iter().enumerate() {
+            check_request(&provider, streamed, turn, request);
+        }
+        assert!(!ran.stdout.contains(KEY), "{ran:?}");
+        assert_eq!(place.files_with(KEY), Vec::<std::path::PathBuf>::new());
+        assert!(!place.files_with("Look at the files").is_empty(), "the task itself is in the store");
+    }
+}
+
+fn check_envelope(provider: &Provider, envelope: &Value) {
+    let anthropic = provider.format == Format::Anthropic;
+    let expected = json!({
+        "type": "result",
+        "task_id": envelope["task_id"],
+        "status": "completed",
+        "reason": "answered",
+        "detail": null,
+        "text": "All four files were looked at.",
+        "model": provider.model,
+        "turns": 5,
+        "tool_calls": 8,
+        "usage": {
+            "input_tokens": 5 * 1012,
+            "output_tokens": 5 * 50,
+            "cache_read_tokens": 5 * 900,
+            "cache_write_tokens": if anthropic { 5 * 100 } else { 0 },
+            "reasoning_tokens": if anthropic { 0 } else { 5 * 7 },
+            "estimated": false,
+        },
+        "cost_usd": provider.cost,
+        "changed_files": [],
+        "in_doubt": [],
+        "refused_tools": [],
+        "warnings": [],
+        "duration_ms": envelope["duration_ms"],
+    });
+    assert_eq!(*envelope, expected);
+    assert!(envelope["duration_ms"].is_u64() && envelope["task_id"].as_str().is_some_and(|id| id.len() == 8));
+}
+
+fn check_events(ran: &Ran) {
+    let events = ran.json();
+    let kind = |wanted: &str| events.iter().filter(|event| event["type"] == wanted).count();
+    assert_eq!((kind("started"), kind("turn"), kind("replied"), kind("finished")), (1, 5, 5, 1));
+    assert_eq!((kind("tool_started"), kind("tool_finished")), (8, 8));
+}
+
+fn check_request(provider: &Provider, streamed: bool, turn: usize, request: &Recorded) {
+    let path = if streamed { provider.streamed_path } else { provider.path };
+    assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", path));
+    let keyed: Vec<(&str, &str)> = request
+        .headers
+        .iter()
+        .filter(|(name, value)| value.contains(KEY) || name == "authorization")
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let expected: Vec<(&str, &str)> =
+        provider.auth.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(keyed, expected);
+    assert!(!String::from_utf8_lossy(&request.body).contains(KEY));
+
+    let before: Vec<_> = turns().into_iter().take(turn).flatten().collect();
+    let (texts, ids) = (wire::results(request), result_ids(provider.format, request));
+    let expected: Vec<&str> = before.iter().map(|(id, ..)| *id).collect();
+    assert_eq!(ids, expected, "results are in the order of their calls, with their ids");
+    assert_eq!(texts.len(), before.len());
+    for (text, (id, _, _, part)) in texts.iter().zip(&before) {
+        assert!(text.contains(part), "{id}: {text}");
+    }
+    if provider.format == Format::Anthropic {
+        check_cache_marks(&request.json());
+    }
+}
+
+/// On the system prompt, on the last tool, and on the last block of the conversation.
+fn check_cache_marks(body: &Value) {
+    let mark = json!({"type": "ephemeral"});
+    let last = |list: &Value| list.as_array().and_then(|list| list.last().cloned()).unwrap_or_default();
+    assert_eq!(last(&body["system"])["cache_control"], mark);
+    assert_eq!(last(&body["tools"])["cache_control"], mark);
+    assert_eq!(last(&last(&body["messages"])["content"])["cache_control"], mark, "{body}");
+}
+
+fn result_ids(format: Format, request: &Recorded) -> Vec<String> {
+    let body = request.json();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let id = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match format {
+        Format::Anthropic => {
+            let blocks = list(&body["messages"]).into_iter().flat_map(|m| list(&m["content"]));
+            blocks.filter(|b| b["type"] == "tool_result").map(|b| id(&b["tool_use_id"])).collect()
+        }
+        Format::OpenAiChat => {
+            let messages = list(&body["messages"]).into_iter();
+            messages.filter(|m| m["role"] == "tool").map(|m| id(&m["tool_call_id"])).collect()
+        }
+        Format::OpenAiResponses => {
+            let items = list(&body["input"]).into_iter();
+            items.filter(|i| i["type"] == "function_call_output").map(|i| id(&i["call_id"])).collect()
+        }
+        Format::Gemini => {
+            let parts = list(&body["contents"]).into_iter().flat_map(|c| list(&c["parts"]));
+            parts.filter_map(|p| p.get("functionResponse").map(|r| id(&r["id"]))).collect()
+        }
+    }
+}
+
+#[tokio::test]
+async fn anthropic() {
+    let provider = Provider {
+        model: "anthropic:claude-sonnet-4-5",
+        format: Format::Anthropic,
+        path: "/v1/messages",
+        streamed_path: "/v1/messages",
+        auth: Some(("x-api-key", KEY.to_owned())),
+        // 12 fresh at $3, 900 read at $0.30, 100 written at $3.75, 50 out at $15, per million.
+        cost: json!(0.007155),
+    };
+    works(provider, |command, _, url| {
+        command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", url);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn openai() {
+    let provider = Provider {
+        model: "openai:gpt-5",
+        format: Format::OpenAiChat,
+        path: "/v1/chat/completions",
+        streamed_path: "/v1/chat/completions",
+        auth: Some(("authorization", format!("Bearer {KEY}"))),
+        // 112 fresh at $1.25, 900 read at $0.125, 50 out at $10, per million, rounded up.
+        cost: json!(0.003763),
+    };
+    works(provider, |command, _, url| {
+        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", format!("{url}/v1"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn openai_responses() {
+    let provider = Provider {
+        model: "openai-responses:gpt-5",
+        format: Format::OpenAiResponses,
+        path: "/v1/responses",
+        streamed_path: "/v1/responses",
+        auth: Some(("authorization", format!("Bearer {KEY}"))),
+        cost: json!(0.003763),
+    };
+    works(provider, |command, _, url| {
+        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", format!("{url}/v1"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn gemini() {
+    let provider = Provider {
+        model: "gemini:gemini-2.5-flash",
+        format: Format::Gemini,
+        path: "/v1beta/models/gemini-2.5-flash:generateContent",
+        streamed_path: "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse",
+        auth: Some(("x-goog-api-key", KEY.to_owned())),
+        // 112 fresh at $0.30, 900 read at $0.03, 50 out at $2.50, per million.
+        cost: json!(0.000928),
+    };
+    works(provider, |command, _, url| {
+        command.env("GEMINI_API_KEY", KEY).env("GOOGLE_GEMINI_BASE_URL", url);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_compatible_provider_of_ones_own() {
+    let provider = Provider {
+        model: "house:big-model",
+        format: Format::OpenAiChat,
+        path: "/llm/v1/chat/completions",
+        streamed_path: "/llm/v1/chat/completions",
+        auth: Some(("authorization", format!("Bearer {KEY}"))),
+        cost: json!(0.00531),
+    };
+    works(provider, |command, place, url| {
+        // 1012 in at $1 (no price for the cache), 50 out at $1, per million.
+        let config = format!(
+            "[providers.house]\nwire = \"openai-compatible\"\nbase_url = \"{url}/llm/v1\"\n\
+             api_key_env = \"HOUSE_KEY\"\n\n[prices.\"house:big-model\"]\ninput = 1.0\noutput = 1.0\n"
+        );
+        let path = place.write("house.toml", &config);
+        command.arg("--config").arg(path).env("HOUSE_KEY", KEY);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn ollama() {
+    let provider = Provider {
+        model: "ollama:qwen3:8b",
+        format: Format::OpenAiChat,
+        path: "/v1/chat/completions",
+        streamed_path: "/v1/chat/completions",
+        auth: None,
+        // Nobody says what one's own machine costs.
+        cost: Value::Null,
+    };
+    works(provider, |command, _, url| {
+        // Keys of others are not for this one.
+        command.env("OLLAMA_HOST", url).env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY);
+    })
+    .await;
+}
