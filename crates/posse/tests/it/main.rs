@@ -1,0 +1,5 @@
+//! The loop, a real wire format and a server that misbehaves: the rows of the fault matrix that the run decides. The
+//! rows that a wire module decides are tested in `posse-models`.
+
+mod faults;
+mod stage;
