@@ -5,6 +5,7 @@ mod delegation;
 mod demo;
 mod keys;
 mod kill;
+mod readme;
 mod record;
 mod stopping;
 mod support;
