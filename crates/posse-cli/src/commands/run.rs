@@ -71,6 +71,8 @@ fn task_text(argument: String) -> Result<String> {
 /// A limit that cannot be kept is refused, not ignored.
 fn no_price(model: &str) -> Error {
     let text = format!("the price of `{model}` is not known, so a cost limit cannot be kept");
-    let hint = format!("add `[prices.\"{model}\"]` with `input` and `output` in USD per million tokens to your configuration");
+    let hint = format!(
+        "add `[prices.\"{model}\"]` with `input` and `output` in USD per million tokens to your configuration"
+    );
     Error::new(ErrorCode::InvalidRequest, text).hint(hint)
 }
