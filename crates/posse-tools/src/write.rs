@@ -73,5 +73,5 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         }
     };
     job.desk.seen.note(&path, stamp, job.turn);
-    Ok(ToolOutput { text: done, is_error: false, changed: vec![path.to_string_lossy().into_owned()] })
+    Ok(ToolOutput { changed: vec![path.to_string_lossy().into_owned()], ..ToolOutput::text(done) })
 }
