@@ -405,7 +405,8 @@ impl Task {
     pub async fn news(&self, cancel: &CancellationToken) -> Progress {
         let mut changes = self.progress.subscribe();
         let told = self.told().clone();
-        if told.as_ref() == Some(&*changes.borrow_and_update()) {
+        let now = changes.borrow_and_update().clone();
+        if now.done.is_none() && told == Some(now) {
             tokio::select! {
                 _ = changes.changed() => {}
                 () = cancel.cancelled() => {}

@@ -150,8 +150,10 @@ impl Screen {
             Event::Finished { status, turns, .. } => {
                 (row.status, row.turn) = (Some(*status), *turns);
                 row.took = Some(row.began.elapsed());
-                row.doing =
-                    if *status == Status::Completed { String::new() } else { status.wire().to_owned() };
+                row.doing = match status {
+                    Status::Completed => row.said.lines().next().unwrap_or_default().to_owned(),
+                    Status::Partial | Status::Failed | Status::Cancelled => status.wire().to_owned(),
+                };
             }
             Event::Noted { .. }
             | Event::ModelFailed { .. }
