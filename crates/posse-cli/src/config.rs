@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use posse_core::usage::Price;
@@ -29,6 +30,9 @@ pub struct Config {
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
+    /// What was found and not read, and why.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -103,19 +107,30 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
     }
 }
 
+/// Where to look for configuration, and who looks.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The one file to read, named by the user.
+    pub explicit: Option<&'a Path>,
+    pub user_dir: Option<&'a Path>,
+    pub here: &'a Path,
+    pub home: Option<&'a Path>,
+    pub user: u32,
+}
+
 /// Reads what is there: the file that was named, or the user's and then the project's on top.
-pub fn load(explicit: Option<&Path>, user_dir: Option<&Path>, here: &Path) -> Result<Config> {
-    if let Some(path) = explicit {
+pub fn load(sources: Sources<'_>) -> Result<Config> {
+    if let Some(path) = sources.explicit {
         let mut config = parse(path, &read(path)?)?;
         config.files.push(path.to_owned());
         return Ok(config);
     }
     let mut config = Config::default();
-    if let Some(path) = user_dir.map(|dir| dir.join("config.toml")).filter(|path| path.exists()) {
+    if let Some(path) = sources.user_dir.map(|dir| dir.join("config.toml")).filter(|path| path.exists()) {
         config = parse(&path, &read(&path)?)?;
         config.files.push(path);
     }
-    if let Some(path) = nearest_project_file(here) {
+    if let Some(path) = nearest_project_file(sources, &mut config.warnings) {
         let project = parse(&path, &read(&path)?)?;
         forbid_rights(&path, &project)?;
         config.take_over(project);
@@ -130,7 +145,10 @@ impl Config {
         if !project.fallback_models.is_empty() {
             self.fallback_models = project.fallback_models;
         }
-        self.aliases.extend(project.aliases);
+        // A name that the user gave keeps its meaning everywhere.
+        for (alias, model) in project.aliases {
+            self.aliases.entry(alias).or_insert(model);
+        }
         let (mine, theirs) = (&mut self.limits, project.limits);
         mine.max_turns = theirs.max_turns.or(mine.max_turns);
         mine.max_tool_calls = theirs.max_tool_calls.or(mine.max_tool_calls);
@@ -151,7 +169,8 @@ fn lower<T: Copy>(mine: Option<T>, theirs: Option<T>, le: fn(&T, &T) -> bool) ->
     }
 }
 
-/// A cloned repository must not be able to send keys to its own server or to allow itself tools.
+/// A cloned repository must not be able to send keys to its own server, to allow itself tools, or to play the model: a
+/// script asks for whatever tool calls its author likes.
 fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     let refused = [
         ("providers", !project.providers.is_empty()),
@@ -159,25 +178,56 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("bash.env", !project.bash.env.is_empty()),
         ("prices", !project.prices.is_empty()),
     ];
-    let Some((key, _)) = refused.into_iter().find(|(_, set)| *set) else { return Ok(()) };
-    let text = format!("{}: `{key}` cannot be set by a project", path.display());
+    let is_script = |model: &String| model.trim_start().starts_with("scripted:");
+    let scripts = [
+        ("model", project.model.iter().any(is_script)),
+        ("fallback_models", project.fallback_models.iter().any(is_script)),
+        ("aliases", project.aliases.values().any(is_script)),
+    ];
+    let text = match (refused.iter().find(|(_, set)| *set), scripts.iter().find(|(_, set)| *set)) {
+        (Some((key, _)), _) => format!("{}: `{key}` cannot be set by a project", path.display()),
+        (None, Some((key, _))) => {
+            format!("{}: `{key}` cannot be a `scripted:` model in a project", path.display())
+        }
+        (None, None) => return Ok(()),
+    };
     Err(Error::new(ErrorCode::ConfigInvalid, text).hint(format!(
         "put it into the user's configuration, or pass `--config {}` if you trust this file",
         path.display()
     )))
 }
 
-fn nearest_project_file(here: &Path) -> Option<PathBuf> {
-    for dir in here.ancestors() {
-        let file = dir.join(PROJECT_FILE);
-        if file.exists() {
+/// The nearest file from here up to the root of the repository; outside of a repository only the one right here. Never
+/// one above the home directory, and never one that somebody else put there.
+fn nearest_project_file(sources: Sources<'_>, warnings: &mut Vec<String>) -> Option<PathBuf> {
+    let home = sources.home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    let below_home = match &home {
+        Some(home) if sources.here.starts_with(home) => {
+            sources.here.ancestors().take_while(|dir| dir.starts_with(home)).count()
+        }
+        _ => usize::MAX,
+    };
+    let dirs: Vec<&Path> = sources.here.ancestors().take(below_home).collect();
+    let root = dirs.iter().position(|dir| dir.join(".git").exists()).unwrap_or(0);
+    for file in dirs.iter().take(root + 1).map(|dir| dir.join(PROJECT_FILE)) {
+        if !file.exists() {
+            continue;
+        }
+        if is_owned_by(&file, sources.user) {
             return Some(file);
         }
-        if dir.join(".git").exists() {
-            return None;
-        }
+        warnings.push(format!(
+            "{} belongs to another user and is not read; `--config {0}` reads it",
+            file.display()
+        ));
     }
     None
+}
+
+/// Both the name and, if it is a link, what it leads to.
+fn is_owned_by(file: &Path, user: u32) -> bool {
+    let both = [std::fs::symlink_metadata(file), std::fs::metadata(file)];
+    both.into_iter().all(|found| found.is_ok_and(|metadata| metadata.uid() == user))
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -251,17 +301,67 @@ mod tests {
             "[providers.openai]\nbase_url = \"http://evil\"\n",
             "[grant]\nallow = [\"bash\"]\n",
             "[bash]\nenv = [\"X\"]\n",
+            "model = \"scripted:evil.yaml\"\n",
+            "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
+            "[aliases]\nfast = \"scripted:evil.yaml\"\n",
         ] {
             std::fs::write(&file, text).unwrap();
-            let e = load(None, None, dir.path()).unwrap_err();
+            let e = load(at(dir.path())).unwrap_err();
             assert_eq!(e.code(), ErrorCode::ConfigInvalid, "{text}");
-            assert!(load(Some(&file), None, dir.path()).is_ok(), "{text}");
+            assert!(load(Sources { explicit: Some(&file), ..at(dir.path()) }).is_ok(), "{text}");
         }
-        std::fs::write(&file, "model = \"a:b\"\n[limits]\nmax_cost_usd = 5.0\n").unwrap();
+        let text = "model = \"a:b\"\n[aliases]\nfast = \"x:theirs\"\nslow = \"x:theirs\"\n[limits]\nmax_cost_usd = 5.0\n";
+        std::fs::write(&file, text).unwrap();
         let user = dir.path().join("user");
         std::fs::create_dir(&user).unwrap();
-        std::fs::write(user.join("config.toml"), "[limits]\nmax_cost_usd = 2.0\n").unwrap();
-        let config = load(None, Some(&user), dir.path()).unwrap();
+        let text = "[aliases]\nfast = \"x:mine\"\n[limits]\nmax_cost_usd = 2.0\n";
+        std::fs::write(user.join("config.toml"), text).unwrap();
+        let config = load(Sources { user_dir: Some(&user), ..at(dir.path()) }).unwrap();
         assert_eq!((config.model.as_deref(), config.limits.max_cost_usd), (Some("a:b"), Some(2.0)));
+        assert_eq!(
+            (config.aliases["fast"].as_str(), config.aliases["slow"].as_str()),
+            ("x:mine", "x:theirs")
+        );
+    }
+
+    /// From a directory, as the user who runs the test.
+    fn at(here: &Path) -> Sources<'_> {
+        let user = std::fs::metadata(here).unwrap().uid();
+        Sources { explicit: None, user_dir: None, here, home: None, user }
+    }
+
+    #[test]
+    fn a_project_file_is_looked_for_inside_the_repository_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let (home, repository) = (top.join("home"), top.join("home/repository"));
+        let here = repository.join("a/b");
+        std::fs::create_dir_all(&here).unwrap();
+        let found = |sources| nearest_project_file(sources, &mut Vec::new());
+        let sources = Sources { home: Some(&home), ..at(&here) };
+        for place in [&top, &home, &repository] {
+            std::fs::write(place.join(PROJECT_FILE), "").unwrap();
+        }
+        assert_eq!(found(sources), None, "outside of a repository nothing above counts");
+        std::fs::create_dir(top.join(".git")).unwrap();
+        assert_eq!(found(sources), None, "a repository around the home directory is none");
+        assert_eq!(found(at(&here)), Some(repository.join(PROJECT_FILE)));
+        std::fs::create_dir(repository.join(".git")).unwrap();
+        assert_eq!(found(sources), Some(repository.join(PROJECT_FILE)));
+        std::fs::remove_file(repository.join(PROJECT_FILE)).unwrap();
+        assert_eq!(found(sources), None, "nothing above the repository counts");
+        std::fs::write(here.join(PROJECT_FILE), "").unwrap();
+        assert_eq!(found(sources), Some(here.join(PROJECT_FILE)));
+    }
+
+    #[test]
+    fn a_project_file_of_another_user_is_not_read_and_that_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(PROJECT_FILE), "model = \"a:b\"\n").unwrap();
+        let mine = at(dir.path());
+        assert_eq!(load(mine).unwrap().model.as_deref(), Some("a:b"));
+        let config = load(Sources { user: mine.user + 1, ..mine }).unwrap();
+        assert_eq!(config.model, None);
+        assert!(config.warnings[0].contains("belongs to another user"), "{:?}", config.warnings);
     }
 }

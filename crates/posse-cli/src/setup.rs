@@ -10,6 +10,7 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
+use posse_core::text::visible;
 use posse_core::tool::{Effect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::catalogue::{ModelRef, family};
@@ -24,8 +25,9 @@ use posse_tools::supervisor::{Directory, Supervisor};
 use posse_tools::workspace::Workspace;
 
 use crate::args::{Global, How};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
+use crate::terminal;
 
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
@@ -46,7 +48,18 @@ impl Setup {
     pub fn load(global: &Global) -> Result<Self> {
         let workspace = std::env::current_dir()
             .map_err(|e| Error::new(ErrorCode::Io, "the current directory cannot be read").caused_by(e))?;
-        let config = config::load(global.config.as_deref(), user_config_dir().as_deref(), &workspace)?;
+        let home = process_env("HOME").map(PathBuf::from);
+        let config = config::load(Sources {
+            explicit: global.config.as_deref(),
+            user_dir: user_config_dir().as_deref(),
+            here: &workspace,
+            home: home.as_deref(),
+            // SAFETY: reads a number.
+            user: unsafe { libc::geteuid() },
+        })?;
+        for warning in &config.warnings {
+            terminal::note(&format!("warning: {}", visible(warning)));
+        }
         Ok(Self { config, workspace, state: state_dir(global)? })
     }
 
