@@ -1,5 +1,6 @@
 //! Composition: from flags, files and environment to a session that can run.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,8 @@ const ASKED_FOR: &[&str] = &["bash"];
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Names of those that the project brings along: programs of whoever wrote the project.
+    pub foreign: BTreeSet<String>,
     pub problems: Vec<Error>,
 }
 
@@ -135,41 +138,46 @@ impl Setup {
         let launch = self.launch();
         let mut tools = posse_tools::files::toolset(workspace, skills);
         tools.push(Arc::new(Bash::new(launch.clone())));
-        let mut dirs = vec![self.workspace.join(".posse/tools")];
-        dirs.extend(user_dirs("tools"));
+        // The user's first: of two tools with one name, a project's must not take the place of the user's.
+        let project = self.workspace.join(".posse/tools");
+        let mut dirs = user_dirs("tools");
+        dirs.push(project.clone());
         let (own, errors) = posse_tools::own::load(&dirs);
         problems.extend(errors);
+        let mut foreign = BTreeSet::new();
         for tool in own {
+            if tool.manifest.starts_with(&project) {
+                foreign.insert(tool.spec.name.clone());
+            }
             match tool.bind(launch.clone()) {
                 Ok(tool) => tools.push(Arc::new(tool)),
                 Err(e) => problems.push(e),
             }
         }
-        Ok(Tools { tools, problems })
+        Ok(Tools { tools, foreign, problems })
     }
 
     /// What the operator allows: our tools that only look or that write files in the workspace; commands and the user's
-    /// own tools only when they are named.
-    pub fn grant(&self, how: &How, tools: &[Arc<dyn Tool>]) -> Result<Grant> {
+    /// own tools only when they are named; a project's tools only when they are named for this run, because the
+    /// user's configuration cannot know what a project means by a name.
+    pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
         let wanted = |list: &[String]| list.iter().flat_map(|name| expand(name)).collect::<Vec<_>>();
-        let (allowed, denied) = (
-            wanted(&[how.allow.clone(), self.config.grant.allow.clone()].concat()),
-            wanted(&self.config.grant.deny),
-        );
-        let exists = |name: &str| tools.iter().any(|tool| tool.spec().name == name);
-        if let Some(unknown) = allowed.iter().find(|name| !exists(name)) {
-            let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let (asked, configured) = (wanted(&how.allow), wanted(&self.config.grant.allow));
+        let denied = wanted(&self.config.grant.deny);
+        let exists = |name: &str| found.tools.iter().any(|tool| tool.spec().name == name);
+        if let Some(unknown) = asked.iter().chain(&configured).find(|name| !exists(name)) {
+            let names: Vec<&str> = found.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
             return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}` to allow"))
                 .hint(format!("there are: {}", names.join(", "))));
         }
-        // A tool that a project brings along is a program of whoever wrote the project.
-        let usual = |tool: &dyn Tool| {
-            let ToolSpec { name, effect, .. } = tool.spec();
+        let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
+            let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
+            let allowed = configured.contains(name) && !found.foreign.contains(name);
             let harmless = *effect == Effect::Pure || !how.read_only;
-            harmless && posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str())
+            harmless && (usual || allowed || asked.contains(name))
         };
-        let granted = tools.iter().filter(|tool| usual(tool.as_ref()) || allowed.contains(&tool.spec().name));
-        let mut names: Vec<String> = granted.map(|tool| tool.spec().name.clone()).collect();
+        let granted = found.tools.iter().map(|tool| tool.spec()).filter(|spec| is_given(spec));
+        let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
         names.extend(["subagent", "shared_context"].map(str::to_owned));
         names.retain(|name| !denied.contains(name));
         Ok(Grant::root(names, 1))

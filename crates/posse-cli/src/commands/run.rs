@@ -9,7 +9,7 @@ use posse_core::{Error, ErrorCode, Result};
 
 use super::drive::{Parts, Room, Work};
 use crate::args::{Global, How, RunArgs};
-use crate::setup::{Setup, Tools, new_session_id};
+use crate::setup::{Setup, new_session_id};
 use crate::terminal;
 
 /// A task is read by a model; more than this belongs into a file that the model can read.
@@ -34,8 +34,8 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
 
 /// A room as the configuration and the flags describe it.
 pub fn room(setup: &Setup, how: &How, session_id: String, json: bool, title: &str) -> Result<Room> {
-    let Tools { tools, problems } = setup.tools()?;
-    for problem in &problems {
+    let found = setup.tools()?;
+    for problem in &found.problems {
         terminal::note(&format!("warning: {}", problem.message()));
     }
     Room::new(Parts {
@@ -43,8 +43,8 @@ pub fn room(setup: &Setup, how: &How, session_id: String, json: bool, title: &st
         workspace: setup.workspace.display().to_string(),
         store: setup.store()?,
         models: setup.models(how)?,
-        grant: setup.grant(how, &tools)?,
-        tools,
+        grant: setup.grant(how, &found)?,
+        tools: found.tools,
         agents: setup.agents(how)?,
         caps: setup.caps(how),
         json,
