@@ -132,6 +132,46 @@ fn other_names_of_an_edited_file_are_mentioned() {
     assert_eq!((place.get("a"), place.get("b")), ("new\n".into(), "text\n".into()));
 }
 
+#[test]
+fn files_that_steer_programs_or_hold_secrets_are_not_written() {
+    let place =
+        Place::new(&[(".git/config", "[core]\n"), ("posse.toml", "old\n"), (".gitignore", "target\n")]);
+    place.link(".git", "link");
+    let task = place.task();
+    let before = place.names();
+    for path in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".GIT/hooks/x",
+        "sub/.git",
+        "link/config",
+        "link/hooks/pre-commit",
+        ".posse/tools/x/tool.json",
+        ".claude/settings.json",
+        "posse.toml",
+        "sub/Posse.toml",
+        ".mcp.json",
+        ".env",
+        ".env.local",
+        "certs/server.PEM",
+        "id_rsa",
+        "id_ed25519.pub",
+    ] {
+        let why = "is protected";
+        if std::fs::exists(place.root.join(path)).unwrap() {
+            task.ok("read", json!({"path": path}));
+            let old = place.get(path);
+            task.refused("edit", json!({"path": path, "old_string": old, "new_string": "new"}), why);
+        }
+        task.refused("write", json!({"path": path, "content": "new"}), why);
+    }
+    assert_eq!(place.names(), before, "nothing was made on the way");
+    assert_eq!(place.get("posse.toml"), "old\n");
+    task.ok("read", json!({"path": ".gitignore"}));
+    task.ok("write", json!({"path": ".gitignore", "content": "target\nout\n"}));
+    task.ok("write", json!({"path": "environment/git/keys.rs", "content": ""}));
+}
+
 /// Tasks that edit one file at the same time: each edit is either done or refused, and none undoes another.
 #[test]
 fn concurrent_edits_are_never_lost() {
