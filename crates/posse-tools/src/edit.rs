@@ -74,7 +74,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
             show(&path)
         ));
     };
-    job.desk.seen.check(&path, &before.stamp)?;
+    job.desk.seen.check(&job.task, &path, &before.stamp)?;
     let Some(content) = &before.content else {
         let max = count(WHOLE_BYTES_MAX, "byte");
         return Err(format!("`{}` is larger than {max}, too large to edit with this tool", show(&path)));
@@ -99,7 +99,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         return Err(format!("the result would have {size}, more than {}", count(WHOLE_BYTES_MAX, "byte")));
     }
     target.replace(Some(&before), &result)?;
-    job.desk.seen.note(&path, Stamp::of_content(&result), job.turn);
+    job.desk.seen.note(&job.task, &path, Stamp::of_content(&result), job.turn);
     let text = change.report(&show(&path), content, &result, job.room, &before.stat);
     Ok(ToolOutput { text, is_error: false, changed: vec![path.to_string_lossy().into_owned()] })
 }

@@ -70,7 +70,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         Some(content) => (Stamp::of_content(content), Some(lines_of(content))),
         None => (Stamp::of_metadata(&open.stat), None),
     };
-    job.desk.seen.note(&path, stamp, job.turn);
+    job.desk.seen.note(&job.task, &path, stamp, job.turn);
 
     let mut pager = Pager::new(whole, open.file, &job.cancel).map_err(failed)?;
     if size == 0 {

@@ -54,6 +54,21 @@ fn a_file_must_be_read_before_it_is_changed() {
 }
 
 #[test]
+fn what_one_task_read_gives_no_other_task_the_right_to_overwrite_it() {
+    let place = Place::new(&[("a.txt", "old\n")]);
+    let tools = place.task();
+    let write = json!({"path": "a.txt", "content": "theirs\n"});
+    assert!(!tools.call_as("one", "read", json!({"path": "a.txt"})).is_error);
+    assert!(tools.call_as("two", "write", write.clone()).text.contains("Read it first"));
+    assert!(!tools.call_as("two", "read", json!({"path": "a.txt"})).is_error);
+    assert!(!tools.call_as("two", "write", write).is_error);
+    // What two wrote since, one has not seen, although the tools have.
+    let stale = tools.call_as("one", "write", json!({"path": "a.txt", "content": "mine\n"}));
+    assert!(stale.is_error && stale.text.contains("changed since you read it"), "{}", stale.text);
+    assert_eq!(place.get("a.txt"), "theirs\n");
+}
+
+#[test]
 fn writing_creates_directories_and_can_be_repeated() {
     let place = Place::new(&[]);
     let write = json!({"path": "a/b/c.txt", "content": "one\ntwo"});
