@@ -9,7 +9,7 @@ use rustix::fs::Stat;
 use serde::Deserialize;
 
 use crate::answer::{Lines, count, decode};
-use crate::files::{Answer, Job, describe, truth};
+use crate::files::{Answer, Job, describe};
 use crate::replace::{Parents, Target};
 use crate::seen::Stamp;
 use crate::workspace::{WHOLE_BYTES_MAX, show};
@@ -38,11 +38,10 @@ const SCHEMA: &str = r#"{
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    #[serde(alias = "file_path")]
     path: String,
     old_string: String,
     new_string: String,
-    #[serde(default, deserialize_with = "truth")]
+    #[serde(default)]
     replace_all: bool,
 }
 

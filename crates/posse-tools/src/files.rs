@@ -125,7 +125,7 @@ impl<A> FileTool<A> {
     }
 }
 
-/// A whole number that weak models also send as `"12"` or `12.0`.
+/// A whole number, also written `12.0`: to a schema that is an integer too. `"12"` is not, and no call comes here with it.
 pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_any(NumberVisitor)
 }
@@ -151,45 +151,5 @@ impl Visitor<'_> for NumberVisitor {
             return Ok(Some(value as u64));
         }
         Err(E::invalid_value(serde::de::Unexpected::Float(value), &self))
-    }
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Self::Value, E> {
-        match value.trim() {
-            "" => Ok(None),
-            digits => digits
-                .parse()
-                .map(Some)
-                .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(value), &self)),
-        }
-    }
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-}
-
-/// A truth value that weak models also send as `"true"`.
-pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    deserializer.deserialize_any(TruthVisitor)
-}
-
-struct TruthVisitor;
-
-impl Visitor<'_> for TruthVisitor {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true or false")
-    }
-    fn visit_bool<E>(self, value: bool) -> Result<bool, E> {
-        Ok(value)
-    }
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<bool, E> {
-        match value.trim().to_ascii_lowercase().as_str() {
-            "true" => Ok(true),
-            "false" | "" => Ok(false),
-            _ => Err(E::invalid_value(serde::de::Unexpected::Str(value), &self)),
-        }
-    }
-    fn visit_unit<E>(self) -> Result<bool, E> {
-        Ok(false)
     }
 }

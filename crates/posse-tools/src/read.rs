@@ -35,7 +35,6 @@ const SCHEMA: &str = r#"{
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    #[serde(alias = "file_path")]
     path: String,
     #[serde(default, deserialize_with = "number")]
     offset: Option<u64>,

@@ -23,7 +23,6 @@ const SCHEMA: &str = r#"{
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    #[serde(alias = "file_path")]
     path: String,
     content: String,
 }

@@ -22,7 +22,7 @@ fn an_edit_needs_exactly_one_match() {
     let output = task.call("edit", edit("one", "1"));
     assert_eq!(output.text, "edited `a.txt`: 1 place\n-    1\tone\n+    1\t1\n     2\ttwo\n     3\ttwo");
     assert_eq!(output.changed, ["a.txt"]);
-    let all = json!({"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": "true"});
+    let all = json!({"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": true});
     let text = task.ok("edit", all);
     assert!(text.contains("2 places") && text.contains("also replaced at lines 3"), "{text}");
     assert_eq!(place.get("a.txt"), "1\n2\n2\nthree\n");
