@@ -35,7 +35,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
                 Mark::Info => "·",
                 Mark::Trouble => "✗",
             };
-            terminal::out(&format!("{mark} {:<14} {}", finding.topic, finding.text));
+            terminal::out_foreign(&format!("{mark} {:<14} {}", finding.topic, finding.text));
         }
     }
     let trouble = findings.iter().any(|finding| finding.mark == Mark::Trouble);

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use posse_core::id::TaskId;
+use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 
 use super::drive::{Parts, Room, Work};
@@ -36,7 +37,7 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
 pub fn room(setup: &Setup, how: &How, session_id: String, json: bool, title: &str) -> Result<Room> {
     let found = setup.tools()?;
     for problem in &found.problems {
-        terminal::note(&format!("warning: {}", problem.message()));
+        terminal::note(&format!("warning: {}", visible(problem.message())));
     }
     Room::new(Parts {
         session_id,
