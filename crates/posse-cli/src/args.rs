@@ -35,7 +35,7 @@ pub enum Command {
     Chat(ChatArgs),
     /// Watch a whole delegation with a scripted model: no key, no network.
     Demo,
-    /// Write a posse.toml and an example agent into this directory.
+    /// Write a posse.toml, and an example of an agent definition for later versions, into this directory.
     Init,
     /// Say what is configured, which keys are seen, which confinement is in force, and whether the store is sound.
     Doctor,

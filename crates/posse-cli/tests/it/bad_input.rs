@@ -261,6 +261,24 @@ fn a_store_that_is_damaged_or_from_a_later_program_is_left_alone() {
 }
 
 #[test]
+fn what_init_writes_is_said_with_what_reads_it() {
+    let place = Place::new();
+    let ran = place.run(["init"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("posse.toml")
+            && lines[0].ends_with("read by every posse command in this project")
+    );
+    assert!(
+        lines[1].starts_with(".posse/agents/reviewer.md")
+            && lines[1].contains("does not read agent definitions yet")
+    );
+    let again = place.run(["init"]);
+    assert!(again.stdout.lines().all(|line| line.contains("exists, left as it is")), "{again:?}");
+}
+
+#[test]
 fn a_task_that_says_nothing() {
     let place = Place::new();
     let model = place.script(OK);
