@@ -6,6 +6,7 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use posse_core::agent::Effort;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -23,6 +24,7 @@ pub struct Config {
     pub fallback_models: Vec<String>,
     pub aliases: BTreeMap<String, String>,
     pub limits: LimitsConfig,
+    pub model_settings: ModelSettingsConfig,
     pub grant: GrantConfig,
     pub providers: BTreeMap<String, ProviderConfig>,
     pub prices: BTreeMap<String, Price>,
@@ -45,6 +47,25 @@ pub struct LimitsConfig {
     pub context_window: Option<Whole<1_000, 100_000_000>>,
     pub max_input_tokens: Option<Whole<0, 1_000_000_000_000>>,
     pub max_cost_usd: Option<f64>,
+}
+
+/// How the model is asked. What is not set is left to the provider.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSettingsConfig {
+    pub effort: Option<Effort>,
+    #[serde(deserialize_with = "temperature")]
+    pub temperature: Option<f32>,
+    /// For models that take a budget instead of an effort.
+    pub thinking_tokens: Option<Whole<1, 1_000_000>>,
+}
+
+fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {
+    let value = f32::deserialize(deserializer)?;
+    if (0.0..=2.0).contains(&value) {
+        return Ok(Some(value));
+    }
+    Err(de::Error::invalid_value(de::Unexpected::Float(value.into()), &"a number from 0 to 2"))
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -158,6 +179,10 @@ impl Config {
         // A project can lower what a run may cost, never raise it.
         mine.max_input_tokens = lower(mine.max_input_tokens, theirs.max_input_tokens, |a, b| a.0 <= b.0);
         mine.max_cost_usd = lower(mine.max_cost_usd, theirs.max_cost_usd, |a, b| a <= b);
+        let (mine, theirs) = (&mut self.model_settings, project.model_settings);
+        mine.effort = theirs.effort.or(mine.effort);
+        mine.temperature = theirs.temperature.or(mine.temperature);
+        mine.thinking_tokens = theirs.thinking_tokens.or(mine.thinking_tokens);
         self.grant.deny.extend(project.grant.deny);
     }
 }
@@ -289,6 +314,12 @@ mod tests {
             unknown.starts_with("posse.toml:2:1: unknown field `max_turn`, expected one of `max_turns`"),
             "{unknown}"
         );
+        assert_eq!(
+            complaint("[model_settings]\ntemperature = 3.0\n"),
+            "posse.toml:2:15: `temperature`: invalid value: floating point `3.0`, expected a number from 0 to 2"
+        );
+        let effort = complaint("[model_settings]\neffort = \"huge\"\n");
+        assert!(effort.contains("expected one of `low`, `medium`, `high`, `max`"), "{effort}");
         let wire = complaint("[providers.x]\nwire = \"open-ai\"\n");
         assert!(wire.contains("unknown variant `open-ai`, expected one of `anthropic`, `openai`"), "{wire}");
     }

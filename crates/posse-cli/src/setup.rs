@@ -89,10 +89,23 @@ impl Setup {
             system_prompt: format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display()),
             fallback_models: self.config.fallback_models.clone(),
             tools: None,
-            settings: ModelSettings { buffered: how.no_stream, ..ModelSettings::default() },
+            settings: self.settings(how),
             limits: self.limits(how, &model),
             model,
         })
+    }
+
+    fn settings(&self, how: &How) -> ModelSettings {
+        let configured = &self.config.model_settings;
+        ModelSettings {
+            temperature: configured.temperature,
+            effort: how.effort.or(configured.effort),
+            thinking_tokens: configured
+                .thinking_tokens
+                .map(|tokens| u32::try_from(tokens.0).unwrap_or(u32::MAX)),
+            output_schema: None,
+            buffered: how.no_stream,
+        }
     }
 
     /// A script's path must mean the same when the task is taken up from another directory.
