@@ -200,7 +200,12 @@ impl Setup {
         let (configured, usual) = (&self.config.limits, Limits::default());
         let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let output_max = known.map_or(u32::MAX, |family| family.output_max);
+        let context_window =
+            configured.context_window.map(|n| n.0).or(known.map(|family| family.context_window));
+        // What a reply may fill is taken from the window; most of it has to be left for the conversation.
+        let output_max = known
+            .map_or(u32::MAX, |family| family.output_max)
+            .min(context_window.map_or(u32::MAX, |window| narrow(window / 4)));
         let output = configured
             .max_output_tokens
             .map_or(usual.output_tokens_per_call, |n| narrow(n.0))
@@ -215,10 +220,7 @@ impl Setup {
             output_tokens_per_call: output,
             output_tokens_per_call_max: usual.output_tokens_per_call_max.max(output).min(output_max),
             wrap_up_tokens: usual.wrap_up_tokens.min(output),
-            context_window: configured
-                .context_window
-                .map(|n| n.0)
-                .or(known.map(|family| family.context_window)),
+            context_window,
             ..usual
         }
     }
@@ -293,4 +295,28 @@ fn xdg(variable: &str, under_home: &str) -> Option<PathBuf> {
 
 fn user_dirs(kind: &str) -> Vec<PathBuf> {
     user_config_dir().map(|dir| dir.join(kind)).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(config: &str, model: &str) -> Limits {
+        let config = toml::from_str(config).unwrap();
+        Setup { config, workspace: PathBuf::new(), state: PathBuf::new() }.limits(&How::default(), model)
+    }
+
+    #[test]
+    fn a_small_window_keeps_room_for_the_conversation() {
+        let small = limits("[limits]\ncontext_window = 8192\n", "ollama:qwen3");
+        assert_eq!((small.output_tokens_per_call, small.output_tokens_per_call_max), (2048, 2048));
+        assert_eq!(limits("[limits]\ncontext_window = 2000\n", "ollama:qwen3").wrap_up_tokens, 500);
+        assert_eq!(limits("", "openai:gpt-4").output_tokens_per_call, 2048);
+        let usual = Limits::default();
+        for model in ["anthropic:claude-sonnet-4-5", "ollama:qwen3"] {
+            let large = limits("", model);
+            assert_eq!(large.output_tokens_per_call, usual.output_tokens_per_call, "{model}");
+            assert_eq!(large.output_tokens_per_call_max, usual.output_tokens_per_call_max, "{model}");
+        }
+    }
 }
