@@ -268,7 +268,7 @@ fn read(path: &Path) -> Result<String> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Config> {
-    toml::from_str(text).map_err(|e| {
+    let config: Config = toml::from_str(text).map_err(|e| {
         let at = e.span().map_or(0, |span| span.start);
         let (line, column, key) = place(text, at);
         let what = match key {
@@ -277,7 +277,16 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
         };
         let text = format!("{}:{line}:{column}: {}", path.display(), what.trim_end().replace('\n', ", "));
         Error::new(ErrorCode::ConfigInvalid, text)
-    })
+    })?;
+    for (model, price) in &config.prices {
+        let all = [Some(price.input), Some(price.output), price.cache_read, price.cache_write];
+        if let Some(wrong) = all.into_iter().flatten().find(|dollars| !dollars.is_finite() || *dollars < 0.0)
+        {
+            let text = format!("{}: `prices.\"{model}\"`: {wrong} is not a price", path.display());
+            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint("prices are numbers of 0 or more"));
+        }
+    }
+    Ok(config)
 }
 
 /// Line, column and key of a place in a TOML text.
@@ -309,6 +318,14 @@ mod tests {
             complaint("[limits]\nmax_turns = 0\n"),
             "posse.toml:2:13: `max_turns`: invalid value: integer `0`, expected a whole number from 1 to 10000"
         );
+        for price in ["-1.0", "nan", "inf"] {
+            let text =
+                complaint(&format!("[prices.\"a:b\"]\ninput = 1.0\noutput = 2.0\ncache_read = {price}\n"));
+            assert!(
+                text.starts_with("posse.toml: `prices.\"a:b\"`: ") && text.ends_with(" is not a price"),
+                "{text}"
+            );
+        }
         let unknown = complaint("[limits]\nmax_turn = 3\n");
         assert!(
             unknown.starts_with("posse.toml:2:1: unknown field `max_turn`, expected one of `max_turns`"),

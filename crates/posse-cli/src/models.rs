@@ -155,16 +155,16 @@ pub struct ModelSource {
 }
 
 impl ModelSource {
-    pub fn new(config: Config, env: Env, tape: Tape) -> Self {
-        Self {
+    pub fn new(config: Config, env: Env, tape: Tape) -> Result<Self> {
+        Ok(Self {
+            prices: prices(&config)?,
             config,
             env,
-            prices: Prices::built_in(),
             tape,
             opened: Mutex::default(),
             gates: Mutex::default(),
             replays: Mutex::default(),
-        }
+        })
     }
 
     fn open_one(&self, reference: &str) -> Result<Arc<dyn Model>> {
@@ -323,10 +323,15 @@ impl Models for ModelSource {
         let model: Arc<dyn Model> =
             if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
         let reference = ModelRef::parse(&resolve_alias(&self.config, &agent.model)?)?;
-        let price =
-            self.config.prices.get(&reference.to_string()).copied().or_else(|| self.prices.price(&reference));
-        Ok(OpenModel { model, price })
+        Ok(OpenModel { model, price: self.prices.price(&reference) })
     }
+}
+
+/// The built-in prices with those of the configuration before them: also for dated names, and with `*`.
+pub fn prices(config: &Config) -> Result<Prices> {
+    let table = toml::to_string(&config.prices)
+        .map_err(|e| Error::new(ErrorCode::ConfigInvalid, "`prices` cannot be read").caused_by(e))?;
+    Prices::built_in().with("`prices`", &table)
 }
 
 fn unknown_provider(provider: &str, configured: bool) -> Error {
@@ -378,8 +383,7 @@ mod tests {
         assert_eq!(e.code(), ErrorCode::ModelNotConfigured);
         let hint = e.advice().unwrap();
         assert!(hint.contains("ANTHROPIC_API_KEY") && hint.contains("posse demo"), "{hint}");
-        let e =
-            ModelSource::new(Config::default(), |_| None, Tape::None).open_one("openai:gpt-5").err().unwrap();
+        let e = source("", |_| None).open_one("openai:gpt-5").err().unwrap();
         assert!(e.message().contains("OPENAI_API_KEY is not set"), "{e}");
     }
 
@@ -391,7 +395,20 @@ mod tests {
     }
 
     fn source(config: &str, env: Env) -> ModelSource {
-        ModelSource::new(toml::from_str(config).unwrap(), env, Tape::None)
+        ModelSource::new(toml::from_str(config).unwrap(), env, Tape::None).unwrap()
+    }
+
+    #[test]
+    fn configured_prices_hold_for_dated_names_and_patterns_and_win() {
+        let config = "[prices]\n\"work:big\" = { input = 1.0, output = 4.0 }\n\"work:s*\" = { input = 0.5, output = 1.0 }\n\
+                      \"gpt-5\" = { input = 9.0, output = 9.0 }\n";
+        let prices = prices(&toml::from_str(config).unwrap()).unwrap();
+        let input = |model| prices.price(&ModelRef::parse(model).unwrap()).map(|price| price.input);
+        assert_eq!(input("work:big"), Some(1.0));
+        assert_eq!(input("work:big-2026-01-31"), Some(1.0));
+        assert_eq!(input("work:small-7b"), Some(0.5));
+        assert_eq!(input("openai:gpt-5"), Some(9.0));
+        assert_eq!(input("work:other"), None);
     }
 
     #[test]
@@ -427,9 +444,9 @@ mod tests {
         std::fs::write(&script, "[{text: One.}]").unwrap();
         let reference = format!("scripted:{}", script.display());
         let recorder = Recorder::open(&tape).unwrap();
-        let recording = ModelSource::new(Config::default(), |_| None, Tape::Record(recorder));
+        let recording = ModelSource::new(Config::default(), |_| None, Tape::Record(recorder)).unwrap();
         assert!(ask(&*recording.open_one(&reference).unwrap()).is_ok());
-        let replaying = ModelSource::new(Config::default(), |_| None, Tape::Replay(tape));
+        let replaying = ModelSource::new(Config::default(), |_| None, Tape::Replay(tape)).unwrap();
         let (first, second) =
             (replaying.open_one(&reference).unwrap(), replaying.open_one(&reference).unwrap());
         assert!(ask(&*first).is_ok(), "a script is recorded too");
