@@ -118,6 +118,12 @@ impl Ledger {
         self.settle(Hold { account, amount: Amount::default() }, spent);
     }
 
+    /// What was charged to this account: its own spending and that of the accounts below it that have no cap.
+    pub fn spent(&self, account: AccountId) -> Amount {
+        let [input_tokens, output_tokens, cost_micros] = self.accounts[account.0].spent;
+        Amount { input_tokens, output_tokens, cost_micros }
+    }
+
     /// Ends an account: what it reserved and did not spend is its parent's again. Closing twice does nothing.
     pub fn close(&mut self, account: AccountId) {
         let Some(parent) = self.accounts[account.0].parent.filter(|_| self.accounts[account.0].open) else {

@@ -69,12 +69,25 @@ pub enum Event {
     },
 }
 
-/// A short, bounded description of a call for a progress line: the first string argument, without line ends.
+/// A short, bounded description of a call for a progress line: what it is about, never what it writes.
 pub fn summary(call: &ToolCall) -> String {
     const SHOWN: usize = 80;
-    let arguments: Option<serde_json::Map<String, serde_json::Value>> =
-        serde_json::from_str(call.arguments.as_object_text()).ok();
-    let first = arguments.iter().flatten().find_map(|(_, value)| value.as_str());
-    let line = first.unwrap_or_default().lines().next().unwrap_or_default();
-    crate::text::visible(crate::text::prefix(line, SHOWN)).into_owned()
+    const TELLING: &[&str] = &[
+        "command",
+        "path",
+        "pattern",
+        "query",
+        "url",
+        "action",
+        "agent",
+        "key",
+        "name",
+        "metric",
+        "environment",
+    ];
+    let arguments: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(call.arguments.as_object_text()).unwrap_or_default();
+    let told: Vec<&str> = TELLING.iter().filter_map(|name| arguments.get(*name)?.as_str()).take(2).collect();
+    let line = told.iter().filter_map(|text| text.lines().next()).collect::<Vec<_>>().join(" ");
+    crate::text::visible(crate::text::prefix(&line, SHOWN)).into_owned()
 }

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::budget::Caps;
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::Grant;
 use crate::id::CallKey;
@@ -50,12 +51,15 @@ pub enum Record {
     Resumed {
         epoch: u64,
         turns_max: Option<u32>,
+        wall_ms_max: Option<u64>,
         lost_tokens: u64,
         elapsed_ms: u64,
     },
-    /// The person went on talking after an answer.
+    /// The person went on talking; whoever wrote this has taken the task over.
     Said {
         text: String,
+        epoch: u64,
+        lost_tokens: u64,
         elapsed_ms: u64,
     },
     /// The budget did not allow the next model call.
@@ -79,6 +83,9 @@ pub struct TaskStart {
     pub agent: Agent,
     pub task: String,
     pub grant: Grant,
+    /// What the whole session may spend.
+    #[serde(default)]
+    pub caps: Caps,
     pub workspace: String,
 }
 

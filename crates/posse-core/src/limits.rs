@@ -11,7 +11,7 @@ pub struct Limits {
     pub tool_calls_max: u32,
     /// Calls run for one reply; the rest are answered "limit". A confused model can ask for hundreds at once.
     pub calls_per_turn_max: u32,
-    /// Wall time the run may take, waiting for rate limits excluded by the driver.
+    /// Wall time the run may take.
     pub wall_ms_max: u64,
     /// Output tokens asked for per model call.
     pub output_tokens_per_call: u32,

@@ -24,6 +24,11 @@ use crate::usage::Usage;
 pub use plan::{Action, Planned, batches};
 pub use replay::{Replayed, replay};
 
+/// Warnings kept for the outcome; the events have them all.
+const WARNINGS_MAX: usize = 50;
+
+const CONTINUE: &str = "Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.";
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     limits: Limits,
@@ -103,7 +108,14 @@ pub struct Ask {
 }
 
 impl Run {
-    pub fn new(task: &str, limits: Limits, grant: Grant, tools: BTreeMap<String, Effect>) -> Self {
+    /// `fixed_tokens` is what is sent beside the conversation: the system prompt and the tools' descriptions.
+    pub fn new(
+        task: &str,
+        limits: Limits,
+        grant: Grant,
+        tools: BTreeMap<String, Effect>,
+        fixed_tokens: u64,
+    ) -> Self {
         let mut run = Self {
             output_tokens: limits.output_tokens_per_call,
             limits,
@@ -121,7 +133,7 @@ impl Run {
             last_text: String::new(),
             wrapping_up: None,
             counters: Counters::default(),
-            context_tokens: crate::text::estimate_tokens(task),
+            context_tokens: fixed_tokens.saturating_add(crate::text::estimate_tokens(task)),
             cycles: cycle::Cycles::default(),
             changed: Vec::new(),
             in_doubt: Vec::new(),
@@ -164,7 +176,12 @@ impl Run {
         for note in reply.notes.drain(..) {
             self.note(note);
         }
-        if reply.stop != ReplyStop::Paused {
+        // A refusal or a stop we do not understand is no basis for doing anything.
+        if matches!(reply.stop, ReplyStop::Refusal | ReplyStop::Other(_)) {
+            reply.blocks.retain(|block| block.as_call().is_none());
+        }
+        let has_calls = reply.blocks.iter().any(|block| block.as_call().is_some());
+        if reply.stop != ReplyStop::Paused || has_calls {
             self.turns += 1;
         }
         self.context_tokens = reply.usage.total();
@@ -209,9 +226,18 @@ impl Run {
     pub fn on_results(&mut self, results: Vec<ToolResult>) {
         let Phase::Calling { calls, answers } = &mut self.phase else { return };
         for result in results {
-            if let Some(at) = calls.iter().position(|planned| planned.call.key == result.key) {
-                answers[at].get_or_insert(result);
+            let at = calls.iter().position(|planned| planned.call.key == result.key);
+            let Some(at) = at.filter(|at| answers[*at].is_none()) else { continue };
+            // Counted at once: the run may end before the other calls of the turn do.
+            if result.in_doubt {
+                self.in_doubt.push(result.key);
             }
+            for path in &result.changed {
+                if !self.changed.contains(path) {
+                    self.changed.push(path.clone());
+                }
+            }
+            answers[at] = Some(result);
         }
         if answers.iter().any(Option::is_none) {
             return;
@@ -259,20 +285,31 @@ impl Run {
         self.check_limits();
     }
 
+    /// A model call was cut off by the end of its process; the provider may have worked and charged.
+    pub fn on_lost(&mut self, tokens: u64) {
+        let estimated = tokens > 0;
+        self.usage.add(&Usage { input: tokens, estimated, ..Usage::default() });
+    }
+
     /// Takes a run up again that another process left, or that ended early. An answered run stays answered.
-    pub fn on_resume(&mut self, turns_max: Option<u32>, lost_tokens: u64) {
-        self.usage.input = self.usage.input.saturating_add(lost_tokens);
-        self.limits.turns_max = turns_max.unwrap_or(self.limits.turns_max).max(self.limits.turns_max);
+    pub fn on_resume(&mut self, turns_max: Option<u32>, wall_ms_max: Option<u64>) {
+        self.limits.turns_max = turns_max.unwrap_or(0).max(self.limits.turns_max);
+        self.limits.wall_ms_max = wall_ms_max.unwrap_or(0).max(self.limits.wall_ms_max);
         let Phase::Finished(outcome) = &self.phase else { return };
-        if outcome.stop == StopReason::Answered {
-            return;
-        }
+        let onward = match outcome.stop {
+            StopReason::Answered => return,
+            StopReason::Truncated => {
+                self.answer.clone_from(&outcome.text);
+                CONTINUE
+            }
+            _ => "You may go on with the task from where you stopped.",
+        };
         self.phase = Phase::Asking;
         self.wrapping_up = None;
         self.counters = Counters::default();
         self.cycles = cycle::Cycles::default();
         if matches!(self.messages.last(), Some(Message::Assistant { .. })) {
-            self.messages.push(Message::user("You may go on with the task from where you stopped."));
+            self.messages.push(Message::user(onward));
         }
         self.check_limits();
     }
@@ -350,9 +387,7 @@ impl Run {
         self.answer.push_str(text);
         self.raise_output_limit();
         self.messages.push(Message::Assistant { blocks });
-        self.messages.push(Message::user(
-            "Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.",
-        ));
+        self.messages.push(Message::user(CONTINUE));
         self.check_limits();
     }
 
@@ -367,17 +402,9 @@ impl Run {
 
     /// What a finished round of calls means for the run.
     fn take_stock(&mut self, calls: &[ToolCall], results: &mut [ToolResult]) {
-        for result in results.iter_mut() {
+        for result in results.iter() {
             self.context_tokens =
                 self.context_tokens.saturating_add(crate::text::estimate_tokens(&result.text));
-            for path in result.changed.drain(..) {
-                if !self.changed.contains(&path) {
-                    self.changed.push(path);
-                }
-            }
-            if result.in_doubt {
-                self.in_doubt.push(result.key);
-            }
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
         self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };
@@ -448,8 +475,13 @@ impl Run {
     }
 
     fn note(&mut self, note: String) {
+        if self.warnings.contains(&note) {
+            return;
+        }
         self.events.push(Event::Noted { note: note.clone() });
-        self.warnings.push(note);
+        if self.warnings.len() < WARNINGS_MAX {
+            self.warnings.push(note);
+        }
     }
 
     fn finish(&mut self, stop: StopReason, detail: Option<String>) {

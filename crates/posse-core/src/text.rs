@@ -30,7 +30,7 @@ pub fn head_and_tail(text: &str, max: usize) -> String {
 }
 
 /// Makes control, bidirectional and zero-width characters visible, so that text from a model cannot steer a terminal
-/// or hide what it says. Line ends and tabs stay.
+/// or hide what it says. Line ends and tabs stay, and so do the joiners that scripts and emoji need.
 pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return text.into();
@@ -45,7 +45,12 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => true,
+        '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' => true,
         c => c.is_control(),
     }
 }

@@ -57,6 +57,12 @@ impl Price {
             + usage.output as f64 * self.output;
         if cost.is_finite() && cost > 0.0 { cost.ceil() as u64 } else { 0 }
     }
+
+    /// What a call can cost at most: nobody knows beforehand which tokens will be written to a cache.
+    pub fn micros_at_most(&self, usage: &Usage) -> u64 {
+        let dearest = self.cache_write.unwrap_or(self.input).max(self.input);
+        Price { input: dearest, cache_read: None, cache_write: None, ..*self }.micros(usage)
+    }
 }
 
 #[cfg(test)]

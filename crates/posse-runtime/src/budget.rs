@@ -23,6 +23,10 @@ impl Account {
         Ok(Self { ledger: self.ledger.clone(), id })
     }
 
+    pub(crate) fn spent(&self) -> Amount {
+        self.lock().spent(self.id)
+    }
+
     pub(crate) fn authorise(&self, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
         self.lock().authorise(self.id, amount, keep)
     }
@@ -54,4 +58,10 @@ pub fn amount(usage: &Usage, price: Option<&Price>) -> Amount {
         output_tokens: usage.output,
         cost_micros: price.map_or(0, |price| price.micros(usage)),
     }
+}
+
+/// The most a call with this usage can cost, for asking beforehand.
+pub fn amount_at_most(usage: &Usage, price: Option<&Price>) -> Amount {
+    let cost_micros = price.map_or(0, |price| price.micros_at_most(usage));
+    Amount { cost_micros, ..amount(usage, None) }
 }

@@ -20,7 +20,7 @@ use posse_core::usage::{Price, Usage};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Account, amount};
+use crate::budget::{Account, amount, amount_at_most};
 use crate::journal::Journal;
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
@@ -53,7 +53,7 @@ impl Stop {
     }
 }
 
-/// Starts a task: it is in the store before anything happens.
+/// Starts a task and works on it to its end.
 pub async fn start(
     ports: &Ports,
     id: TaskId,
@@ -61,12 +61,36 @@ pub async fn start(
     owner: String,
     start: TaskStart,
 ) -> Result<Outcome> {
+    create(&*ports.store, id.clone(), parent, owner, &start).await?;
+    run_created(ports, id, start).await
+}
+
+/// Writes a task down. Whoever is told about it afterwards will find it there.
+pub async fn create(
+    store: &dyn Store,
+    id: TaskId,
+    parent: Option<TaskId>,
+    owner: String,
+    start: &TaskStart,
+) -> Result<()> {
     let agent = start.agent.name.to_string();
     let records = vec![Record::Started(Box::new(start.clone()))];
-    ports.store.create(NewTask { id: id.clone(), parent, agent: agent.clone(), owner, records }).await?;
-    ports.observers.event(&id, &Event::Started { agent, model: ports.model.model.name().to_owned() });
-    let run = Run::new(&start.task, start.agent.limits.clone(), start.grant.clone(), ports.tools.effects());
+    store.create(NewTask { id, parent, agent, owner, records }).await
+}
+
+/// Works on a task that was just created by this process.
+pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
+    let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
+    ports.observers.event(&id, &Event::Started { agent, model });
+    let (limits, grant) = (start.agent.limits.clone(), start.grant.clone());
+    let run = Run::new(&start.task, limits, grant, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
+}
+
+/// About how many tokens go with every request beside the conversation.
+fn fixed_tokens(ports: &Ports, start: &TaskStart) -> u64 {
+    let tools = Toolbox::cost(&ports.tools.offered(&start.grant));
+    posse_core::text::estimate_tokens(&start.agent.system_prompt).saturating_add(tools)
 }
 
 pub use resume::{Onward, resume};
@@ -118,7 +142,7 @@ impl<'a> Life<'a> {
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
     async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
         let price = self.scene.ports.model.price;
-        let wanted = amount(&expected(&ask), price.as_ref());
+        let wanted = amount_at_most(&expected(&ask), price.as_ref());
         let keep =
             if ask.with_tools { wrap_up_reserve(run, &ask, price.as_ref()) } else { Amount::default() };
         let hold = match self.scene.ports.budget.authorise(wanted, keep) {
@@ -136,6 +160,7 @@ impl<'a> Life<'a> {
             self.scene.ports.budget.settle(hold, Amount::default());
             return Err(e);
         }
+        debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
         self.scene.event(Event::TurnStarted { turn: ask.turn, turns_max: run.limits().turns_max });
         let answer = self.call_model(run, &ask).await;
         let elapsed_ms = self.elapsed_ms();
@@ -233,7 +258,7 @@ impl Scene<'_> {
 /// What the last report of the run will need, kept back from its other calls.
 fn wrap_up_reserve(run: &Run, ask: &Ask, price: Option<&Price>) -> Amount {
     let output = u64::from(run.limits().wrap_up_tokens);
-    amount(&Usage { input: ask.estimate, output, ..Usage::default() }, price)
+    amount_at_most(&Usage { input: ask.estimate, output, ..Usage::default() }, price)
 }
 
 fn expected(ask: &Ask) -> Usage {

@@ -163,6 +163,8 @@ pub struct ToolOutput {
     pub is_error: bool,
     /// Files changed, relative to the workspace.
     pub changed: Vec<String>,
+    /// The call was ended before it was done (cancel, timeout, crash): what it had begun may or may not have happened.
+    pub cut_off: bool,
 }
 
 impl ToolOutput {
@@ -172,6 +174,10 @@ impl ToolOutput {
 
     pub fn error(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+
+    pub fn cut_off(text: impl Into<String>) -> Self {
+        Self { cut_off: true, ..Self::error(text) }
     }
 }
 

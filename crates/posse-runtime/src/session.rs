@@ -6,18 +6,24 @@ mod subagent;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use posse_core::agent::Agent;
-use posse_core::budget::Caps;
+use posse_core::budget::{Amount, Caps};
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
-use posse_core::journal::TaskStart;
+use posse_core::journal::{Record, TaskStart};
+use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::text::estimate_tokens;
+use posse_core::usage::{Price, Usage};
 use posse_core::{Error, ErrorCode, Result};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use crate::budget::Account;
+use crate::budget::{Account, amount};
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
 use crate::ports::{Models, Observer, Store, Tool};
@@ -29,6 +35,11 @@ pub use shared_context::{Entry, SharedContext};
 pub const RUNNING_MAX: usize = 5;
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
+
+/// How long a poll that would hear nothing new waits for something.
+const POLL_WAIT: Duration = Duration::from_secs(5);
+/// How long children may take to write down that they were cancelled.
+const CHILD_GRACE: Duration = Duration::from_secs(3);
 
 /// Told to every subagent (seed specification §8.4).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
@@ -59,13 +70,24 @@ pub struct Session {
     tools: Toolbox,
     observers: Observers,
     grant: Grant,
+    caps: Caps,
     budget: Account,
     stop: Stop,
     context: Arc<SharedContext>,
     agents: Mutex<BTreeMap<AgentName, Agent>>,
     tasks: Mutex<Tasks>,
-    /// What an agent defined at run time uses when it names no model.
-    orchestrator_model: Mutex<String>,
+    parent: Mutex<Option<Parent>>,
+}
+
+/// The task that delegates: nothing it hands out exceeds what it has itself.
+#[derive(Clone)]
+struct Parent {
+    id: TaskId,
+    grant: Grant,
+    limits: Limits,
+    model: String,
+    /// Ends its children, and nothing else.
+    stop: Stop,
 }
 
 #[derive(Default)]
@@ -78,14 +100,19 @@ struct Tasks {
 pub(crate) struct Task {
     pub id: TaskId,
     pub agent: AgentName,
-    progress: Mutex<Progress>,
+    began: Instant,
+    progress: watch::Sender<Progress>,
+    /// What was last said about it, so that a poll that would hear the same can wait a little.
+    told: Mutex<Option<Progress>>,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub(crate) struct Progress {
     pub turns: u32,
-    pub done: Option<Result<Outcome, String>>,
+    pub done: Option<Done>,
 }
+
+pub(crate) type Done = Result<Outcome, String>;
 
 impl Session {
     pub fn new(config: SessionConfig) -> Result<Arc<Self>> {
@@ -110,12 +137,13 @@ impl Session {
                 tools,
                 observers: config.observers,
                 grant: config.grant,
+                caps: config.caps,
                 budget: Account::root(config.caps),
                 stop: config.stop,
                 context: context.clone(),
                 agents: Mutex::new(agents),
                 tasks: Mutex::default(),
-                orchestrator_model: Mutex::default(),
+                parent: Mutex::default(),
             }
         });
         failure.map_or(Ok(session), Err)
@@ -123,29 +151,34 @@ impl Session {
 
     /// Runs the session's own task, the orchestrator's.
     pub async fn run(&self, agent: Agent, task: String) -> Result<Outcome> {
-        self.set_orchestrator(&agent);
         let grant = match &agent.tools {
             None => self.grant.clone(),
             Some(names) => self.grant.keep(names),
         };
-        let ports = self.ports(&agent, self.child_account()?, self.stop.clone(), self.observers.clone())?;
-        let start = TaskStart { agent, task, grant, workspace: self.workspace.clone() };
-        let outcome = driver::start(&ports, TaskId::root(&self.id), None, self.owner.clone(), start).await;
-        self.stop_children();
+        let ports = self.ports(&agent, self.stop.clone(), self.observers.clone())?;
+        let start = TaskStart { agent, task, grant, caps: self.caps, workspace: self.workspace.clone() };
+        let id = TaskId::root(&self.id);
+        self.lead(id.clone(), &start);
+        let outcome = driver::start(&ports, id, None, self.owner.clone(), start).await;
+        self.end_children().await;
         outcome
     }
 
-    /// Goes on with a task of the store in this session's room.
-    pub async fn resume(&self, id: TaskId, agent: &Agent, onward: Onward) -> Result<Outcome> {
-        self.set_orchestrator(agent);
-        let known = self.store.tasks(u32::MAX).await?;
-        let children = known.iter().filter(|row| row.id.session() == self.id);
-        let numbers = children.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
-        self.tasks().spawned = numbers.max().unwrap_or(0);
-        let ports = self.ports(agent, self.child_account()?, self.stop.clone(), self.observers.clone())?;
+    /// Goes on with a task of the store in this session's room, with the rights and children it had.
+    pub async fn resume(self: &Arc<Self>, id: TaskId, onward: Onward) -> Result<Outcome> {
+        let start = start_of(&*self.store, &id).await?;
+        let ports = self.ports(&start.agent, self.stop.clone(), self.observers.clone())?;
+        self.lead(id.clone(), &start);
+        self.say_what_is_forgotten(&id).await?;
+        self.take_children_over(&id, ports.model.price.as_ref()).await?;
         let outcome = driver::resume(&ports, id, &self.owner, onward).await;
-        self.stop_children();
+        self.end_children().await;
         outcome
+    }
+
+    /// What the whole session has used so far, children included.
+    pub fn spent(&self) -> Amount {
+        self.budget.spent()
     }
 
     pub fn context(&self) -> &SharedContext {
@@ -156,8 +189,8 @@ impl Session {
         self.tools.names()
     }
 
-    /// Starts a task on a named agent and returns at once.
-    pub(crate) fn spawn(self: &Arc<Self>, agent: &str, task: &str) -> Result<Arc<Task>> {
+    /// Starts a task on a named agent. It is in the store when this returns, and runs on.
+    pub(crate) async fn spawn(self: &Arc<Self>, agent: &str, task: &str) -> Result<Arc<Task>> {
         let agent = self.find_agent(agent)?;
         let size = estimate_tokens(task);
         if size > TASK_TOKENS_MAX {
@@ -165,37 +198,75 @@ impl Session {
             return Err(Error::new(ErrorCode::TaskTooLarge, text)
                 .hint("write the details to shared_context and name the key in the task"));
         }
-        let stop = self.stop.child();
-        let grant = self.grant.narrow(agent.tools.as_deref());
+        let parent = self.parent()?;
+        let grant = parent.grant.narrow(agent.tools.as_deref());
+        let limits = parent.limits.narrow(&agent.limits);
+        let system_prompt = format!("{}\n\n{}", agent.system_prompt.trim_end(), SUBAGENT_SUFFIX.trim_end());
+        let agent = Agent { system_prompt, limits, ..agent };
         let tracked = self.track(&agent.name)?;
-        let observers = self.observers.with(tracked.clone());
-        let agent = Agent {
-            system_prompt: format!("{}\n\n{}", agent.system_prompt.trim_end(), SUBAGENT_SUFFIX.trim_end()),
-            ..agent
+        let (task, workspace) = (task.to_owned(), self.workspace.clone());
+        let start = TaskStart { agent, task, grant, caps: self.caps, workspace };
+        let begun = self.begin(&tracked, &parent, start).await;
+        if begun.is_err() {
+            self.untrack(tracked.id.short());
+        }
+        begun.map(|()| tracked)
+    }
+
+    async fn begin(self: &Arc<Self>, tracked: &Arc<Task>, parent: &Parent, start: TaskStart) -> Result<()> {
+        let ports = self.ports(&start.agent, parent.stop.child(), self.observers.with(tracked.clone()))?;
+        let id = tracked.id.clone();
+        driver::create(&*self.store, id.clone(), Some(parent.id.clone()), self.owner.clone(), &start).await?;
+        tracked.follow(tokio::spawn(async move { driver::run_created(&ports, id, start).await }));
+        Ok(())
+    }
+
+    /// Shared context and agents defined at run time live in the process; a resumed task has to be told.
+    async fn say_what_is_forgotten(&self, id: &TaskId) -> Result<()> {
+        let records = self.store.records(id).await?;
+        let used = |tool: &str, part: &str| {
+            records.iter().any(|record| match record {
+                Record::Done { result, .. } => {
+                    result.name == tool && !result.is_error && result.text.contains(part)
+                }
+                _ => false,
+            })
         };
-        let start = TaskStart {
-            agent: agent.clone(),
-            task: task.to_owned(),
-            grant,
-            workspace: self.workspace.clone(),
-        };
-        let (session, entry) = (self.clone(), tracked.clone());
-        let driven = tokio::spawn(async move {
-            let ports = session.ports(&agent, session.child_account()?, stop, observers)?;
-            let parent = Some(TaskId::root(&session.id));
-            driver::start(&ports, entry.id.clone(), parent, session.owner.clone(), start).await
-        });
-        let entry = tracked.clone();
-        tokio::spawn(async move {
-            // A panic ends this task only, and is told as what it is.
-            let done = match driven.await {
-                Ok(Ok(outcome)) => Ok(outcome),
-                Ok(Err(e)) => Err(e.to_string()),
-                Err(panic) => Err(format!("internal_error: {panic}")),
-            };
-            entry.progress().done = Some(done);
-        });
-        Ok(tracked)
+        let nothing_kept = self.context.entries().is_empty();
+        if nothing_kept && (used("shared_context", "\"version\"") || used("subagent", "\"defined\"")) {
+            let note =
+                "shared context and agents defined at run time did not outlive the process before this one";
+            self.observers.event(id, &Event::Noted { note: note.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// What a dead process's children had become: finished ones can be collected, the others go on.
+    async fn take_children_over(self: &Arc<Self>, parent: &TaskId, price: Option<&Price>) -> Result<()> {
+        let rows = self.store.tasks(u32::MAX).await?;
+        for row in rows.iter().rev().filter(|row| row.parent.as_ref() == Some(parent)) {
+            let used = Usage { input: row.input_tokens, output: row.output_tokens, ..Usage::default() };
+            self.budget.charge(amount(&used, price));
+            let number = row.id.short().strip_prefix("t_").and_then(|number| number.parse().ok());
+            let task = Arc::new(Task::new(row.id.clone(), AgentName::parse(&row.agent)?));
+            {
+                let mut tasks = self.tasks();
+                tasks.spawned = tasks.spawned.max(number.unwrap_or(0));
+                tasks.tracked.insert(row.id.short().to_owned(), task.clone());
+            }
+            let start = start_of(&*self.store, &row.id).await?;
+            let observers = self.observers.with(task.clone());
+            let ports = self.ports(&start.agent, self.parent()?.stop.child(), observers)?;
+            let (id, owner) = (row.id.clone(), self.owner.clone());
+            let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+            match row.status.as_str() {
+                "running" => {
+                    task.follow(tokio::spawn(async move { driver::resume(&ports, id, &owner, onward).await }))
+                }
+                _ => task.finish(last_outcome(&*self.store, &row.id).await?, row.turns),
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn task(&self, short_id: &str) -> Result<Arc<Task>> {
@@ -217,13 +288,22 @@ impl Session {
         self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn orchestrator_model(&self) -> String {
-        self.orchestrator_model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What an agent defined at run time uses when it names no model, and how far it may go.
+    pub(crate) fn defaults(&self) -> Result<(String, Limits)> {
+        let parent = self.parent()?;
+        Ok((parent.model, parent.limits))
     }
 
-    fn set_orchestrator(&self, agent: &Agent) {
-        let mut model = self.orchestrator_model.lock().unwrap_or_else(PoisonError::into_inner);
-        model.clone_from(&agent.model);
+    fn parent(&self) -> Result<Parent> {
+        let parent = self.parent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        parent.ok_or_else(|| Error::new(ErrorCode::InvalidRequest, "nobody in this session delegates yet"))
+    }
+
+    fn lead(&self, id: TaskId, start: &TaskStart) {
+        let (grant, limits, model) =
+            (start.grant.clone(), start.agent.limits.clone(), start.agent.model.clone());
+        let parent = Parent { id, grant, limits, model, stop: self.stop.child() };
+        *self.parent.lock().unwrap_or_else(PoisonError::into_inner) = Some(parent);
     }
 
     /// Who a task is for shared context.
@@ -251,7 +331,7 @@ impl Session {
     /// Takes a slot and an id in one step, so that two spawns cannot share the last slot.
     fn track(&self, agent: &AgentName) -> Result<Arc<Task>> {
         let mut tasks = self.tasks();
-        let running = tasks.tracked.values().filter(|task| task.progress().done.is_none()).count();
+        let running = tasks.tracked.values().filter(|task| !task.is_done()).count();
         if running >= RUNNING_MAX {
             return Err(Error::new(
                 ErrorCode::MaxTasksExceeded,
@@ -261,26 +341,44 @@ impl Session {
         }
         tasks.spawned += 1;
         let id = TaskId::child(&self.id, tasks.spawned);
-        let task = Arc::new(Task { id: id.clone(), agent: agent.clone(), progress: Mutex::default() });
+        let task = Arc::new(Task::new(id.clone(), agent.clone()));
         tasks.tracked.insert(id.short().to_owned(), task.clone());
         Ok(task)
     }
 
-    /// Children do not outlive the run that could have collected them.
-    fn stop_children(&self) {
-        if self.tasks().tracked.values().any(|task| task.progress().done.is_none()) {
-            self.stop.now.cancel();
+    /// Children do not outlive the run that could have collected them. Each is told, waited for and reported.
+    async fn end_children(&self) {
+        let running: Vec<Arc<Task>> =
+            self.tasks().tracked.values().filter(|task| !task.is_done()).cloned().collect();
+        let Ok(parent) = self.parent() else { return };
+        for task in &running {
+            let note = format!(
+                "{} was still running when its orchestrator ended, and was cancelled",
+                task.id.short()
+            );
+            self.observers.event(&parent.id, &Event::Noted { note });
         }
+        parent.stop.now.cancel();
+        let all_done = async {
+            for task in &running {
+                task.done().await;
+            }
+        };
+        // What does not end in time is found by whoever goes on with it.
+        let _ = tokio::time::timeout(CHILD_GRACE, all_done).await;
     }
 
-    fn ports(&self, agent: &Agent, budget: Account, stop: Stop, observers: Observers) -> Result<Ports> {
+    fn ports(&self, agent: &Agent, stop: Stop, observers: Observers) -> Result<Ports> {
         let model = self.models.open(agent)?;
+        if self.caps.cost_micros.is_some() && model.price.is_none() {
+            let text = format!("the price of `{}` is not known, so a cost limit cannot be kept", agent.model);
+            return Err(Error::new(ErrorCode::InvalidRequest, text)
+                .hint("add its price to the configuration, or use another model"));
+        }
+        let budget = self.budget.child(Caps::default());
+        let budget =
+            budget.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.to_string()))?;
         Ok(Ports { model, tools: self.tools.clone(), store: self.store.clone(), observers, budget, stop })
-    }
-
-    fn child_account(&self) -> Result<Account> {
-        let account = self.budget.child(Caps::default());
-        account.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.to_string()))
     }
 
     fn tasks(&self) -> MutexGuard<'_, Tasks> {
@@ -289,15 +387,92 @@ impl Session {
 }
 
 impl Task {
-    pub fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new(id: TaskId, agent: AgentName) -> Self {
+        let progress = watch::Sender::new(Progress::default());
+        Self { id, agent, began: Instant::now(), progress, told: Mutex::default() }
     }
+
+    pub fn progress(&self) -> Progress {
+        self.progress.borrow().clone()
+    }
+
+    pub fn seconds(&self) -> u64 {
+        self.began.elapsed().as_secs()
+    }
+
+    /// Returns at once if there is something new since it was last asked; otherwise waits a moment for it, so that an
+    /// orchestrator that polls in a tight loop spends time and not tokens.
+    pub async fn news(&self, cancel: &CancellationToken) -> Progress {
+        let mut changes = self.progress.subscribe();
+        let told = self.told().clone();
+        if told.as_ref() == Some(&*changes.borrow_and_update()) {
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = cancel.cancelled() => {}
+                () = tokio::time::sleep(POLL_WAIT) => {}
+            }
+        }
+        let now = self.progress();
+        *self.told() = Some(now.clone());
+        now
+    }
+
+    fn told(&self) -> MutexGuard<'_, Option<Progress>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_done(&self) -> bool {
+        self.progress.borrow().done.is_some()
+    }
+
+    async fn done(&self) {
+        // The sender lives in `self`, so the wait can only end with what is waited for.
+        let _ = self.progress.subscribe().wait_for(|progress| progress.done.is_some()).await;
+    }
+
+    fn finish(&self, done: Done, turns: u32) {
+        self.progress.send_modify(|progress| {
+            progress.turns = progress.turns.max(turns);
+            progress.done = Some(done);
+        });
+    }
+
+    /// Keeps the outcome of a run that is driven elsewhere. A panic ends this task only, and is told as what it is.
+    fn follow(self: &Arc<Self>, driven: tokio::task::JoinHandle<Result<Outcome>>) {
+        let task = self.clone();
+        tokio::spawn(async move {
+            let done = match driven.await {
+                Ok(Ok(outcome)) => Ok(outcome),
+                Ok(Err(e)) => Err(e.to_string()),
+                Err(panic) => Err(format!("internal_error: {panic}")),
+            };
+            task.finish(done, 0);
+        });
+    }
+}
+
+async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {
+    match store.records(id).await?.into_iter().next() {
+        Some(Record::Started(start)) => Ok(*start),
+        _ => Err(Error::new(
+            ErrorCode::JournalInvalid,
+            format!("the journal of `{id}` does not begin with its start"),
+        )),
+    }
+}
+
+async fn last_outcome(store: &dyn Store, id: &TaskId) -> Result<Done> {
+    let finished = store.records(id).await?.into_iter().rev().find_map(|record| match record {
+        Record::Finished { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    Ok(finished.ok_or_else(|| "its outcome was not written down".to_owned()))
 }
 
 impl Observer for Task {
     fn event(&self, task: &TaskId, event: &Event) {
         if let (true, Event::Replied { turn, .. }) = (*task == self.id, event) {
-            self.progress().turns = *turn;
+            self.progress.send_modify(|progress| progress.turns = *turn);
         }
     }
 }

@@ -58,6 +58,12 @@ impl Toolbox {
         self.0.iter().map(|(name, entry)| (name.clone(), entry.tool.spec().effect)).collect()
     }
 
+    /// About how many tokens the description of these tools takes in a request.
+    pub fn cost(specs: &[ToolSpec]) -> u64 {
+        let size = |spec: &ToolSpec| spec.name.len() + spec.description.len() + spec.input_schema.len();
+        specs.iter().map(|spec| size(spec) as u64 / 4 + 10).sum()
+    }
+
     /// What a task is told about: only tools it may call, so that it does not waste turns on the others.
     pub fn offered(&self, grant: &Grant) -> Vec<ToolSpec> {
         let granted = grant.tools().filter_map(|name| self.0.get(name));
@@ -73,7 +79,7 @@ impl Toolbox {
         }
         match Contained(entry.tool.call(input)).await {
             Ok(output) => Answer::Ran(output),
-            Err(panic) => Answer::Ran(ToolOutput::error(format!(
+            Err(panic) => Answer::Ran(ToolOutput::cut_off(format!(
                 "internal_error: the tool `{name}` crashed ({panic}). This is a bug of the tool, not of your call"
             ))),
         }

@@ -156,7 +156,8 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     store.append(&id, 1, vec![finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "partial");
     let epoch = store.claim(&id, "second").await.unwrap();
-    let resumed = Record::Resumed { epoch, turns_max: Some(9), lost_tokens: 0, elapsed_ms: 1 };
+    let resumed =
+        Record::Resumed { epoch, turns_max: Some(9), wall_ms_max: None, lost_tokens: 0, elapsed_ms: 1 };
     store.append(&id, epoch, vec![resumed]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a resumed task runs again");
     store.append(&id, epoch, vec![asked(4), replied("c", 1, 1)]).await.unwrap();
@@ -164,7 +165,11 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     let row = store.task(&id).await.unwrap();
     assert_eq!((row.status.as_str(), row.turns, row.input_tokens), ("completed", 3, 1_027));
     store
-        .append(&id, epoch, vec![Record::Said { text: "and now?".to_owned(), elapsed_ms: 1 }])
+        .append(
+            &id,
+            epoch,
+            vec![Record::Said { text: "and now?".to_owned(), epoch, lost_tokens: 0, elapsed_ms: 1 }],
+        )
         .await
         .unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a task that is talked to again runs again");
@@ -234,6 +239,7 @@ pub fn started(task: &str) -> Record {
         },
         task: task.to_owned(),
         grant: Grant::root(["read".to_owned()], 0),
+        caps: posse_core::budget::Caps::default(),
         workspace: ".".to_owned(),
     }))
 }

@@ -150,7 +150,9 @@ fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolO
     }
     parts.extend(leftovers(what, report));
     let is_error = ending.is_some();
-    ToolOutput { text: text::head_and_tail(&parts.join("\n"), max.max(100)), is_error, changed: Vec::new() }
+    let text = text::head_and_tail(&parts.join("\n"), max.max(100));
+    let cut_off = report.stop.is_some() || report.end == End::Unknown;
+    ToolOutput { is_error, cut_off, ..ToolOutput::text(text) }
 }
 
 /// `None` if it ended well.

@@ -100,7 +100,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     target.replace(Some(&before), &result)?;
     job.desk.seen.note(&job.task, &path, Stamp::of_content(&result), job.turn);
     let text = change.report(&show(&path), content, &result, job.room, &before.stat);
-    Ok(ToolOutput { text, is_error: false, changed: vec![path.to_string_lossy().into_owned()] })
+    Ok(ToolOutput { changed: vec![path.to_string_lossy().into_owned()], ..ToolOutput::text(text) })
 }
 
 /// Where the old text is, and what to put there, in the line ends of the file.

@@ -72,5 +72,5 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         }
     };
     job.desk.seen.note(&job.task, &path, stamp, job.turn);
-    Ok(ToolOutput { text: done, is_error: false, changed: vec![path.to_string_lossy().into_owned()] })
+    Ok(ToolOutput { changed: vec![path.to_string_lossy().into_owned()], ..ToolOutput::text(done) })
 }

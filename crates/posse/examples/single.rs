@@ -103,6 +103,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         agent,
         task: "Look up item 0 and report what you found.".to_owned(),
         grant: Grant::root(["lookup".to_owned()], 0),
+        caps: Caps::default(),
         workspace: ".".to_owned(),
     };
     let outcome = start(&ports, TaskId::root("example"), None, "example".to_owned(), task).await?;

@@ -38,8 +38,8 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
         room.models.open(&agent)?;
         let began = Instant::now();
         let work = match &id {
-            Some(id) => Work::GoOn { id: id.clone(), agent: agent.clone(), onward: Onward::Message(line) },
-            None => Work::Start { agent: agent.clone(), task: line },
+            Some(id) => Work::GoOn { id: id.clone(), onward: Onward::Message(line) },
+            None => Work::Start { agent: Box::new(agent.clone()), task: line },
         };
         let task = id.get_or_insert_with(|| TaskId::root(&session_id)).clone();
         match room.work(work).await {

@@ -71,7 +71,8 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     })?;
     let orchestrator = Agent { tools: None, ..agent("orchestrator", "Coordinates", 200, &[]) };
     let began = Instant::now();
-    let outcome = room.work(Work::Start { agent: orchestrator.clone(), task: TASK.to_owned() }).await?;
+    let outcome =
+        room.work(Work::Start { agent: Box::new(orchestrator.clone()), task: TASK.to_owned() }).await?;
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }

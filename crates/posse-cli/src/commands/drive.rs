@@ -48,8 +48,8 @@ pub struct Parts {
 
 /// What to do in a room.
 pub enum Work {
-    Start { agent: Agent, task: String },
-    GoOn { id: TaskId, agent: Agent, onward: Onward },
+    Start { agent: Box<Agent>, task: String },
+    GoOn { id: TaskId, onward: Onward },
 }
 
 impl Room {
@@ -76,8 +76,8 @@ impl Room {
     pub async fn work(&self, work: Work) -> Result<Outcome> {
         let working = async {
             match work {
-                Work::Start { agent, task } => self.session.run(agent, task).await,
-                Work::GoOn { id, agent, onward } => self.session.resume(id, &agent, onward).await,
+                Work::Start { agent, task } => self.session.run(*agent, task).await,
+                Work::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
         };
         let ticking = async {

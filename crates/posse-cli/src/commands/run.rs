@@ -29,7 +29,7 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     }
     let began = Instant::now();
     let id = TaskId::root(&session_id);
-    let outcome = room.work(Work::Start { agent: agent.clone(), task }).await?;
+    let outcome = room.work(Work::Start { agent: Box::new(agent.clone()), task }).await?;
     Ok(room.conclude(&id, &agent, &outcome, began))
 }
 

@@ -94,8 +94,8 @@ pub async fn resume(global: &Global, wanted: &str, turns_max: Option<u32>) -> Re
     let room = run::room(&setup, &how, row.id.session().to_owned(), global.json, &row.title)?;
     let began = Instant::now();
     let (id, agent) = (row.id.clone(), start.agent);
-    let onward = Onward::Finish { turns_max };
-    let outcome = room.work(Work::GoOn { id: id.clone(), agent: agent.clone(), onward }).await?;
+    let onward = Onward::Finish { turns_max, wall_ms_max: None };
+    let outcome = room.work(Work::GoOn { id: id.clone(), onward }).await?;
     Ok(room.conclude(&id, &agent, &outcome, began))
 }
 

@@ -11,7 +11,12 @@ use serde_json::Value;
 
 use crate::support::{PATIENCE, Place, Ran, Running};
 
+/// Kills that hit a living process.
 const KILLS: usize = 200;
+/// Some instants come after the end of a run that was quicker than the others.
+const ATTEMPTS_MAX: usize = 2 * KILLS;
+/// Runs that are measured; the first ones are slower, because nothing is in memory yet.
+const MEASURED: usize = 6;
 /// As many as there are cores on a small machine.
 const WORKERS: usize = 2;
 
@@ -177,29 +182,28 @@ fn keys_of(kind: char) -> impl Iterator<Item = String> {
     })
 }
 
-/// How long the task takes when nobody interferes, with as many at a time as later.
+/// How long the task takes when nobody interferes: the median, with as many at a time as later.
 fn whole_duration() -> Duration {
-    let took = std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..WORKERS)
-            .map(|_| {
-                scope.spawn(|| {
-                    let (place, model) = place();
-                    let began = Instant::now();
-                    let mut running = start(&place, &model);
-                    assert!(running.ends_within(PATIENCE));
-                    let took = began.elapsed();
-                    let ran = running.end();
-                    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
-                    let mut counts = Counts::default();
-                    examine(&place, &id, &ran, &mut counts);
-                    assert_eq!((counts.effects, counts.in_doubt, counts.duplicates), (10, 0, 0));
-                    took
-                })
-            })
-            .collect();
-        runs.into_iter().map(|run| run.join().unwrap()).max()
+    let measure = || {
+        let (place, model) = place();
+        let began = Instant::now();
+        let mut running = start(&place, &model);
+        assert!(running.ends_within(PATIENCE));
+        let took = began.elapsed();
+        let ran = running.end();
+        let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+        let mut counts = Counts::default();
+        examine(&place, &id, &ran, &mut counts);
+        assert_eq!((counts.effects, counts.in_doubt, counts.duplicates), (10, 0, 0));
+        took
+    };
+    let work = || (0..MEASURED / WORKERS).map(|_| measure()).collect::<Vec<_>>();
+    let mut took: Vec<Duration> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
     });
-    took.unwrap()
+    took.sort_unstable();
+    took[took.len() / 2]
 }
 
 #[test]
@@ -208,12 +212,16 @@ fn a_task_killed_at_any_instant_is_finished_later_and_nothing_happens_twice() {
     let seed = seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     let whole = whole_duration();
     eprintln!("seed {seed} (POSSE_TEST_SEED repeats it) · a whole run takes {whole:?}");
-    let next = AtomicUsize::new(0);
+    let (next, killed) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         let mut counts = Counts::default();
-        while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|number| *number < KILLS) {
+        while killed.load(Ordering::Relaxed) < KILLS {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            assert!(number < ATTEMPTS_MAX, "most kills must hit a living process: {counts:?}");
             let mut random = fastrand::Rng::with_seed(seed.wrapping_add(number as u64));
+            let before = counts.kills;
             kill_one(&mut random, whole, &mut counts);
+            killed.fetch_add(counts.kills - before, Ordering::Relaxed);
         }
         counts
     };
@@ -235,6 +243,5 @@ fn a_task_killed_at_any_instant_is_finished_later_and_nothing_happens_twice() {
         sum(|c| c.duplicates),
     );
     assert_eq!(sum(|c| c.duplicates), 0);
-    assert!(sum(|c| c.kills) > KILLS / 2, "most kills must hit a living process");
     assert!(sum(|c| c.in_doubt) > 0, "no kill hit a call, so this shows nothing");
 }

@@ -50,7 +50,7 @@ impl Run {
         let last = calls.len() - 1;
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
-            let cut_off = *stop == ReplyStop::MaxTokens && index == last;
+            let cut_off = matches!(stop, ReplyStop::MaxTokens | ReplyStop::ContextFull) && index == last;
             let action = match self.refusal(&call, index, cut_off) {
                 Some(result) => {
                     self.remember_refusal(&call.name);

@@ -24,11 +24,11 @@ pub struct Replayed {
 }
 
 /// Feeds a journal to a fresh run. `tools` are the tools of the process that goes on with it.
-pub fn replay(records: &[Record], tools: BTreeMap<String, Effect>) -> Result<Replayed> {
+pub fn replay(records: &[Record], tools: BTreeMap<String, Effect>, fixed_tokens: u64) -> Result<Replayed> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, "a journal must begin with the start of its task"));
     };
-    let run = Run::new(&start.task, start.agent.limits.clone(), start.grant.clone(), tools);
+    let run = Run::new(&start.task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
     let mut replayed = Replayed {
         start: (**start).clone(),
         run,
@@ -67,16 +67,24 @@ impl Replayed {
                 self.unresolved.retain(|(key, _)| *key != result.key);
                 self.run.on_results(vec![result.clone()]);
             }
-            Record::Resumed { epoch, turns_max, lost_tokens, .. } => {
-                self.epoch = *epoch;
-                self.lost_tokens = 0;
-                self.run.on_resume(*turns_max, *lost_tokens);
+            Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, .. } => {
+                self.taken_over(*epoch, *lost_tokens);
+                self.run.on_resume(*turns_max, *wall_ms_max);
             }
-            Record::Said { text, elapsed_ms } => self.run.on_message(text, *elapsed_ms),
+            Record::Said { text, epoch, lost_tokens, elapsed_ms } => {
+                self.taken_over(*epoch, *lost_tokens);
+                self.run.on_message(text, *elapsed_ms);
+            }
             Record::BudgetSpent { shortfall, .. } => self.run.on_budget_spent(shortfall),
             Record::Cancelled { .. } => self.run.on_cancel(),
             Record::Finished { outcome, .. } => self.run.on_finished(outcome),
         }
         Ok(())
+    }
+
+    fn taken_over(&mut self, epoch: u64, lost_tokens: u64) {
+        self.epoch = epoch;
+        self.lost_tokens = 0;
+        self.run.on_lost(lost_tokens);
     }
 }

@@ -45,6 +45,7 @@ fn start(limits: Limits) -> Record {
         agent,
         task: "the task".to_owned(),
         grant: grant(),
+        caps: posse_core::budget::Caps::default(),
         workspace: ".".to_owned(),
     }))
 }
@@ -56,7 +57,7 @@ fn live(
     result_bytes: usize,
     interrupt: usize,
 ) -> (Vec<Record>, Vec<Run>) {
-    let mut run = Run::new("the task", limits.clone(), grant(), tools());
+    let mut run = Run::new("the task", limits.clone(), grant(), tools(), 0);
     run.take_events();
     let (mut records, mut states) = (vec![start(limits)], vec![run.clone()]);
     let mut replies = replies.iter();
@@ -66,6 +67,10 @@ fn live(
         states.push(run.clone());
     };
     for step in 0..200 {
+        if step + 3 == interrupt && !run.is_finished() {
+            run.on_budget_spent("spent");
+            write(Record::BudgetSpent { shortfall: "spent".to_owned(), elapsed_ms: 0 }, &mut run);
+        }
         if step == interrupt {
             run.on_cancel();
             write(Record::Cancelled { elapsed_ms: 0 }, &mut run);
@@ -100,8 +105,18 @@ fn live(
                 if step > interrupt {
                     break;
                 }
-                run.on_message("and now?", 0);
-                write(Record::Said { text: "and now?".to_owned(), elapsed_ms: 0 }, &mut run);
+                if step % 2 == 0 {
+                    run.on_message("and now?", 0);
+                    let text = "and now?".to_owned();
+                    write(Record::Said { text, epoch: 2, lost_tokens: 0, elapsed_ms: 0 }, &mut run);
+                } else {
+                    run.on_lost(7);
+                    run.on_resume(Some(9), None);
+                    let (turns_max, wall_ms_max) = (Some(9), None);
+                    let resumed =
+                        Record::Resumed { epoch: 2, turns_max, wall_ms_max, lost_tokens: 7, elapsed_ms: 0 };
+                    write(resumed, &mut run);
+                }
             }
         }
     }
@@ -121,7 +136,7 @@ proptest! {
         for length in 1..=records.len() {
             // Through the bytes, as a store would keep them.
             let stored: Vec<Record> = records[..length].iter().map(|r| Record::decode(&r.encode()).unwrap()).collect();
-            let replayed = replay(&stored, tools()).unwrap();
+            let replayed = replay(&stored, tools(), 0).unwrap();
             prop_assert_eq!(&replayed.run, &states[length - 1]);
         }
     }
@@ -145,8 +160,8 @@ proptest! {
             }
         }
         // Taken up again at any point, the next request is valid too.
-        let mut run = replay(&records[..=resume_at % records.len()], tools()).unwrap().run;
-        run.on_resume(Some(30), 0);
+        let mut run = replay(&records[..=resume_at % records.len()], tools(), 0).unwrap().run;
+        run.on_resume(Some(30), None);
         if matches!(run.next_step(0), Step::CallModel(_)) {
             prop_assert_eq!(find_fault(run.messages()), None);
         }

@@ -75,7 +75,7 @@ pub fn parse_reply(line: &str) -> Result<Reply, ModelFailure> {
 
 /// Runs the script; every tool that is executed answers `ok <name>` padded to `result_bytes`.
 pub fn play(limits: Limits, script: &str, result_bytes: usize) -> String {
-    let mut run = Run::new("the task", limits, grant(), tools());
+    let mut run = Run::new("the task", limits, grant(), tools(), 0);
     let mut replies = script.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut log = String::new();
     for _ in 0..200 {

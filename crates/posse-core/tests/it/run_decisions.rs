@@ -201,6 +201,23 @@ fn refusals_and_unknown_stop_reasons_end_the_run_as_what_they_are() {
 }
 
 #[test]
+fn nothing_is_run_after_a_refusal_or_an_unknown_stop() {
+    check(limits(), "no & [read {}] & !refusal", "failed: refused \"no\" turns=1");
+    check(
+        limits(),
+        "so & [write {}] & !mystery",
+        "failed: model_failed (unknown stop reason `mystery`) \"so\" turns=1",
+    );
+}
+
+#[test]
+fn a_pause_with_calls_is_a_turn_like_any_other() {
+    let script = "[read {}] & !paused\n".repeat(4);
+    let log = play(Limits { turns_max: 3, ..limits() }, &script, 0);
+    assert_eq!(log.lines().filter(|line| *line == "read runs").count(), 3, "{log}");
+}
+
+#[test]
 fn a_paused_turn_is_sent_again_unchanged_and_bounded() {
     // P32
     check(limits(), "working & !paused\ndone", "completed: answered \"done\" turns=1");

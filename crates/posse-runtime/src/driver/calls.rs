@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::{Life, Scene};
 use crate::journal::Journal;
-use crate::ports::{ToolContext, ToolInput};
+use crate::ports::{ToolContext, ToolInput, ToolOutput};
 use crate::toolbox::Answer;
 
 impl Life<'_> {
@@ -72,9 +72,18 @@ impl Scene<'_> {
         let idempotency_key = format!("{}/{}", self.id, call.key);
         let arguments = call.arguments.as_object_text();
         let input = ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context };
-        let result = match self.ports.tools.call(&call.name, input).await {
+        let answer = tokio::select! {
+            biased;
+            answer = self.ports.tools.call(&call.name, input) => answer,
+            () = self.overdue(context) => Answer::Ran(ToolOutput::cut_off(
+                "the tool did not end when it was told to, and was given up",
+            )),
+        };
+        let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
+        let result = match answer {
             Answer::Mistake(why) => ToolResult::mistake(call, why),
             Answer::Ran(output) => ToolResult {
+                in_doubt: output.cut_off && effectful,
                 is_error: output.is_error,
                 changed: output.changed,
                 ..ToolResult::new(call, never_empty(output.text))
@@ -84,11 +93,21 @@ impl Scene<'_> {
             key: call.key,
             tool: call.name.clone(),
             is_error: result.is_error,
-            in_doubt: false,
+            in_doubt: result.in_doubt,
             bytes: result.text.len() as u64,
             millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         shorten(result, context.output_bytes_max)
+    }
+
+    /// Resolves when a call has had its time, or was cancelled, and did not end within a grace period.
+    async fn overdue(&self, context: &ToolContext) {
+        const GRACE: Duration = Duration::from_secs(5);
+        tokio::select! {
+            () = context.cancel.cancelled() => {}
+            () = tokio::time::sleep(context.time_left) => {}
+        }
+        tokio::time::sleep(GRACE).await;
     }
 
     fn tool_context(&self, run: &Run) -> ToolContext {

@@ -6,14 +6,15 @@ use std::sync::{Arc, Weak};
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
-use posse_core::outcome::{Outcome, Status, StopReason};
+use posse_core::outcome::{Status, StopReason};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::{Session, Task};
+use super::{Done, Progress, Session, Task};
 use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 
 const RESULT_TOKENS_MAX: u64 = 1_000;
@@ -70,7 +71,7 @@ impl Tool for SubagentTool {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error("the session is closed");
             };
-            match answer(&session, input.arguments) {
+            match answer(&session, input.arguments, &input.context.cancel).await {
                 Ok(answer) => ToolOutput::text(answer.to_string()),
                 Err(e) => ToolOutput::error(wire_error(&e).to_string()),
             }
@@ -86,7 +87,7 @@ pub(super) fn wire_error(error: &Error) -> Value {
     value
 }
 
-fn answer(session: &Arc<Session>, arguments: &str) -> Result<Value> {
+async fn answer(session: &Arc<Session>, arguments: &str, cancel: &CancellationToken) -> Result<Value> {
     let request = serde_json::from_str(arguments).map_err(|e| {
         Error::new(ErrorCode::InvalidRequest, e.to_string()).hint("see the tool's description")
     })?;
@@ -97,11 +98,14 @@ fn answer(session: &Arc<Session>, arguments: &str) -> Result<Value> {
         }
         Request::Define(request) => define(session, *request),
         Request::Spawn { agent, task } => {
-            let task = session.spawn(&agent, &task)?;
+            let task = session.spawn(&agent, &task).await?;
             Ok(json!({ "task_id": task.id.short(), "agent": task.agent, "status": "running" }))
         }
-        Request::Status { task_id } => Ok(status(&*session.task(&task_id)?)),
-        Request::Collect { task_id } => collect(session, &task_id),
+        Request::Status { task_id } => {
+            let task = session.task(&task_id)?;
+            Ok(status(&task, &task.news(cancel).await))
+        }
+        Request::Collect { task_id } => collect(session, &task_id, cancel).await,
     }
 }
 
@@ -131,7 +135,8 @@ fn define(session: &Session, request: Define) -> Result<Value> {
         return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}`"))
             .hint(format!("there are: {}", known.join(", "))));
     }
-    let model = request.model.unwrap_or_else(|| session.orchestrator_model());
+    let (parents_model, limits) = session.defaults()?;
+    let model = request.model.unwrap_or(parents_model);
     let turns_max = request.max_turns.unwrap_or(TURNS_DEFAULT).clamp(1, TURNS_MAX);
     let answer = json!({ "defined": name, "description": request.description });
     let agent = Agent {
@@ -142,7 +147,7 @@ fn define(session: &Session, request: Define) -> Result<Value> {
         fallback_models: Vec::new(),
         tools: Some(tools),
         settings: ModelSettings::default(),
-        limits: Limits { turns_max, ..Limits::default() },
+        limits: Limits { turns_max, ..limits },
     };
     let mut agents = session.agents();
     if agents.contains_key(&name) {
@@ -153,24 +158,31 @@ fn define(session: &Session, request: Define) -> Result<Value> {
     Ok(answer)
 }
 
-fn status(task: &Task) -> Value {
-    let progress = task.progress();
-    let mut value = json!({ "task_id": task.id.short(), "agent": task.agent, "status": "running", "turns_used": progress.turns });
-    if let Some(done) = &progress.done {
-        value["status"] = json!(if failure(done).is_none() { "completed" } else { "failed" });
-        if let Some(error) = failure(done) {
+fn status(task: &Task, progress: &Progress) -> Value {
+    let mut value = json!({
+        "task_id": task.id.short(),
+        "agent": task.agent,
+        "status": "running",
+        "turns_used": progress.turns,
+    });
+    match progress.done.as_ref().map(failure) {
+        None => value["elapsed_s"] = json!(task.seconds()),
+        Some(None) => value["status"] = json!("completed"),
+        Some(Some(error)) => {
+            value["status"] = json!("failed");
             value["error"] = json!(error);
         }
     }
     value
 }
 
-fn collect(session: &Session, task_id: &str) -> Result<Value> {
+async fn collect(session: &Session, task_id: &str, cancel: &CancellationToken) -> Result<Value> {
     let task = session.task(task_id)?;
-    let mut value = status(&task);
-    let Some(done) = task.progress().done.clone() else {
-        return Err(Error::new(ErrorCode::TaskNotReady, format!("`{task_id}` is still running"))
-            .hint("do something else and collect it later"));
+    let progress = task.news(cancel).await;
+    let mut value = status(&task, &progress);
+    let Some(done) = progress.done else {
+        let text = format!("`{task_id}` is still running, {} turns in {} s", progress.turns, task.seconds());
+        return Err(Error::new(ErrorCode::TaskNotReady, text).hint("do something else and collect it later"));
     };
     session.untrack(task_id);
     value["result"] = match &done {
@@ -186,7 +198,7 @@ fn collect(session: &Session, task_id: &str) -> Result<Value> {
 }
 
 /// Why a task failed, in the words of the seed specification §8.7; `None` if it did not.
-fn failure(done: &Result<Outcome, String>) -> Option<String> {
+fn failure(done: &Done) -> Option<String> {
     let outcome = match done {
         Ok(outcome) => outcome,
         Err(e) => return Some(e.clone()),

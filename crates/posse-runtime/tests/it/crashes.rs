@@ -42,7 +42,7 @@ async fn after_a_crash_at_any_write_nothing_finished_runs_again_and_doubt_is_sai
         let stage = first.after_crash(first.store.as_of(died_after));
         stage.world.effects.lock().unwrap().clear();
         let before = calls(&stage.records().await);
-        let outcome = stage.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+        let outcome = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
         assert_eq!(
             (outcome.status(), outcome.text.as_str()),
             (Status::Completed, "done"),
@@ -77,7 +77,7 @@ async fn the_process_that_lost_its_task_can_write_nothing_more() {
         store: stage.store.clone(),
         ..Stage::new("[{calls: [{hang: {}}]}, {text: from the second}]")
     };
-    let outcome = second.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+    let outcome = second.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
     assert_eq!((outcome.text.as_str(), outcome.in_doubt.len()), ("from the second", 1));
     stage.stop.now.cancel();
     assert_eq!(crate::stage::code(running.await.unwrap()), posse_core::ErrorCode::OwnerLost);

@@ -116,6 +116,40 @@ async fn stopping_now_ends_a_hanging_tool_and_keeps_what_is_known() {
     let outcome = running.await.unwrap().unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Cancelled, "on it"));
     assert_eq!(stage.world.effects.lock().unwrap().len(), 1, "the call after it did not begin");
+    assert_eq!(outcome.in_doubt.len(), 1, "what the tool had begun may have happened");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_does_not_end_is_given_up_and_its_effect_is_in_doubt() {
+    let mut stage = Stage::new("[{text: on it, calls: [{ignore: {}}]}, {text: never}]");
+    stage.limits = Limits { wall_ms_max: 60_000, ..Limits::default() };
+    let outcome = stage.run().await.unwrap();
+    assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::DeadlinePassed, "on it"));
+    assert_eq!(outcome.in_doubt.len(), 1);
+}
+
+#[tokio::test]
+async fn a_truncated_answer_goes_on_where_it_stopped() {
+    let mut stage = Stage::new("[{text: 'one ', stop: max_tokens}, {text: two}]");
+    stage.limits = Limits { continuations_max: 0, ..Limits::default() };
+    assert_eq!(stage.run().await.unwrap().stop, StopReason::Truncated);
+    let outcome = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+    assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "one two"));
+}
+
+#[tokio::test]
+async fn a_message_after_a_limit_is_not_contradicted() {
+    let mut stage = Stage::new("[{calls: [{look: {}}]}, {text: report}, {text: sure}]");
+    stage.limits = Limits { turns_max: 1, ..Limits::default() };
+    stage.run().await.unwrap();
+    let outcome = stage.go_on(Onward::Message("go on".to_owned())).await.unwrap();
+    assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "sure"));
+    let records = stage.records().await;
+    let said = records
+        .iter()
+        .filter(|record| matches!(record, Record::Said { .. } | Record::Resumed { .. }))
+        .count();
+    assert_eq!(said, 1, "one record takes the task over and says what the person said");
 }
 
 #[tokio::test]
@@ -171,7 +205,7 @@ async fn a_full_disk_stops_before_the_effect_and_loses_nothing() {
         }
         assert_eq!(code(result), ErrorCode::DiskFull);
         let later = stage.after_crash(stage.store.snapshot());
-        let outcome = later.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+        let outcome = later.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
         assert_eq!(outcome.text, "done", "append {nth}");
         assert!(stage.world.effects.lock().unwrap().values().all(|times| *times == 1), "append {nth}");
     }
@@ -183,9 +217,9 @@ async fn more_turns_can_be_given_to_a_task_that_ran_out_of_them() {
     let mut stage = Stage::new("[{calls: [{look: {}}]}, {text: half}, {text: whole}]");
     stage.limits = Limits { turns_max: 1, ..Limits::default() };
     assert_eq!(stage.run().await.unwrap().stop, StopReason::TurnsExhausted);
-    let outcome = stage.go_on(Onward::Finish { turns_max: Some(10) }).await.unwrap();
+    let outcome = stage.go_on(Onward::Finish { turns_max: Some(10), wall_ms_max: None }).await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "whole"));
-    let again = stage.go_on(Onward::Finish { turns_max: None }).await.unwrap();
+    let again = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
     assert_eq!(again.text, "whole", "an answered task keeps its answer without a model call");
 }
 

@@ -1,9 +1,10 @@
 //! Delegation through the `subagent` and `shared_context` tools.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
+use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::Record;
@@ -11,8 +12,8 @@ use posse_core::limits::Limits;
 use posse_core::outcome::Status;
 use posse_core::{Result, message::ToolResult};
 use posse_models::scripted::Scripted;
-use posse_runtime::driver::Stop;
-use posse_runtime::observe::Observers;
+use posse_runtime::driver::{Onward, Stop};
+use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store};
 use posse_runtime::session::{Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
@@ -40,31 +41,39 @@ fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
     }
 }
 
-/// Plays a script and returns the orchestrator's tool results in order.
-async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
-    let store = Arc::new(MemoryStore::new());
-    let session = Session::new(SessionConfig {
+fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) -> Arc<Session> {
+    Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
         workspace: ".".to_owned(),
-        store: store.clone(),
+        store,
         models: Arc::new(Script(script)),
         tools: Toolbox::default(),
-        observers: Observers::default(),
+        observers,
         agents: vec![agent("helper", Some(&["shared_context", "subagent"]))],
         grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
         caps: Caps::default(),
         stop: Stop::default(),
     })
-    .unwrap();
+    .unwrap()
+}
+
+/// Plays a script and returns the orchestrator's tool results in order.
+async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
+    let store = Arc::new(MemoryStore::new());
+    let session = session(script, store.clone(), Observers::default());
     let outcome = session.run(agent("boss", None), "the task".to_owned()).await.unwrap();
     assert_eq!(outcome.status(), Status::Completed);
+    (results(&store).await, store)
+}
+
+async fn results(store: &MemoryStore) -> Vec<ToolResult> {
     let records = store.records(&TaskId::root("s1")).await.unwrap();
     let results = records.into_iter().filter_map(|record| match record {
         Record::Done { result, .. } => Some(result),
         _ => None,
     });
-    (results.collect(), store)
+    results.collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,5 +163,73 @@ async fn the_sixth_running_task_is_refused_and_errors_say_what_to_do() {
             result.text
         );
         assert!(result.text.contains("\"hint\""), "{}", result.text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_orchestrator_that_polls_without_a_break_does_not_stall_on_a_slow_child() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+            repeat_until: '"completed"'
+          - calls: [{subagent: {action: collect, task_id: t_01}}]
+          - text: done
+        helper:
+          - text: found it
+            delay_ms: 120000
+        "#,
+    )
+    .await;
+    assert!(results.last().unwrap().text.contains("found it"));
+    assert!(results.len() < 30, "a poll waits a little: {} polls in two minutes", results.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_nobody_waited_for_is_ended_written_down_and_reported() {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let log = notes.clone();
+    let hook = TraceHook(move |_: &TaskId, trace: &Trace<'_>| {
+        if let Trace::Event(Event::Noted { note }) = trace {
+            log.lock().unwrap().push(note.clone());
+        }
+    });
+    let script = "{boss: [{calls: [{subagent: {action: spawn, agent: helper, task: look}}]}, {text: bye}], helper: [{text: late, delay_ms: 100000}]}";
+    let store = Arc::new(MemoryStore::new());
+    let session = session(script, store.clone(), Observers::new(vec![Arc::new(hook)]));
+    session.run(agent("boss", None), "the task".to_owned()).await.unwrap();
+    assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
+    let notes = notes.lock().unwrap();
+    assert_eq!(*notes, ["t_01 was still running when its orchestrator ended, and was cancelled"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn children_outlive_the_process_of_their_orchestrator() {
+    let script = r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: one}}, {subagent: {action: spawn, agent: helper, task: two}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+            repeat_until: '"completed"'
+          - calls: [{subagent: {action: collect, task_id: t_01}}, {subagent: {action: collect, task_id: t_02}}]
+          - text: done
+        helper:
+          - text: found it
+            delay_ms: 2000
+        "#;
+    let first = Arc::new(MemoryStore::new());
+    let outcome = session(script, first.clone(), Observers::default())
+        .run(agent("boss", None), "the task".to_owned())
+        .await;
+    assert_eq!(outcome.unwrap().text, "done");
+    for died_after in 1..=first.writes() {
+        let store = Arc::new(first.as_of(died_after));
+        let session = session(script, store.clone(), Observers::default());
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let outcome = session.resume(TaskId::root("s1"), onward).await.unwrap();
+        assert_eq!(outcome.text, "done", "write {died_after}");
+        let spawned = store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()).count();
+        let doubted = outcome.in_doubt.len();
+        assert!(spawned + doubted >= 2, "write {died_after}: {spawned} children, {doubted} in doubt");
     }
 }

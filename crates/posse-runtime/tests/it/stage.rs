@@ -109,6 +109,7 @@ impl Stage {
             agent,
             task: "the task".to_owned(),
             grant: Grant::root(names, 0),
+            caps: Caps::default(),
             workspace: ".".to_owned(),
         }
     }
@@ -148,6 +149,7 @@ impl Stage {
             tool("crash", Effect::Pure, Act::Panic),
             tool("hang", Effect::Unsafe, Act::HangUntilCancelled),
             tool("flood", Effect::Pure, Act::Flood),
+            tool("ignore", Effect::Unsafe, Act::IgnoreEverything),
         ]
     }
 }
@@ -163,6 +165,7 @@ enum Act {
     Panic,
     HangUntilCancelled,
     Flood,
+    IgnoreEverything,
 }
 
 struct Probe {
@@ -195,8 +198,9 @@ impl Tool for Probe {
                 Act::Panic => panic!("out of cheese"),
                 Act::HangUntilCancelled => {
                     input.context.cancel.cancelled().await;
-                    ToolOutput::error("cancelled")
+                    ToolOutput::cut_off("cancelled")
                 }
+                Act::IgnoreEverything => std::future::pending().await,
                 Act::Flood => ToolOutput::text("x".repeat(200_000)),
             };
             self.world.running.fetch_sub(1, Ordering::SeqCst);

@@ -50,11 +50,7 @@ async fn how_a_command_ended_is_said() {
             false,
         ),
     ] {
-        assert_eq!(
-            world.bash(command).await,
-            ToolOutput { text: text.into(), is_error, changed: vec![] },
-            "{command}"
-        );
+        assert_eq!(world.bash(command).await, ToolOutput { is_error, ..ToolOutput::text(text) }, "{command}");
     }
 }
 
@@ -157,7 +153,7 @@ async fn a_timeout_is_never_longer_than_what_is_left_of_the_run() {
         world.bash_with(json!({"command": "echo before; exec sleep 300", "timeout_ms": 600_000})).await;
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     let text = "timed out: the command and all it started were stopped after 300 ms; output so far:\nbefore";
-    assert_eq!(output, ToolOutput::error(text));
+    assert_eq!(output, ToolOutput::cut_off(text));
 }
 
 #[tokio::test]

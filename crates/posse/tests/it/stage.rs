@@ -65,7 +65,13 @@ pub async fn play(format: Format, limits: Limits, answers: Vec<Answer>) -> Playe
         limits,
     };
     let grant = Grant::root(["look".to_owned()], 0);
-    let task = TaskStart { agent, task: "the task".to_owned(), grant, workspace: ".".to_owned() };
+    let task = TaskStart {
+        agent,
+        task: "the task".to_owned(),
+        grant,
+        caps: Caps::default(),
+        workspace: ".".to_owned(),
+    };
     let outcome = start(&ports, TaskId::root("s"), None, "test".to_owned(), task).await.unwrap();
     let ran = ran.lock().unwrap().clone();
     Played { outcome, sent: server.requests(), ran, left: server.left() }
