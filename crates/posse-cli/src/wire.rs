@@ -12,8 +12,8 @@ use crate::envelope::usage;
 pub fn event(task: &TaskId, event: &Event) -> Value {
     let mut value = match event {
         Event::Started { agent, model } => json!({ "type": "started", "agent": agent, "model": model }),
-        Event::Resumed { epoch, finished_calls, in_doubt } => {
-            json!({ "type": "resumed", "epoch": epoch, "finished_calls": finished_calls, "in_doubt": in_doubt })
+        Event::Resumed { agent, epoch, finished_calls, in_doubt } => {
+            json!({ "type": "resumed", "agent": agent, "epoch": epoch, "finished_calls": finished_calls, "in_doubt": in_doubt })
         }
         Event::TurnStarted { turn, turns_max } => {
             json!({ "type": "turn", "turn": turn, "turns_max": turns_max })

@@ -57,7 +57,8 @@ struct Account {
 }
 
 const KINDS: usize = 3;
-const NAMES: [&str; KINDS] = ["input tokens", "output tokens", "cost in millionths of a dollar"];
+const COST: &str = "cost";
+const NAMES: [&str; KINDS] = ["input tokens", "output tokens", COST];
 
 impl Ledger {
     pub fn new(caps: Caps) -> (Self, AccountId) {
@@ -171,7 +172,11 @@ impl Amount {
 
 impl std::fmt::Display for Shortfall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {} wanted, {} left", self.kind, self.wanted, self.left)
+        if self.kind == COST {
+            let [wanted, left] = [self.wanted, self.left].map(|micros| micros as f64 / 1e6);
+            return write!(f, "the next call may cost up to ${wanted:.4}, ${left:.4} is left");
+        }
+        write!(f, "the next call may take up to {} {}, {} are left", self.wanted, self.kind, self.left)
     }
 }
 

@@ -13,6 +13,7 @@ pub enum Event {
         model: String,
     },
     Resumed {
+        agent: String,
         epoch: u64,
         finished_calls: u32,
         in_doubt: u32,

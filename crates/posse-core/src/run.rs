@@ -258,7 +258,10 @@ impl Run {
     /// The budget does not allow another call with tools; if not even a report is possible, the run is over.
     pub fn on_budget_spent(&mut self, shortfall: &str) {
         match self.wrapping_up {
-            None => self.wrap_up(StopReason::BudgetExhausted, format!("The budget is spent ({shortfall}).")),
+            None => self.wrap_up(
+                StopReason::BudgetExhausted,
+                format!("The budget does not allow another step ({shortfall})."),
+            ),
             Some(reason) => self.finish(reason, Some(shortfall.to_owned())),
         }
     }

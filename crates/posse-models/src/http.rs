@@ -299,7 +299,11 @@ impl Transport {
         let never_sent = error.is_connect() || error.is_builder();
         let mut failure = ModelFailure::new(
             FailureKind::Connection,
-            excerpt(&causes(&error.without_url()), &|text| redactor.redact(text)),
+            format!(
+                "{}: {}",
+                self.0.base_url,
+                excerpt(&causes(&error.without_url()), &|text| redactor.redact(text))
+            ),
         );
         if !never_sent {
             failure.lost = crate::tokens::lost(sent_bytes, 0);

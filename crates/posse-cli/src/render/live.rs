@@ -132,7 +132,10 @@ impl Screen {
         });
         match event {
             Event::Started { agent, .. } => row.agent.clone_from(agent),
-            Event::Resumed { .. } => row.doing = "resumed".to_owned(),
+            Event::Resumed { agent, .. } => {
+                row.agent.clone_from(agent);
+                row.doing = "resumed".to_owned();
+            }
             Event::TurnStarted { turn, turns_max } => {
                 (row.turn, row.turns_max) = (*turn, *turns_max);
                 row.said.clear();

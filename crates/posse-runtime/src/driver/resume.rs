@@ -57,7 +57,8 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, onward: Onward) -> R
         }
     };
     life.journal.commit().await?;
-    life.scene.event(Event::Resumed { epoch, finished_calls, in_doubt: doubtful });
+    let agent = life.scene.start.agent.name.to_string();
+    life.scene.event(Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
     drive(ports, life, run).await
 }
 
