@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use posse_core::agent::Effort;
 
 /// Delegate tasks to agents on any model: inside a budget, visible while they run, not lost when a process dies.
 #[derive(Parser)]
@@ -35,7 +36,7 @@ pub enum Command {
     Chat(ChatArgs),
     /// Watch a whole delegation with a scripted model: no key, no network.
     Demo,
-    /// Write a posse.toml and an example agent into this directory.
+    /// Write a posse.toml, and an example of an agent definition for later versions, into this directory.
     Init,
     /// Say what is configured, which keys are seen, which confinement is in force, and whether the store is sound.
     Doctor,
@@ -112,6 +113,9 @@ pub struct How {
     /// Spend at most this many US dollars, for models whose price is known.
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
+    /// How hard the model should think: low, medium, high or max [default: the configuration, or as the provider likes].
+    #[arg(long, value_name = "LEVEL", value_parser = effort)]
+    pub effort: Option<Effort>,
     /// Ask for whole replies instead of streams.
     #[arg(long)]
     pub no_stream: bool,
@@ -121,4 +125,10 @@ pub struct How {
     /// Answer from a recording instead of a model.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
+}
+
+fn effort(raw: &str) -> Result<Effort, String> {
+    let all = [Effort::Low, Effort::Medium, Effort::High, Effort::Max];
+    let found = all.into_iter().find(|effort| effort.wire() == raw);
+    found.ok_or_else(|| "must be low, medium, high or max".to_owned())
 }

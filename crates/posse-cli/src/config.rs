@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use posse_core::agent::Effort;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -22,6 +24,7 @@ pub struct Config {
     pub fallback_models: Vec<String>,
     pub aliases: BTreeMap<String, String>,
     pub limits: LimitsConfig,
+    pub model_settings: ModelSettingsConfig,
     pub grant: GrantConfig,
     pub providers: BTreeMap<String, ProviderConfig>,
     pub prices: BTreeMap<String, Price>,
@@ -29,6 +32,9 @@ pub struct Config {
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
+    /// What was found and not read, and why.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -41,6 +47,25 @@ pub struct LimitsConfig {
     pub context_window: Option<Whole<1_000, 100_000_000>>,
     pub max_input_tokens: Option<Whole<0, 1_000_000_000_000>>,
     pub max_cost_usd: Option<f64>,
+}
+
+/// How the model is asked. What is not set is left to the provider.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ModelSettingsConfig {
+    pub effort: Option<Effort>,
+    #[serde(deserialize_with = "temperature")]
+    pub temperature: Option<f32>,
+    /// For models that take a budget instead of an effort.
+    pub thinking_tokens: Option<Whole<1, 1_000_000>>,
+}
+
+fn temperature<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {
+    let value = f32::deserialize(deserializer)?;
+    if (0.0..=2.0).contains(&value) {
+        return Ok(Some(value));
+    }
+    Err(de::Error::invalid_value(de::Unexpected::Float(value.into()), &"a number from 0 to 2"))
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -103,19 +128,30 @@ impl<'de, const MIN: u64, const MAX: u64> Deserialize<'de> for Whole<MIN, MAX> {
     }
 }
 
+/// Where to look for configuration, and who looks.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// The one file to read, named by the user.
+    pub explicit: Option<&'a Path>,
+    pub user_dir: Option<&'a Path>,
+    pub here: &'a Path,
+    pub home: Option<&'a Path>,
+    pub user: u32,
+}
+
 /// Reads what is there: the file that was named, or the user's and then the project's on top.
-pub fn load(explicit: Option<&Path>, user_dir: Option<&Path>, here: &Path) -> Result<Config> {
-    if let Some(path) = explicit {
+pub fn load(sources: Sources<'_>) -> Result<Config> {
+    if let Some(path) = sources.explicit {
         let mut config = parse(path, &read(path)?)?;
         config.files.push(path.to_owned());
         return Ok(config);
     }
     let mut config = Config::default();
-    if let Some(path) = user_dir.map(|dir| dir.join("config.toml")).filter(|path| path.exists()) {
+    if let Some(path) = sources.user_dir.map(|dir| dir.join("config.toml")).filter(|path| path.exists()) {
         config = parse(&path, &read(&path)?)?;
         config.files.push(path);
     }
-    if let Some(path) = nearest_project_file(here) {
+    if let Some(path) = nearest_project_file(sources, &mut config.warnings) {
         let project = parse(&path, &read(&path)?)?;
         forbid_rights(&path, &project)?;
         config.take_over(project);
@@ -130,7 +166,10 @@ impl Config {
         if !project.fallback_models.is_empty() {
             self.fallback_models = project.fallback_models;
         }
-        self.aliases.extend(project.aliases);
+        // A name that the user gave keeps its meaning everywhere.
+        for (alias, model) in project.aliases {
+            self.aliases.entry(alias).or_insert(model);
+        }
         let (mine, theirs) = (&mut self.limits, project.limits);
         mine.max_turns = theirs.max_turns.or(mine.max_turns);
         mine.max_tool_calls = theirs.max_tool_calls.or(mine.max_tool_calls);
@@ -140,6 +179,10 @@ impl Config {
         // A project can lower what a run may cost, never raise it.
         mine.max_input_tokens = lower(mine.max_input_tokens, theirs.max_input_tokens, |a, b| a.0 <= b.0);
         mine.max_cost_usd = lower(mine.max_cost_usd, theirs.max_cost_usd, |a, b| a <= b);
+        let (mine, theirs) = (&mut self.model_settings, project.model_settings);
+        mine.effort = theirs.effort.or(mine.effort);
+        mine.temperature = theirs.temperature.or(mine.temperature);
+        mine.thinking_tokens = theirs.thinking_tokens.or(mine.thinking_tokens);
         self.grant.deny.extend(project.grant.deny);
     }
 }
@@ -151,7 +194,8 @@ fn lower<T: Copy>(mine: Option<T>, theirs: Option<T>, le: fn(&T, &T) -> bool) ->
     }
 }
 
-/// A cloned repository must not be able to send keys to its own server or to allow itself tools.
+/// A cloned repository must not be able to send keys to its own server, to allow itself tools, or to play the model: a
+/// script asks for whatever tool calls its author likes.
 fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
     let refused = [
         ("providers", !project.providers.is_empty()),
@@ -159,25 +203,56 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("bash.env", !project.bash.env.is_empty()),
         ("prices", !project.prices.is_empty()),
     ];
-    let Some((key, _)) = refused.into_iter().find(|(_, set)| *set) else { return Ok(()) };
-    let text = format!("{}: `{key}` cannot be set by a project", path.display());
+    let is_script = |model: &String| model.trim_start().starts_with("scripted:");
+    let scripts = [
+        ("model", project.model.iter().any(is_script)),
+        ("fallback_models", project.fallback_models.iter().any(is_script)),
+        ("aliases", project.aliases.values().any(is_script)),
+    ];
+    let text = match (refused.iter().find(|(_, set)| *set), scripts.iter().find(|(_, set)| *set)) {
+        (Some((key, _)), _) => format!("{}: `{key}` cannot be set by a project", path.display()),
+        (None, Some((key, _))) => {
+            format!("{}: `{key}` cannot be a `scripted:` model in a project", path.display())
+        }
+        (None, None) => return Ok(()),
+    };
     Err(Error::new(ErrorCode::ConfigInvalid, text).hint(format!(
         "put it into the user's configuration, or pass `--config {}` if you trust this file",
         path.display()
     )))
 }
 
-fn nearest_project_file(here: &Path) -> Option<PathBuf> {
-    for dir in here.ancestors() {
-        let file = dir.join(PROJECT_FILE);
-        if file.exists() {
+/// The nearest file from here up to the root of the repository; outside of a repository only the one right here. Never
+/// one above the home directory, and never one that somebody else put there.
+fn nearest_project_file(sources: Sources<'_>, warnings: &mut Vec<String>) -> Option<PathBuf> {
+    let home = sources.home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
+    let below_home = match &home {
+        Some(home) if sources.here.starts_with(home) => {
+            sources.here.ancestors().take_while(|dir| dir.starts_with(home)).count()
+        }
+        _ => usize::MAX,
+    };
+    let dirs: Vec<&Path> = sources.here.ancestors().take(below_home).collect();
+    let root = dirs.iter().position(|dir| dir.join(".git").exists()).unwrap_or(0);
+    for file in dirs.iter().take(root + 1).map(|dir| dir.join(PROJECT_FILE)) {
+        if !file.exists() {
+            continue;
+        }
+        if is_owned_by(&file, sources.user) {
             return Some(file);
         }
-        if dir.join(".git").exists() {
-            return None;
-        }
+        warnings.push(format!(
+            "{} belongs to another user and is not read; `--config {0}` reads it",
+            file.display()
+        ));
     }
     None
+}
+
+/// Both the name and, if it is a link, what it leads to.
+fn is_owned_by(file: &Path, user: u32) -> bool {
+    let both = [std::fs::symlink_metadata(file), std::fs::metadata(file)];
+    both.into_iter().all(|found| found.is_ok_and(|metadata| metadata.uid() == user))
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -193,7 +268,7 @@ fn read(path: &Path) -> Result<String> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Config> {
-    toml::from_str(text).map_err(|e| {
+    let config: Config = toml::from_str(text).map_err(|e| {
         let at = e.span().map_or(0, |span| span.start);
         let (line, column, key) = place(text, at);
         let what = match key {
@@ -202,7 +277,16 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
         };
         let text = format!("{}:{line}:{column}: {}", path.display(), what.trim_end().replace('\n', ", "));
         Error::new(ErrorCode::ConfigInvalid, text)
-    })
+    })?;
+    for (model, price) in &config.prices {
+        let all = [Some(price.input), Some(price.output), price.cache_read, price.cache_write];
+        if let Some(wrong) = all.into_iter().flatten().find(|dollars| !dollars.is_finite() || *dollars < 0.0)
+        {
+            let text = format!("{}: `prices.\"{model}\"`: {wrong} is not a price", path.display());
+            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint("prices are numbers of 0 or more"));
+        }
+    }
+    Ok(config)
 }
 
 /// Line, column and key of a place in a TOML text.
@@ -234,11 +318,25 @@ mod tests {
             complaint("[limits]\nmax_turns = 0\n"),
             "posse.toml:2:13: `max_turns`: invalid value: integer `0`, expected a whole number from 1 to 10000"
         );
+        for price in ["-1.0", "nan", "inf"] {
+            let text =
+                complaint(&format!("[prices.\"a:b\"]\ninput = 1.0\noutput = 2.0\ncache_read = {price}\n"));
+            assert!(
+                text.starts_with("posse.toml: `prices.\"a:b\"`: ") && text.ends_with(" is not a price"),
+                "{text}"
+            );
+        }
         let unknown = complaint("[limits]\nmax_turn = 3\n");
         assert!(
             unknown.starts_with("posse.toml:2:1: unknown field `max_turn`, expected one of `max_turns`"),
             "{unknown}"
         );
+        assert_eq!(
+            complaint("[model_settings]\ntemperature = 3.0\n"),
+            "posse.toml:2:15: `temperature`: invalid value: floating point `3.0`, expected a number from 0 to 2"
+        );
+        let effort = complaint("[model_settings]\neffort = \"huge\"\n");
+        assert!(effort.contains("expected one of `low`, `medium`, `high`, `max`"), "{effort}");
         let wire = complaint("[providers.x]\nwire = \"open-ai\"\n");
         assert!(wire.contains("unknown variant `open-ai`, expected one of `anthropic`, `openai`"), "{wire}");
     }
@@ -251,17 +349,67 @@ mod tests {
             "[providers.openai]\nbase_url = \"http://evil\"\n",
             "[grant]\nallow = [\"bash\"]\n",
             "[bash]\nenv = [\"X\"]\n",
+            "model = \"scripted:evil.yaml\"\n",
+            "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
+            "[aliases]\nfast = \"scripted:evil.yaml\"\n",
         ] {
             std::fs::write(&file, text).unwrap();
-            let e = load(None, None, dir.path()).unwrap_err();
+            let e = load(at(dir.path())).unwrap_err();
             assert_eq!(e.code(), ErrorCode::ConfigInvalid, "{text}");
-            assert!(load(Some(&file), None, dir.path()).is_ok(), "{text}");
+            assert!(load(Sources { explicit: Some(&file), ..at(dir.path()) }).is_ok(), "{text}");
         }
-        std::fs::write(&file, "model = \"a:b\"\n[limits]\nmax_cost_usd = 5.0\n").unwrap();
+        let text = "model = \"a:b\"\n[aliases]\nfast = \"x:theirs\"\nslow = \"x:theirs\"\n[limits]\nmax_cost_usd = 5.0\n";
+        std::fs::write(&file, text).unwrap();
         let user = dir.path().join("user");
         std::fs::create_dir(&user).unwrap();
-        std::fs::write(user.join("config.toml"), "[limits]\nmax_cost_usd = 2.0\n").unwrap();
-        let config = load(None, Some(&user), dir.path()).unwrap();
+        let text = "[aliases]\nfast = \"x:mine\"\n[limits]\nmax_cost_usd = 2.0\n";
+        std::fs::write(user.join("config.toml"), text).unwrap();
+        let config = load(Sources { user_dir: Some(&user), ..at(dir.path()) }).unwrap();
         assert_eq!((config.model.as_deref(), config.limits.max_cost_usd), (Some("a:b"), Some(2.0)));
+        assert_eq!(
+            (config.aliases["fast"].as_str(), config.aliases["slow"].as_str()),
+            ("x:mine", "x:theirs")
+        );
+    }
+
+    /// From a directory, as the user who runs the test.
+    fn at(here: &Path) -> Sources<'_> {
+        let user = std::fs::metadata(here).unwrap().uid();
+        Sources { explicit: None, user_dir: None, here, home: None, user }
+    }
+
+    #[test]
+    fn a_project_file_is_looked_for_inside_the_repository_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let (home, repository) = (top.join("home"), top.join("home/repository"));
+        let here = repository.join("a/b");
+        std::fs::create_dir_all(&here).unwrap();
+        let found = |sources| nearest_project_file(sources, &mut Vec::new());
+        let sources = Sources { home: Some(&home), ..at(&here) };
+        for place in [&top, &home, &repository] {
+            std::fs::write(place.join(PROJECT_FILE), "").unwrap();
+        }
+        assert_eq!(found(sources), None, "outside of a repository nothing above counts");
+        std::fs::create_dir(top.join(".git")).unwrap();
+        assert_eq!(found(sources), None, "a repository around the home directory is none");
+        assert_eq!(found(at(&here)), Some(repository.join(PROJECT_FILE)));
+        std::fs::create_dir(repository.join(".git")).unwrap();
+        assert_eq!(found(sources), Some(repository.join(PROJECT_FILE)));
+        std::fs::remove_file(repository.join(PROJECT_FILE)).unwrap();
+        assert_eq!(found(sources), None, "nothing above the repository counts");
+        std::fs::write(here.join(PROJECT_FILE), "").unwrap();
+        assert_eq!(found(sources), Some(here.join(PROJECT_FILE)));
+    }
+
+    #[test]
+    fn a_project_file_of_another_user_is_not_read_and_that_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(PROJECT_FILE), "model = \"a:b\"\n").unwrap();
+        let mine = at(dir.path());
+        assert_eq!(load(mine).unwrap().model.as_deref(), Some("a:b"));
+        let config = load(Sources { user: mine.user + 1, ..mine }).unwrap();
+        assert_eq!(config.model, None);
+        assert!(config.warnings[0].contains("belongs to another user"), "{:?}", config.warnings);
     }
 }

@@ -2,7 +2,7 @@
 //! there or from the configuration, and the wrappers every provider gets.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::agent::Agent;
@@ -141,29 +141,59 @@ pub enum Tape {
     Replay(PathBuf),
 }
 
-/// Opens models by reference. Models of one provider share their connections and their gate.
+/// Opens models by reference. Models of one provider share their connections, models of one key their gate, and a
+/// recording is read once, so that an answer of it is given once.
 pub struct ModelSource {
     config: Config,
     env: Env,
     prices: Prices,
     tape: Tape,
     opened: Mutex<HashMap<String, (Transport, Arc<Gate>)>>,
+    /// By where a key is used and where it comes from.
+    gates: Mutex<HashMap<(String, Option<String>), Arc<Gate>>>,
+    replays: Mutex<HashMap<String, Arc<Replay>>>,
 }
 
 impl ModelSource {
-    pub fn new(config: Config, env: Env, tape: Tape) -> Self {
-        Self { config, env, prices: Prices::built_in(), tape, opened: Mutex::default() }
+    pub fn new(config: Config, env: Env, tape: Tape) -> Result<Self> {
+        Ok(Self {
+            prices: prices(&config)?,
+            config,
+            env,
+            tape,
+            opened: Mutex::default(),
+            gates: Mutex::default(),
+            replays: Mutex::default(),
+        })
     }
 
     fn open_one(&self, reference: &str) -> Result<Arc<dyn Model>> {
         let reference = resolve_alias(&self.config, reference)?;
         if let Tape::Replay(path) = &self.tape {
-            return Ok(Arc::new(Replay::load(path, &reference)?));
+            return Ok(self.replay(path, reference)?);
         }
-        if let Some(script) = reference.strip_prefix("scripted:") {
-            return Ok(Arc::new(Scripted::from_reference(script)?));
+        let model: Arc<dyn Model> = match reference.strip_prefix("scripted:") {
+            Some(script) => Arc::new(Scripted::from_reference(script)?),
+            None => self.open_provider(&reference)?,
+        };
+        Ok(match &self.tape {
+            Tape::Record(recorder) => Arc::new(Record::new(model, recorder.clone())),
+            Tape::None | Tape::Replay(_) => model,
+        })
+    }
+
+    fn replay(&self, path: &Path, reference: String) -> Result<Arc<Replay>> {
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(replay) = replays.get(&reference) {
+            return Ok(replay.clone());
         }
-        let parsed = ModelRef::parse(&reference)?;
+        let replay = Arc::new(Replay::load(path, &reference)?);
+        replays.insert(reference, replay.clone());
+        Ok(replay)
+    }
+
+    fn open_provider(&self, reference: &str) -> Result<Arc<dyn Model>> {
+        let parsed = ModelRef::parse(reference)?;
         let (wire, transport, gate) = self.endpoint(parsed.provider())?;
         let (provider, name) = (parsed.provider(), parsed.model().to_owned());
         let model: Arc<dyn Model> = match wire {
@@ -176,11 +206,7 @@ impl ModelSource {
             Wire::Gemini => Arc::new(Gemini::over(transport, name).provider(provider)),
         };
         let watched = Arc::new(Watched::new(model, Patience::default()));
-        let model: Arc<dyn Model> = Arc::new(Retry::new(watched, RetryPolicy::default(), gate));
-        Ok(match &self.tape {
-            Tape::Record(recorder) => Arc::new(Record::new(model, recorder.clone())),
-            Tape::None | Tape::Replay(_) => model,
-        })
+        Ok(Arc::new(Retry::new(watched, RetryPolicy::default(), gate)))
     }
 
     fn endpoint(&self, provider: &str) -> Result<(Wire, Transport, Arc<Gate>)> {
@@ -194,12 +220,16 @@ impl ModelSource {
             return Ok((wire, transport.clone(), gate.clone()));
         }
         let base_url = self.base_url(provider, wire, configured, known)?;
-        let credential = self.credential(provider, &base_url, configured, known)?;
+        let (credential, source) = self.credential(provider, &base_url, configured, known)?;
+        let gate = {
+            let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+            gates.entry((base_url.clone(), source)).or_insert_with(Gate::new).clone()
+        };
         let mut endpoint = Endpoint::new(base_url, credential);
         for (name, value) in configured.iter().flat_map(|c| &c.headers) {
             endpoint.headers.push((name.clone(), Secret::new(value.clone())));
         }
-        let (transport, gate) = (Transport::new(endpoint)?, Gate::new());
+        let transport = Transport::new(endpoint)?;
         opened.insert(provider.to_owned(), (transport.clone(), gate.clone()));
         Ok((wire, transport, gate))
     }
@@ -230,18 +260,17 @@ impl ModelSource {
         Ok(if wire == Wire::Gemini && !has_path { format!("{url}/v1beta") } else { url.to_owned() })
     }
 
+    /// The key, and a name for where it comes from: two providers may have the same.
     fn credential(
         &self,
         provider: &str,
         base_url: &str,
         configured: Option<&ProviderConfig>,
         known: Option<&Known>,
-    ) -> Result<Credential> {
+    ) -> Result<(Credential, Option<String>)> {
         if let Some(path) = configured.and_then(|c| c.api_key_file.clone()) {
-            return Ok(Credential::from_fn(move || {
-                let key = std::fs::read_to_string(&path).ok()?;
-                Some(Secret::new(key.trim()))
-            }));
+            let source = format!("file {}", path.display());
+            return Ok((key_file(provider, path)?, Some(source)));
         }
         let named = configured.and_then(|c| c.api_key_env.clone());
         let names: Vec<String> = match (named, known) {
@@ -252,7 +281,9 @@ impl ModelSource {
         let is_vendor = known.is_some_and(|known| known.base_url.trim_end_matches('/') == base_url);
         let env = self.env;
         if let Some(name) = names.iter().find(|name| env(name).is_some()).cloned() {
-            return Ok(Credential::from_fn(move || env(&name).map(|key| Secret::new(key.trim()))));
+            let source = format!("variable {name}");
+            let key = Credential::from_fn(move || env(&name).map(|key| Secret::new(key.trim())));
+            return Ok((key, Some(source)));
         }
         match names.first() {
             Some(name) if is_vendor => Err(Error::new(
@@ -260,9 +291,28 @@ impl ModelSource {
                 format!("`{provider}` needs a key and {name} is not set"),
             )
             .hint(format!("export {name}=…, or try `posse demo`, which needs none"))),
-            _ => Ok(Credential::none()),
+            _ => Ok((Credential::none(), None)),
         }
     }
+}
+
+/// A file that cannot be read is an error now, not a request without a key later. When it cannot be read again, the
+/// key that was there first has to do.
+fn key_file(provider: &str, path: PathBuf) -> Result<Credential> {
+    let failed = |code, what: &str| {
+        Error::new(code, format!("the key of `{provider}`: {} {what}", path.display()))
+            .hint(format!("`api_key_file` in `[providers.{provider}]` names a file that holds the key alone"))
+    };
+    let text = std::fs::read_to_string(&path)
+        .map_err(|e| failed(ErrorCode::ConfigUnreadable, "cannot be read").caused_by(e))?;
+    if text.trim().is_empty() {
+        return Err(failed(ErrorCode::ModelNotConfigured, "is empty"));
+    }
+    let first = Secret::new(text.trim());
+    Ok(Credential::from_fn(move || {
+        let now = std::fs::read_to_string(&path).ok().filter(|text| !text.trim().is_empty());
+        Some(now.map_or_else(|| first.clone(), |text| Secret::new(text.trim())))
+    }))
 }
 
 impl Models for ModelSource {
@@ -273,10 +323,15 @@ impl Models for ModelSource {
         let model: Arc<dyn Model> =
             if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
         let reference = ModelRef::parse(&resolve_alias(&self.config, &agent.model)?)?;
-        let price =
-            self.config.prices.get(&reference.to_string()).copied().or_else(|| self.prices.price(&reference));
-        Ok(OpenModel { model, price })
+        Ok(OpenModel { model, price: self.prices.price(&reference) })
     }
+}
+
+/// The built-in prices with those of the configuration before them: also for dated names, and with `*`.
+pub fn prices(config: &Config) -> Result<Prices> {
+    let table = toml::to_string(&config.prices)
+        .map_err(|e| Error::new(ErrorCode::ConfigInvalid, "`prices` cannot be read").caused_by(e))?;
+    Prices::built_in().with("`prices`", &table)
 }
 
 fn unknown_provider(provider: &str, configured: bool) -> Error {
@@ -304,6 +359,9 @@ fn ollama_url(host: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use posse_core::agent::ModelSettings;
+    use posse_runtime::ports::{Memo, ModelRequest, NoDeltas, ToolUse};
+
     use super::*;
 
     #[test]
@@ -325,8 +383,7 @@ mod tests {
         assert_eq!(e.code(), ErrorCode::ModelNotConfigured);
         let hint = e.advice().unwrap();
         assert!(hint.contains("ANTHROPIC_API_KEY") && hint.contains("posse demo"), "{hint}");
-        let e =
-            ModelSource::new(Config::default(), |_| None, Tape::None).open_one("openai:gpt-5").err().unwrap();
+        let e = source("", |_| None).open_one("openai:gpt-5").err().unwrap();
         assert!(e.message().contains("OPENAI_API_KEY is not set"), "{e}");
     }
 
@@ -335,5 +392,80 @@ mod tests {
         let env: Env = |name| (name == "GEMINI_API_KEY").then(|| "k".to_owned());
         assert_eq!(default_model(&Config::default(), None, env).unwrap(), "gemini:gemini-2.5-pro");
         assert_eq!(default_model(&Config::default(), Some("ollama:x"), env).unwrap(), "ollama:x");
+    }
+
+    fn source(config: &str, env: Env) -> ModelSource {
+        ModelSource::new(toml::from_str(config).unwrap(), env, Tape::None).unwrap()
+    }
+
+    #[test]
+    fn configured_prices_hold_for_dated_names_and_patterns_and_win() {
+        let config = "[prices]\n\"work:big\" = { input = 1.0, output = 4.0 }\n\"work:s*\" = { input = 0.5, output = 1.0 }\n\
+                      \"gpt-5\" = { input = 9.0, output = 9.0 }\n";
+        let prices = prices(&toml::from_str(config).unwrap()).unwrap();
+        let input = |model| prices.price(&ModelRef::parse(model).unwrap()).map(|price| price.input);
+        assert_eq!(input("work:big"), Some(1.0));
+        assert_eq!(input("work:big-2026-01-31"), Some(1.0));
+        assert_eq!(input("work:small-7b"), Some(0.5));
+        assert_eq!(input("openai:gpt-5"), Some(9.0));
+        assert_eq!(input("work:other"), None);
+    }
+
+    #[test]
+    fn providers_with_the_same_key_wait_together() {
+        let source = source("", |name| name.ends_with("_API_KEY").then(|| "k".to_owned()));
+        let gate = |provider| source.endpoint(provider).unwrap().2;
+        assert!(Arc::ptr_eq(&gate("openai"), &gate("openai-responses")));
+        assert!(Arc::ptr_eq(&gate("openai"), &gate("openai")));
+        assert!(!Arc::ptr_eq(&gate("openai"), &gate("anthropic")));
+        assert!(!Arc::ptr_eq(&gate("vllm"), &gate("llamacpp")), "two servers without a key");
+    }
+
+    #[test]
+    fn a_key_file_that_cannot_be_read_or_is_empty_is_an_error_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        let config = format!(
+            "[providers.x]\nwire = \"openai\"\nbase_url = \"http://localhost\"\napi_key_file = \"{}\"\n",
+            path.display()
+        );
+        let open = || source(&config, |_| None).open_one("x:y").map(|_| ());
+        assert_eq!(open().unwrap_err().code(), ErrorCode::ConfigUnreadable);
+        std::fs::write(&path, "\n").unwrap();
+        assert_eq!(open().unwrap_err().code(), ErrorCode::ModelNotConfigured);
+        std::fs::write(&path, "canary\n").unwrap();
+        assert!(open().is_ok());
+    }
+
+    #[test]
+    fn all_who_open_a_recorded_model_share_what_was_given_of_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (tape, script) = (dir.path().join("tape.jsonl"), dir.path().join("script.yaml"));
+        std::fs::write(&script, "[{text: One.}]").unwrap();
+        let reference = format!("scripted:{}", script.display());
+        let recorder = Recorder::open(&tape).unwrap();
+        let recording = ModelSource::new(Config::default(), |_| None, Tape::Record(recorder)).unwrap();
+        assert!(ask(&*recording.open_one(&reference).unwrap()).is_ok());
+        let replaying = ModelSource::new(Config::default(), |_| None, Tape::Replay(tape)).unwrap();
+        let (first, second) =
+            (replaying.open_one(&reference).unwrap(), replaying.open_one(&reference).unwrap());
+        assert!(ask(&*first).is_ok(), "a script is recorded too");
+        assert!(ask(&*second).is_err(), "the one answer was given");
+    }
+
+    fn ask(model: &dyn Model) -> Result<(), String> {
+        let (mut memo, settings) = (Memo::default(), ModelSettings::default());
+        let request = ModelRequest {
+            system: "",
+            messages: &[],
+            tools: &[],
+            tool_use: ToolUse::Auto,
+            output_tokens_max: 100,
+            settings: &settings,
+            generation: 0,
+            memo: &mut memo,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(model.call(request, &NoDeltas)).map(|_| ()).map_err(|e| e.to_string())
     }
 }

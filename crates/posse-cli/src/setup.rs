@@ -1,5 +1,6 @@
 //! Composition: from flags, files and environment to a session that can run.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
+use posse_core::text::visible;
 use posse_core::tool::{Effect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::catalogue::{ModelRef, family};
@@ -24,8 +26,9 @@ use posse_tools::supervisor::{Directory, Supervisor};
 use posse_tools::workspace::Workspace;
 
 use crate::args::{Global, How};
-use crate::config::{self, Config};
+use crate::config::{self, Config, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
+use crate::terminal;
 
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
@@ -33,6 +36,8 @@ const ASKED_FOR: &[&str] = &["bash"];
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Names of those that the project brings along: programs of whoever wrote the project.
+    pub foreign: BTreeSet<String>,
     pub problems: Vec<Error>,
 }
 
@@ -46,7 +51,18 @@ impl Setup {
     pub fn load(global: &Global) -> Result<Self> {
         let workspace = std::env::current_dir()
             .map_err(|e| Error::new(ErrorCode::Io, "the current directory cannot be read").caused_by(e))?;
-        let config = config::load(global.config.as_deref(), user_config_dir().as_deref(), &workspace)?;
+        let home = process_env("HOME").map(PathBuf::from);
+        let config = config::load(Sources {
+            explicit: global.config.as_deref(),
+            user_dir: user_config_dir().as_deref(),
+            here: &workspace,
+            home: home.as_deref(),
+            // SAFETY: reads a number.
+            user: unsafe { libc::geteuid() },
+        })?;
+        for warning in &config.warnings {
+            terminal::note(&format!("warning: {}", visible(warning)));
+        }
         Ok(Self { config, workspace, state: state_dir(global)? })
     }
 
@@ -60,7 +76,7 @@ impl Setup {
             (None, Some(path)) => Tape::Replay(path.clone()),
             (None, None) => Tape::None,
         };
-        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)))
+        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?))
     }
 
     /// The agent that `run` and `chat` talk to.
@@ -73,10 +89,23 @@ impl Setup {
             system_prompt: format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display()),
             fallback_models: self.config.fallback_models.clone(),
             tools: None,
-            settings: ModelSettings { buffered: how.no_stream, ..ModelSettings::default() },
+            settings: self.settings(how),
             limits: self.limits(how, &model),
             model,
         })
+    }
+
+    fn settings(&self, how: &How) -> ModelSettings {
+        let configured = &self.config.model_settings;
+        ModelSettings {
+            temperature: configured.temperature,
+            effort: how.effort.or(configured.effort),
+            thinking_tokens: configured
+                .thinking_tokens
+                .map(|tokens| u32::try_from(tokens.0).unwrap_or(u32::MAX)),
+            output_schema: None,
+            buffered: how.no_stream,
+        }
     }
 
     /// A script's path must mean the same when the task is taken up from another directory.
@@ -122,41 +151,46 @@ impl Setup {
         let launch = self.launch();
         let mut tools = posse_tools::files::toolset(workspace, skills);
         tools.push(Arc::new(Bash::new(launch.clone())));
-        let mut dirs = vec![self.workspace.join(".posse/tools")];
-        dirs.extend(user_dirs("tools"));
+        // The user's first: of two tools with one name, a project's must not take the place of the user's.
+        let project = self.workspace.join(".posse/tools");
+        let mut dirs = user_dirs("tools");
+        dirs.push(project.clone());
         let (own, errors) = posse_tools::own::load(&dirs);
         problems.extend(errors);
+        let mut foreign = BTreeSet::new();
         for tool in own {
+            if tool.manifest.starts_with(&project) {
+                foreign.insert(tool.spec.name.clone());
+            }
             match tool.bind(launch.clone()) {
                 Ok(tool) => tools.push(Arc::new(tool)),
                 Err(e) => problems.push(e),
             }
         }
-        Ok(Tools { tools, problems })
+        Ok(Tools { tools, foreign, problems })
     }
 
     /// What the operator allows: our tools that only look or that write files in the workspace; commands and the user's
-    /// own tools only when they are named.
-    pub fn grant(&self, how: &How, tools: &[Arc<dyn Tool>]) -> Result<Grant> {
+    /// own tools only when they are named; a project's tools only when they are named for this run, because the
+    /// user's configuration cannot know what a project means by a name.
+    pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
         let wanted = |list: &[String]| list.iter().flat_map(|name| expand(name)).collect::<Vec<_>>();
-        let (allowed, denied) = (
-            wanted(&[how.allow.clone(), self.config.grant.allow.clone()].concat()),
-            wanted(&self.config.grant.deny),
-        );
-        let exists = |name: &str| tools.iter().any(|tool| tool.spec().name == name);
-        if let Some(unknown) = allowed.iter().find(|name| !exists(name)) {
-            let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+        let (asked, configured) = (wanted(&how.allow), wanted(&self.config.grant.allow));
+        let denied = wanted(&self.config.grant.deny);
+        let exists = |name: &str| found.tools.iter().any(|tool| tool.spec().name == name);
+        if let Some(unknown) = asked.iter().chain(&configured).find(|name| !exists(name)) {
+            let names: Vec<&str> = found.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
             return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}` to allow"))
                 .hint(format!("there are: {}", names.join(", "))));
         }
-        // A tool that a project brings along is a program of whoever wrote the project.
-        let usual = |tool: &dyn Tool| {
-            let ToolSpec { name, effect, .. } = tool.spec();
+        let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
+            let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
+            let allowed = configured.contains(name) && !found.foreign.contains(name);
             let harmless = *effect == Effect::Pure || !how.read_only;
-            harmless && posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str())
+            harmless && (usual || allowed || asked.contains(name))
         };
-        let granted = tools.iter().filter(|tool| usual(tool.as_ref()) || allowed.contains(&tool.spec().name));
-        let mut names: Vec<String> = granted.map(|tool| tool.spec().name.clone()).collect();
+        let granted = found.tools.iter().map(|tool| tool.spec()).filter(|spec| is_given(spec));
+        let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
         names.extend(["subagent", "shared_context"].map(str::to_owned));
         names.retain(|name| !denied.contains(name));
         Ok(Grant::root(names, 1))
@@ -166,7 +200,12 @@ impl Setup {
         let (configured, usual) = (&self.config.limits, Limits::default());
         let known = ModelRef::parse(model).ok().and_then(|reference| family(&reference));
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let output_max = known.map_or(u32::MAX, |family| family.output_max);
+        let context_window =
+            configured.context_window.map(|n| n.0).or(known.map(|family| family.context_window));
+        // What a reply may fill is taken from the window; most of it has to be left for the conversation.
+        let output_max = known
+            .map_or(u32::MAX, |family| family.output_max)
+            .min(context_window.map_or(u32::MAX, |window| narrow(window / 4)));
         let output = configured
             .max_output_tokens
             .map_or(usual.output_tokens_per_call, |n| narrow(n.0))
@@ -181,10 +220,7 @@ impl Setup {
             output_tokens_per_call: output,
             output_tokens_per_call_max: usual.output_tokens_per_call_max.max(output).min(output_max),
             wrap_up_tokens: usual.wrap_up_tokens.min(output),
-            context_window: configured
-                .context_window
-                .map(|n| n.0)
-                .or(known.map(|family| family.context_window)),
+            context_window,
             ..usual
         }
     }
@@ -259,4 +295,28 @@ fn xdg(variable: &str, under_home: &str) -> Option<PathBuf> {
 
 fn user_dirs(kind: &str) -> Vec<PathBuf> {
     user_config_dir().map(|dir| dir.join(kind)).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(config: &str, model: &str) -> Limits {
+        let config = toml::from_str(config).unwrap();
+        Setup { config, workspace: PathBuf::new(), state: PathBuf::new() }.limits(&How::default(), model)
+    }
+
+    #[test]
+    fn a_small_window_keeps_room_for_the_conversation() {
+        let small = limits("[limits]\ncontext_window = 8192\n", "ollama:qwen3");
+        assert_eq!((small.output_tokens_per_call, small.output_tokens_per_call_max), (2048, 2048));
+        assert_eq!(limits("[limits]\ncontext_window = 2000\n", "ollama:qwen3").wrap_up_tokens, 500);
+        assert_eq!(limits("", "openai:gpt-4").output_tokens_per_call, 2048);
+        let usual = Limits::default();
+        for model in ["anthropic:claude-sonnet-4-5", "ollama:qwen3"] {
+            let large = limits("", model);
+            assert_eq!(large.output_tokens_per_call, usual.output_tokens_per_call, "{model}");
+            assert_eq!(large.output_tokens_per_call_max, usual.output_tokens_per_call_max, "{model}");
+        }
+    }
 }

@@ -14,6 +14,16 @@ pub fn out(text: &str) {
         .and_then(|()| stdout.flush());
 }
 
+/// Text of a model, a tool or a file to standard output: unchanged for a program, and for a person without characters
+/// that steer the terminal.
+pub fn out_foreign(text: &str) {
+    if std::io::stdout().is_terminal() {
+        out(&visible(text));
+    } else {
+        out(text);
+    }
+}
+
 /// To standard error: everything else.
 pub fn note(text: &str) {
     let mut stderr = std::io::stderr().lock();

@@ -1,7 +1,8 @@
-//! Events as JSON lines.
+//! Events and errors as JSON lines.
 
 use std::time::Duration;
 
+use posse_core::Error;
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use serde_json::{Value, json};
@@ -49,4 +50,9 @@ pub fn event(task: &TaskId, event: &Event) -> Value {
 pub fn restarted(task: &TaskId, why: &str, wait: Duration) -> Value {
     let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
     json!({ "type": "model_retry", "why": why, "wait_ms": wait_ms, "task_id": task.as_str() })
+}
+
+/// The last line of a command that could not do what it was asked.
+pub fn error(error: &Error) -> Value {
+    json!({ "type": "error", "code": error.code().wire(), "message": error.message(), "hint": error.advice() })
 }

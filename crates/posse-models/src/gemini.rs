@@ -166,7 +166,7 @@ impl Encoder for Gemini {
             out.field("temperature", &temperature);
         }
         self.thinking(settings, out);
-        // Older models refuse a schema beside tools; their answer is then checked by the run alone.
+        // Older models refuse a schema beside tools. Then it is not sent, and nothing holds the answer to it.
         if let Some(schema) = &settings.output_schema
             && (request.tools.is_empty() || !self.is_older_than_3())
         {

@@ -27,6 +27,7 @@ pub struct Bash {
 #[derive(Deserialize)]
 struct Arguments {
     command: String,
+    #[serde(default, deserialize_with = "crate::files::number")]
     timeout_ms: Option<u64>,
     #[serde(default, rename = "description")]
     _description: Option<String>,

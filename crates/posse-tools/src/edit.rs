@@ -9,7 +9,7 @@ use rustix::fs::Stat;
 use serde::Deserialize;
 
 use crate::answer::{Lines, count, decode};
-use crate::files::{Answer, Job, describe, truth};
+use crate::files::{Answer, Job, describe};
 use crate::replace::{Parents, Target};
 use crate::seen::Stamp;
 use crate::workspace::{WHOLE_BYTES_MAX, show};
@@ -38,11 +38,10 @@ const SCHEMA: &str = r#"{
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    #[serde(alias = "file_path")]
     path: String,
     old_string: String,
     new_string: String,
-    #[serde(default, deserialize_with = "truth")]
+    #[serde(default)]
     replace_all: bool,
 }
 
@@ -74,7 +73,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
             show(&path)
         ));
     };
-    job.desk.seen.check(&path, &before.stamp)?;
+    job.desk.seen.check(&job.task, &path, &before.stamp)?;
     let Some(content) = &before.content else {
         let max = count(WHOLE_BYTES_MAX, "byte");
         return Err(format!("`{}` is larger than {max}, too large to edit with this tool", show(&path)));
@@ -99,7 +98,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         return Err(format!("the result would have {size}, more than {}", count(WHOLE_BYTES_MAX, "byte")));
     }
     target.replace(Some(&before), &result)?;
-    job.desk.seen.note(&path, Stamp::of_content(&result), job.turn);
+    job.desk.seen.note(&job.task, &path, Stamp::of_content(&result), job.turn);
     let text = change.report(&show(&path), content, &result, job.room, &before.stat);
     Ok(ToolOutput { changed: vec![path.to_string_lossy().into_owned()], ..ToolOutput::text(text) })
 }

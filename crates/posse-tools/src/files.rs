@@ -1,10 +1,11 @@
-//! The file tools of one task, and the frame they share: arguments are parsed, the work runs on a blocking thread,
+//! The file tools, and the frame they share: arguments are parsed, the work runs on a blocking thread,
 //! refusals become results that a model can act on.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use posse_core::id::TaskId;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
@@ -21,7 +22,7 @@ const ANSWER_BYTES_MAX: usize = 50_000;
 /// Below this an answer could not even hold its notes. A caller with less room cuts further itself.
 pub const ANSWER_BYTES_MIN: usize = 2_048;
 
-/// The tools of one task. Each call makes a new table of files seen, so a task knows only what it read itself.
+/// The tools of the tasks that work in one workspace. Each task knows only the files it read itself.
 pub fn toolset(workspace: Arc<Workspace>, skills: Skills) -> Vec<Arc<dyn Tool>> {
     let desk = Arc::new(Desk { workspace, seen: Seen::default(), skills });
     vec![
@@ -37,7 +38,7 @@ pub fn toolset(workspace: Arc<Workspace>, skills: Skills) -> Vec<Arc<dyn Tool>> 
     ]
 }
 
-/// What the tools of one task share.
+/// What the tools share.
 pub(crate) struct Desk {
     pub workspace: Arc<Workspace>,
     pub seen: Seen,
@@ -47,6 +48,7 @@ pub(crate) struct Desk {
 /// One call at work.
 pub(crate) struct Job {
     pub desk: Arc<Desk>,
+    pub task: TaskId,
     pub cancel: CancellationToken,
     /// Bytes the answer may have, notes included.
     pub room: usize,
@@ -93,6 +95,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
             };
             let job = Job {
                 desk: self.desk.clone(),
+                task: input.context.task.clone(),
                 cancel: input.context.cancel.clone(),
                 room: input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX),
                 turn: input.key.turn,
@@ -122,7 +125,7 @@ impl<A> FileTool<A> {
     }
 }
 
-/// A whole number that weak models also send as `"12"` or `12.0`.
+/// A whole number, also written `12.0`: to a schema that is an integer too. `"12"` is not, and no call comes here with it.
 pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     deserializer.deserialize_any(NumberVisitor)
 }
@@ -148,45 +151,5 @@ impl Visitor<'_> for NumberVisitor {
             return Ok(Some(value as u64));
         }
         Err(E::invalid_value(serde::de::Unexpected::Float(value), &self))
-    }
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Self::Value, E> {
-        match value.trim() {
-            "" => Ok(None),
-            digits => digits
-                .parse()
-                .map(Some)
-                .map_err(|_| E::invalid_value(serde::de::Unexpected::Str(value), &self)),
-        }
-    }
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-}
-
-/// A truth value that weak models also send as `"true"`.
-pub(crate) fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    deserializer.deserialize_any(TruthVisitor)
-}
-
-struct TruthVisitor;
-
-impl Visitor<'_> for TruthVisitor {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true or false")
-    }
-    fn visit_bool<E>(self, value: bool) -> Result<bool, E> {
-        Ok(value)
-    }
-    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<bool, E> {
-        match value.trim().to_ascii_lowercase().as_str() {
-            "true" => Ok(true),
-            "false" | "" => Ok(false),
-            _ => Err(E::invalid_value(serde::de::Unexpected::Str(value), &self)),
-        }
-    }
-    fn visit_unit<E>(self) -> Result<bool, E> {
-        Ok(false)
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Lines, NOTES_BYTES, count, decode, grouped, name};
-use crate::files::{Answer, Job, describe, number, truth};
+use crate::files::{Answer, Job, describe, number};
 use crate::walk::{Kind, Options, Report, rooted, walk};
 use crate::workspace::{OpenFile, Place, show};
 
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     glob: Option<String>,
     #[serde(rename = "type")]
     kind: Option<String>,
-    #[serde(default, deserialize_with = "truth")]
+    #[serde(default)]
     case_insensitive: bool,
     #[serde(default, deserialize_with = "number")]
     context: Option<u64>,
@@ -69,7 +69,6 @@ pub(crate) struct Arguments {
 enum Mode {
     #[default]
     Content,
-    #[serde(alias = "files_with_matches")]
     Files,
     Count,
 }

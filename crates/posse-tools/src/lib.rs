@@ -12,6 +12,7 @@ pub mod launch;
 mod list;
 mod output;
 pub mod own;
+mod protected;
 mod read;
 mod replace;
 mod seen;

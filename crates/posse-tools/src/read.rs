@@ -35,7 +35,6 @@ const SCHEMA: &str = r#"{
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    #[serde(alias = "file_path")]
     path: String,
     #[serde(default, deserialize_with = "number")]
     offset: Option<u64>,
@@ -70,7 +69,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         Some(content) => (Stamp::of_content(content), Some(lines_of(content))),
         None => (Stamp::of_metadata(&open.stat), None),
     };
-    job.desk.seen.note(&path, stamp, job.turn);
+    job.desk.seen.note(&job.task, &path, stamp, job.turn);
 
     let mut pager = Pager::new(whole, open.file, &job.cancel).map_err(failed)?;
     if size == 0 {

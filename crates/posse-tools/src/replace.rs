@@ -12,6 +12,7 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
+use crate::protected;
 use crate::seen::Stamp;
 use crate::workspace::{OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_for_reading, show};
 
@@ -48,11 +49,21 @@ impl<'a> Target<'a> {
         let Some(name) = path.file_name() else {
             return Err("the path is the workspace itself, which is a directory; name a file in it".into());
         };
+        protected::refuse(path)?;
         let parent = path.parent().unwrap_or(Path::new(""));
+        if parents == Parents::Create {
+            // Not even a directory is made behind a link that leads to a protected place.
+            let existing =
+                parent.ancestors().find_map(|dir| Some((dir, workspace.open_directory(dir).ok()?)));
+            if let Some((dir, handle)) = existing {
+                protected::refuse(&workspace.place_of(dir, &handle)?)?;
+            }
+        }
         let directory = match parents {
             Parents::MustExist => workspace.open_directory(parent)?,
             Parents::Create => workspace.create_directory(parent)?,
         };
+        protected::refuse(&workspace.place_of(parent, &directory)?)?;
         Ok(Self { workspace, path: path.to_owned(), directory, name: name.to_owned() })
     }
 

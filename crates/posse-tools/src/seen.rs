@@ -1,16 +1,17 @@
-//! What this task knows of the files it read or wrote: enough to notice that somebody else changed one since.
-//! The table is per task and not kept over a restart; then the model is told to read again, which is always right.
+//! What each task knows of the files it read or wrote: enough to notice that somebody else changed one since. What one
+//! task read gives no other task the right to overwrite it. The table is not kept over a restart; then the model is told to read again, which is always right.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use posse_core::id::TaskId;
 use rustix::fs::Stat;
 use sha2::{Digest, Sha256};
 
 use crate::workspace::show;
 
-/// Files remembered; the one noted longest ago is forgotten first. Forgetting only costs a read.
+/// Files remembered over all tasks; the one noted longest ago is forgotten first. Forgetting only costs a read.
 const FILES_MAX: usize = 4096;
 
 /// What identifies a file's content.
@@ -41,7 +42,7 @@ pub(crate) struct Seen(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    files: HashMap<PathBuf, Sight>,
+    files: HashMap<(TaskId, PathBuf), Sight>,
     sights: u64,
 }
 
@@ -52,21 +53,20 @@ struct Sight {
 }
 
 impl Seen {
-    pub fn note(&self, path: &Path, stamp: Stamp, turn: u32) {
+    pub fn note(&self, task: &TaskId, path: &Path, stamp: Stamp, turn: u32) {
         let mut table = self.table();
         table.sights += 1;
         let order = table.sights;
-        table.files.insert(path.to_owned(), Sight { stamp, turn, order });
+        table.files.insert((task.clone(), path.to_owned()), Sight { stamp, turn, order });
         if table.files.len() > FILES_MAX {
-            let oldest =
-                table.files.iter().min_by_key(|(_, sight)| sight.order).map(|(path, _)| path.clone());
-            oldest.and_then(|path| table.files.remove(&path));
+            let oldest = table.files.iter().min_by_key(|(_, sight)| sight.order).map(|(key, _)| key.clone());
+            oldest.and_then(|key| table.files.remove(&key));
         }
     }
 
     /// May a file that now has this stamp be overwritten by this task?
-    pub fn check(&self, path: &Path, now: &Stamp) -> Result<(), String> {
-        match self.table().files.get(path) {
+    pub fn check(&self, task: &TaskId, path: &Path, now: &Stamp) -> Result<(), String> {
+        match self.table().files.get(&(task.clone(), path.to_owned())) {
             Some(sight) if sight.stamp == *now => Ok(()),
             Some(sight) => Err(format!(
                 "`{}` changed since you read it in turn {}; nothing was written. Read it again, then repeat the \
@@ -94,12 +94,12 @@ mod tests {
     #[test]
     fn the_table_forgets_the_oldest_file_first() {
         let seen = Seen::default();
-        let stamp = Stamp::of_content(b"x");
+        let (task, stamp) = (TaskId::root("test"), Stamp::of_content(b"x"));
         for number in 0..=FILES_MAX {
-            seen.note(Path::new(&number.to_string()), stamp.clone(), 1);
+            seen.note(&task, Path::new(&number.to_string()), stamp.clone(), 1);
         }
-        assert!(seen.check(Path::new("0"), &stamp).unwrap_err().contains("have not read it"));
-        assert!(seen.check(Path::new("1"), &stamp).is_ok());
+        assert!(seen.check(&task, Path::new("0"), &stamp).unwrap_err().contains("have not read it"));
+        assert!(seen.check(&task, Path::new("1"), &stamp).is_ok());
         assert_eq!(seen.table().files.len(), FILES_MAX);
     }
 }

@@ -175,7 +175,6 @@ impl Skills {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    #[serde(alias = "skill")]
     name: String,
     file: Option<String>,
 }

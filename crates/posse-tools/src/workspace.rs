@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -207,6 +207,17 @@ impl Workspace {
         Ok(current)
     }
 
+    /// Where an open directory really is, relative to the root: links on the way to it are resolved.
+    pub(crate) fn place_of(&self, path: &Path, directory: &OwnedFd) -> Result<PathBuf, String> {
+        let real = |fd: BorrowedFd<'_>| std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+        let relative = real(directory.as_fd()).and_then(|place| {
+            let root = real(self.handle())?;
+            place.strip_prefix(root).map(Path::to_owned).map_err(std::io::Error::other)
+        });
+        relative
+            .map_err(|cause| format!("cannot tell where `{}` is: {cause}; nothing was written", show(path)))
+    }
+
     /// Says what the kernel refused in words that lead to a better call.
     pub(crate) fn explain(&self, path: &Path, cause: Errno) -> String {
         let shown = show(path);
@@ -351,7 +362,6 @@ mod tests {
 
     /// Where the kernel says an open file is.
     fn place_of(file: &impl AsFd) -> PathBuf {
-        use std::os::fd::AsRawFd;
         std::fs::read_link(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())).unwrap()
     }
 

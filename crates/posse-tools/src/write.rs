@@ -23,7 +23,6 @@ const SCHEMA: &str = r#"{
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
-    #[serde(alias = "file_path")]
     path: String,
     content: String,
 }
@@ -62,7 +61,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
             format!("`{}` has exactly this content ({size})", show(&path))
         }
         Some(existing) => {
-            job.desk.seen.check(&path, &existing.stamp)?;
+            job.desk.seen.check(&job.task, &path, &existing.stamp)?;
             target.replace(before.as_ref(), content)?;
             let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), "byte");
             format!("replaced `{}` ({size}; before: {old})", show(&path))
@@ -72,6 +71,6 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
             format!("created `{}` ({size})", show(&path))
         }
     };
-    job.desk.seen.note(&path, stamp, job.turn);
+    job.desk.seen.note(&job.task, &path, stamp, job.turn);
     Ok(ToolOutput { changed: vec![path.to_string_lossy().into_owned()], ..ToolOutput::text(done) })
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Global, How};
 use crate::models::{self, KNOWN, process_env};
-use crate::setup::{Setup, Tools, user_config_dir};
+use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -35,7 +35,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
                 Mark::Info => "·",
                 Mark::Trouble => "✗",
             };
-            terminal::out(&format!("{mark} {:<14} {}", finding.topic, finding.text));
+            terminal::out_foreign(&format!("{mark} {:<14} {}", finding.topic, finding.text));
         }
     }
     let trouble = findings.iter().any(|finding| finding.mark == Mark::Trouble);
@@ -106,15 +106,16 @@ fn confinement() -> Finding {
 }
 
 fn tools(setup: &Setup) -> Vec<Finding> {
-    let Tools { tools, problems } = match setup.tools() {
+    let found = match setup.tools() {
         Ok(found) => found,
         Err(e) => return vec![Finding::error("tools", &e)],
     };
-    let mut findings: Vec<Finding> = problems.iter().map(|e| Finding::error("tools", e)).collect();
-    match setup.grant(&How::default(), &tools) {
+    let mut findings: Vec<Finding> = found.problems.iter().map(|e| Finding::error("tools", e)).collect();
+    match setup.grant(&How::default(), &found) {
         Ok(grant) => {
             let granted: Vec<&str> = grant.tools().collect();
-            let asked: Vec<&str> = tools
+            let asked: Vec<&str> = found
+                .tools
                 .iter()
                 .map(|tool| tool.spec().name.as_str())
                 .filter(|name| !granted.contains(name))

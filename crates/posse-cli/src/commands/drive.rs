@@ -152,6 +152,7 @@ impl Room {
         }
         if !outcome.refused_tools.is_empty() {
             let tools = outcome.refused_tools.join(",");
+            let tools = visible(&tools);
             terminal::note(&format!("refused: {tools} · to allow: posse run --allow {tools} …"));
         }
         if !outcome.in_doubt.is_empty() {
@@ -159,7 +160,7 @@ impl Room {
             terminal::note(&format!("in doubt: calls {} may or may not have happened", calls.join(", ")));
         }
         if !outcome.text.is_empty() {
-            terminal::out(&visible(outcome.text.trim_end()));
+            terminal::out_foreign(outcome.text.trim_end());
         }
         let cost = cost(&outcome.usage, price.as_ref());
         let cost = cost.as_f64().map(|usd| format!(" · ${usd:.4}")).unwrap_or_default();

@@ -9,13 +9,18 @@ use posse_core::{Error, ErrorCode, Result};
 use crate::config::PROJECT_FILE;
 use crate::terminal;
 
-const FILES: &[(&str, &str)] = &[
-    (PROJECT_FILE, include_str!("../../templates/posse.toml")),
-    (".posse/agents/reviewer.md", include_str!("../../templates/reviewer.md")),
+/// Path, content, and what it is good for.
+const FILES: &[(&str, &str, &str)] = &[
+    (PROJECT_FILE, include_str!("../../templates/posse.toml"), "read by every posse command in this project"),
+    (
+        ".posse/agents/reviewer.md",
+        include_str!("../../templates/reviewer.md"),
+        "an example for later: this version does not read agent definitions yet",
+    ),
 ];
 
 pub fn run() -> Result<ExitCode> {
-    for (path, text) in FILES {
+    for (path, text, purpose) in FILES {
         let path = Path::new(path);
         let outcome = match write_new(path, text) {
             Ok(()) => "written",
@@ -26,7 +31,7 @@ pub fn run() -> Result<ExitCode> {
                     .hint("check that you may write here and that the disk has room"));
             }
         };
-        terminal::out(&format!("{:<28} {outcome}", path.display()));
+        terminal::out(&format!("{:<28} {outcome} · {purpose}", path.display()));
     }
     terminal::note("next: posse doctor, then posse run \"…\"");
     Ok(ExitCode::SUCCESS)

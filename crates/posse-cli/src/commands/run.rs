@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use posse_core::id::TaskId;
+use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 
 use super::drive::{Parts, Room, Work};
 use crate::args::{Global, How, RunArgs};
-use crate::setup::{Setup, Tools, new_session_id};
+use crate::setup::{Setup, new_session_id};
 use crate::terminal;
 
 /// A task is read by a model; more than this belongs into a file that the model can read.
@@ -34,17 +35,17 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
 
 /// A room as the configuration and the flags describe it.
 pub fn room(setup: &Setup, how: &How, session_id: String, json: bool, title: &str) -> Result<Room> {
-    let Tools { tools, problems } = setup.tools()?;
-    for problem in &problems {
-        terminal::note(&format!("warning: {}", problem.message()));
+    let found = setup.tools()?;
+    for problem in &found.problems {
+        terminal::note(&format!("warning: {}", visible(problem.message())));
     }
     Room::new(Parts {
         session_id,
         workspace: setup.workspace.display().to_string(),
         store: setup.store()?,
         models: setup.models(how)?,
-        grant: setup.grant(how, &tools)?,
-        tools,
+        grant: setup.grant(how, &found)?,
+        tools: found.tools,
         agents: setup.agents(how)?,
         caps: setup.caps(how),
         json,
@@ -53,19 +54,28 @@ pub fn room(setup: &Setup, how: &How, session_id: String, json: bool, title: &st
 }
 
 fn task_text(argument: String) -> Result<String> {
-    let mut task = argument;
-    if task == "-" {
-        task = String::new();
-        let read = std::io::stdin().lock().take(TASK_BYTES_MAX).read_to_string(&mut task);
-        read.map_err(|e| {
-            Error::new(ErrorCode::InvalidRequest, "the task cannot be read from standard input").caused_by(e)
-        })?;
-    }
+    let task = if argument == "-" { read_task(std::io::stdin().lock())? } else { argument };
     if task.trim().is_empty() {
         return Err(Error::new(ErrorCode::InvalidRequest, "the task is empty")
             .hint("say what to do: posse run \"Why is the login test flaky?\""));
     }
     Ok(task)
+}
+
+/// The whole of it or nothing: half a task is another task.
+fn read_task(source: impl Read) -> Result<String> {
+    let unreadable = "the task cannot be read from standard input";
+    let invalid = |text: String| Error::new(ErrorCode::InvalidRequest, text);
+    let mut bytes = Vec::new();
+    source
+        .take(TASK_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| invalid(unreadable.to_owned()).caused_by(e))?;
+    if bytes.len() as u64 > TASK_BYTES_MAX {
+        return Err(invalid("the task on standard input is larger than 1 MiB".to_owned())
+            .hint("put the details into a file in the workspace and name it in the task"));
+    }
+    String::from_utf8(bytes).map_err(|e| invalid(unreadable.to_owned()).caused_by(e))
 }
 
 /// A limit that cannot be kept is refused, not ignored.
@@ -75,4 +85,18 @@ fn no_price(model: &str) -> Error {
         "add `[prices.\"{model}\"]` with `input` and `output` in USD per million tokens to your configuration"
     );
     Error::new(ErrorCode::InvalidRequest, text).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_is_too_large_is_refused_and_never_cut() {
+        let largest = "é".repeat(TASK_BYTES_MAX as usize / 2);
+        assert_eq!(read_task(largest.as_bytes()).unwrap(), largest);
+        let e = read_task(format!("{largest}é").as_bytes()).unwrap_err();
+        assert!(e.message().contains("larger than 1 MiB") && e.advice().is_some(), "{e}");
+        assert!(read_task(&b"\xff"[..]).is_err());
+    }
 }

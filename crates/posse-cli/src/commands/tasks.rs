@@ -66,7 +66,7 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
     terminal::out(&format!("{} · {} · {} · {} turns", row.id, row.agent, status(&row), row.turns));
     for record in &records {
         for line in lines(record) {
-            terminal::out(&visible(&line));
+            terminal::out_foreign(&line);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -180,7 +180,7 @@ fn show_result(id: &TaskId, records: &[Record], key: &str) -> Result<ExitCode> {
         )
         .hint("results are numbered TURN.INDEX, such as 3.0"));
     };
-    terminal::out(text);
+    terminal::out_foreign(text);
     Ok(ExitCode::SUCCESS)
 }
 

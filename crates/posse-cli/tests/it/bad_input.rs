@@ -261,6 +261,49 @@ fn a_store_that_is_damaged_or_from_a_later_program_is_left_alone() {
 }
 
 #[test]
+fn a_program_gets_the_error_as_its_last_line() {
+    let place = Place::new();
+    for (args, code, error) in [
+        (
+            &["run", "--json", "--model", "nobody:x", "Do it"][..],
+            1,
+            ("MODEL_UNKNOWN", "no provider is called `nobody`"),
+        ),
+        (&["tasks", "show", "nothing", "--json"], 1, ("TASK_NOT_FOUND", "no task is called `nothing`")),
+        (&["run", "--json", "--nope", "x"], 2, ("INVALID_REQUEST", "unexpected argument '--nope' found")),
+    ] {
+        let ran = place.run(args.iter().copied());
+        assert_eq!(ran.code, code, "{ran:?}");
+        let last = ran.json().pop().unwrap();
+        assert_eq!(
+            (&last["type"], &last["code"], &last["message"]),
+            (&json!("error"), &json!(error.0), &json!(error.1))
+        );
+        assert!(last["hint"].is_string() && !ran.stderr.is_empty(), "{ran:?}");
+    }
+    assert_eq!(place.run(["run", "--nope", "x"]).stdout, "");
+    assert_eq!(place.run(["--help", "--json"]).code, 0);
+}
+
+#[test]
+fn what_init_writes_is_said_with_what_reads_it() {
+    let place = Place::new();
+    let ran = place.run(["init"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("posse.toml")
+            && lines[0].ends_with("read by every posse command in this project")
+    );
+    assert!(
+        lines[1].starts_with(".posse/agents/reviewer.md")
+            && lines[1].contains("does not read agent definitions yet")
+    );
+    let again = place.run(["init"]);
+    assert!(again.stdout.lines().all(|line| line.contains("exists, left as it is")), "{again:?}");
+}
+
+#[test]
 fn a_task_that_says_nothing() {
     let place = Place::new();
     let model = place.script(OK);

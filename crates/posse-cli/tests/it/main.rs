@@ -7,6 +7,7 @@ mod keys;
 mod kill;
 mod readme;
 mod record;
+mod rights;
 mod stopping;
 mod support;
 mod tasks;

@@ -67,6 +67,46 @@ fn on_terminal(columns: u16, mut command: Command) -> (Ran, String) {
     (Ran::from_output(Output { status, stdout, stderr: Vec::new() }), shown)
 }
 
+/// What a command shows when its standard output is a terminal too.
+fn all_on_terminal(mut command: Command) -> String {
+    let terminal = Terminal::new(100);
+    let mut child = command.stdout(terminal.stdio()).stderr(terminal.stdio()).spawn().unwrap();
+    drop(command);
+    let (_hand, shown, reader) = terminal.watch();
+    child.wait().unwrap();
+    reader.join().unwrap();
+    let shown = shown.lock().unwrap().clone();
+    assert!(!shown.contains("panicked"), "{shown}");
+    shown
+}
+
+/// A title that a terminal would take for its own.
+const EVIL: &str = "\u{1b}]0;owned\u{7}";
+
+#[test]
+fn foreign_text_does_not_steer_a_terminal_and_is_unchanged_in_a_pipe() {
+    let place = Place::new();
+    place.write("workspace/a.txt", EVIL);
+    place.write("workspace/.posse/tools/bad/tool.json", &format!("{{\"{}\": 1}}", "x\\u001b]0;owned\\u0007"));
+    let evil = EVIL.replace('\u{1b}', "\\e").replace('\u{7}', "\\a");
+    let model = place.script(&format!("[{{calls: [{{read: {{path: a.txt}}}}]}}, {{text: \"{evil}!\"}}]"));
+    let run = || place.posse(["run", "--model", &model, "Go"]);
+    let piped = Ran::of(run());
+    assert_eq!(piped.stdout, format!("{EVIL}!\n"), "a program gets what the model said: {piped:?}");
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    let result = place.run(["tasks", "show", &id, "--result", "1.0"]);
+    assert!(result.stdout.contains(EVIL), "{result:?}");
+    for command in [
+        run(),
+        place.posse(["tasks", "show", &id, "--result", "1.0"]),
+        place.posse(["tasks", "show", &id]),
+        place.posse(["doctor"]),
+    ] {
+        let shown = all_on_terminal(command);
+        assert!(shown.contains("\\u{1b}]0;owned\\u{7}") && !shown.contains(EVIL), "{shown:?}");
+    }
+}
+
 /// The text without control sequences, each line as it was drawn.
 fn lines(shown: &str) -> Vec<String> {
     let mut plain = String::new();

@@ -290,3 +290,25 @@ async fn ollama() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn how_hard_a_model_thinks_is_set_by_configuration_and_flag() {
+    let place = Place::new();
+    place.write("workspace/posse.toml", "[model_settings]\neffort = \"low\"\ntemperature = 0.5\n");
+    let server = Server::handler(|request| Say::text("Done.").answer(request)).await;
+    let ask = async |model: &str, args: &[&str]| {
+        let mut command = place.posse(["run", "--json", "--model", model, "Think"]);
+        command.args(args).env("OPENAI_BASE_URL", server.url()).env("OPENAI_API_KEY", KEY);
+        command.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", KEY);
+        let ran = Ran::beside(command).await;
+        assert_eq!(ran.code, 0, "{ran:?}");
+        server.requests().last().unwrap().json()
+    };
+    let body = ask("openai:gpt-4o", &[]).await;
+    assert_eq!((&body["reasoning_effort"], &body["temperature"]), (&json!("low"), &json!(0.5)));
+    assert_eq!(ask("openai:gpt-5", &["--effort", "high"]).await["reasoning_effort"], "high");
+    place.write("home/.config/posse/config.toml", "[model_settings]\nthinking_tokens = 2000\n");
+    place.write("workspace/posse.toml", "");
+    let body = ask("anthropic:claude-sonnet-4-5", &[]).await;
+    assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 2000}));
+}

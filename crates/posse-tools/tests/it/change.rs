@@ -22,7 +22,7 @@ fn an_edit_needs_exactly_one_match() {
     let output = task.call("edit", edit("one", "1"));
     assert_eq!(output.text, "edited `a.txt`: 1 place\n-    1\tone\n+    1\t1\n     2\ttwo\n     3\ttwo");
     assert_eq!(output.changed, ["a.txt"]);
-    let all = json!({"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": "true"});
+    let all = json!({"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": true});
     let text = task.ok("edit", all);
     assert!(text.contains("2 places") && text.contains("also replaced at lines 3"), "{text}");
     assert_eq!(place.get("a.txt"), "1\n2\n2\nthree\n");
@@ -51,6 +51,21 @@ fn a_file_must_be_read_before_it_is_changed() {
     assert_eq!(place.get("a.txt"), "new\n");
     // Another task, or the same after a restart, knows nothing.
     place.task().refused("write", json!({"path": "a.txt", "content": "x"}), "Read it first");
+}
+
+#[test]
+fn what_one_task_read_gives_no_other_task_the_right_to_overwrite_it() {
+    let place = Place::new(&[("a.txt", "old\n")]);
+    let tools = place.task();
+    let write = json!({"path": "a.txt", "content": "theirs\n"});
+    assert!(!tools.call_as("one", "read", json!({"path": "a.txt"})).is_error);
+    assert!(tools.call_as("two", "write", write.clone()).text.contains("Read it first"));
+    assert!(!tools.call_as("two", "read", json!({"path": "a.txt"})).is_error);
+    assert!(!tools.call_as("two", "write", write).is_error);
+    // What two wrote since, one has not seen, although the tools have.
+    let stale = tools.call_as("one", "write", json!({"path": "a.txt", "content": "mine\n"}));
+    assert!(stale.is_error && stale.text.contains("changed since you read it"), "{}", stale.text);
+    assert_eq!(place.get("a.txt"), "theirs\n");
 }
 
 #[test]
@@ -130,6 +145,46 @@ fn other_names_of_an_edited_file_are_mentioned() {
     let text = task.ok("edit", json!({"path": "a", "old_string": "text", "new_string": "new"}));
     assert!(text.ends_with("[the file had 2 hard links; only this name has the new content]"), "{text}");
     assert_eq!((place.get("a"), place.get("b")), ("new\n".into(), "text\n".into()));
+}
+
+#[test]
+fn files_that_steer_programs_or_hold_secrets_are_not_written() {
+    let place =
+        Place::new(&[(".git/config", "[core]\n"), ("posse.toml", "old\n"), (".gitignore", "target\n")]);
+    place.link(".git", "link");
+    let task = place.task();
+    let before = place.names();
+    for path in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".GIT/hooks/x",
+        "sub/.git",
+        "link/config",
+        "link/hooks/pre-commit",
+        ".posse/tools/x/tool.json",
+        ".claude/settings.json",
+        "posse.toml",
+        "sub/Posse.toml",
+        ".mcp.json",
+        ".env",
+        ".env.local",
+        "certs/server.PEM",
+        "id_rsa",
+        "id_ed25519.pub",
+    ] {
+        let why = "is protected";
+        if std::fs::exists(place.root.join(path)).unwrap() {
+            task.ok("read", json!({"path": path}));
+            let old = place.get(path);
+            task.refused("edit", json!({"path": path, "old_string": old, "new_string": "new"}), why);
+        }
+        task.refused("write", json!({"path": path, "content": "new"}), why);
+    }
+    assert_eq!(place.names(), before, "nothing was made on the way");
+    assert_eq!(place.get("posse.toml"), "old\n");
+    task.ok("read", json!({"path": ".gitignore"}));
+    task.ok("write", json!({"path": ".gitignore", "content": "target\nout\n"}));
+    task.ok("write", json!({"path": "environment/git/keys.rs", "content": ""}));
 }
 
 /// Tasks that edit one file at the same time: each edit is either done or refused, and none undoes another.

@@ -15,7 +15,7 @@ fn a_page_says_what_remains_and_how_to_read_on() {
     let place = Place::new(&[("a.txt", "1\n22\n333\n4444\n55555\n")]);
     let task = place.task();
     assert_eq!(
-        task.ok("read", json!({"path": "a.txt", "offset": 2, "limit": "2"})),
+        task.ok("read", json!({"path": "a.txt", "offset": 2, "limit": 2.0})),
         "     2\t22\n     3\t333\n[lines 2-3 of 5 shown; 2 lines (11 bytes) remain; to read on: \
          {\"path\":\"a.txt\",\"offset\":4}]"
     );
@@ -147,4 +147,24 @@ proptest! {
 
 fn grouped(n: usize) -> String {
     if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) }
+}
+
+/// The schema is checked before a tool is called: what only the tool would take, no model could ever send.
+#[test]
+fn a_tool_takes_no_arguments_that_its_schema_refuses() {
+    let place = Place::new(&[("a.txt", "one\n")]);
+    let task = place.task();
+    for (tool, arguments) in [
+        ("read", json!({"file_path": "a.txt"})),
+        ("read", json!({"path": "a.txt", "limit": "2"})),
+        ("read", json!({"path": "a.txt", "offset": null})),
+        ("write", json!({"file_path": "b.txt", "content": ""})),
+        ("edit", json!({"path": "a.txt", "old_string": "a", "new_string": "b", "replace_all": "true"})),
+        ("grep", json!({"pattern": "o", "case_insensitive": "true"})),
+        ("grep", json!({"pattern": "o", "output_mode": "files_with_matches"})),
+        ("directory_tree", json!({"depth": ""})),
+        ("skill", json!({"skill": "x"})),
+    ] {
+        task.refused(tool, arguments, &format!("wrong arguments for `{tool}`"));
+    }
 }

@@ -3,7 +3,12 @@
 /// Opening by path would bring back the race between checking a path and using it.
 #[test]
 fn no_file_tool_opens_a_file_by_path() {
-    let allowed = ["use std::fs::File;", "std::fs::canonicalize(root)"];
+    let allowed = [
+        "use std::fs::File;",
+        "std::fs::canonicalize(root)",
+        // The kernel's name of a handle that is open already.
+        "std::fs::read_link(format!(\"/proc/self/fd/{}\"",
+    ];
     for (module, source) in [
         ("answer", include_str!("../../src/answer.rs")),
         ("edit", include_str!("../../src/edit.rs")),
@@ -11,6 +16,7 @@ fn no_file_tool_opens_a_file_by_path() {
         ("glob", include_str!("../../src/glob.rs")),
         ("grep", include_str!("../../src/grep.rs")),
         ("list", include_str!("../../src/list.rs")),
+        ("protected", include_str!("../../src/protected.rs")),
         ("read", include_str!("../../src/read.rs")),
         ("replace", include_str!("../../src/replace.rs")),
         ("seen", include_str!("../../src/seen.rs")),

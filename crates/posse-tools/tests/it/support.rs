@@ -90,9 +90,14 @@ impl Task {
     }
 
     pub fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
+        self.call_as("test", tool, arguments)
+    }
+
+    /// A call by one of several tasks that share these tools.
+    pub fn call_as(&self, session: &str, tool: &str, arguments: Value) -> ToolOutput {
         let tool = self.tools.iter().find(|t| t.spec().name == tool).expect("the tool exists");
         let context = ToolContext {
-            task: TaskId::root("test"),
+            task: TaskId::root(session),
             cancel: self.cancel.clone(),
             time_left: Duration::from_secs(60),
             output_bytes_max: self.room,
