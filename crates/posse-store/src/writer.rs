@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::oneshot;
 
 use crate::fault::{self, Fault};
+use crate::log::Log;
 use crate::open::retry_busy;
 
 /// Requests that may wait. Each driver waits for most of its appends, so this is far above what honest use needs;
@@ -95,11 +96,12 @@ fn writer_ended() -> Fault {
 }
 
 fn write_all(connection: &Connection, path: &Path, busy_max: Duration, requests: &Receiver<Request>) {
+    let mut log = Log::of(path);
     while let Ok(first) = requests.recv() {
         let group = std::iter::once(first).chain(requests.try_iter()).take(GROUP_MAX);
         // Encoding happens before the lock is taken.
         let group: Vec<Job> = group.map(Job::from).collect();
-        let answers = match commit(connection, path, busy_max, &group) {
+        let answers = match commit(connection, path, busy_max, &mut log, &group) {
             Ok(answers) => answers,
             Err(fault) => vec![Err(fault); group.len()],
         };
@@ -209,10 +211,12 @@ fn commit(
     connection: &Connection,
     path: &Path,
     busy_max: Duration,
+    log: &mut Log,
     group: &[Job],
 ) -> Result<Vec<Result<Written, Fault>>, Fault> {
     let failed = |e| fault::from_sqlite(path, connection, e);
     retry_busy(busy_max, || run(connection, "BEGIN IMMEDIATE")).map_err(failed)?;
+    log.make_room();
     let written = write_group(connection, path, group).and_then(|answers| {
         run(connection, "COMMIT").map_err(failed)?;
         Ok(answers)
