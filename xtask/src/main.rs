@@ -1,5 +1,6 @@
 //! Chores of the project that need more than one command. `cargo xtask help` lists them.
 
+mod bench;
 mod command;
 mod test;
 
@@ -10,6 +11,8 @@ cargo xtask <task>
 
   test    everything that must hold: installs what is missing, then formatting, lints, all tests,
           documentation tests, licences and known vulnerabilities; one line per stage at the end
+  bench   how long Posse takes to start and to send its first request, and what a turn costs early and late
+          in a long conversation; builds a release first, fails above generous bounds
   help    this text
 ";
 
@@ -18,6 +21,13 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["test"] => test::run_all(),
+        ["bench"] => match bench::bench() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(e) => {
+                eprintln!("{e:#}");
+                ExitCode::FAILURE
+            }
+        },
         [] | ["help" | "--help" | "-h"] => {
             eprint!("{HELP}");
             ExitCode::SUCCESS

@@ -4,6 +4,7 @@
 //! reads only what listings show (status, turns, tokens) and keeps the rest as bytes.
 
 mod fault;
+mod log;
 mod open;
 mod reader;
 mod schema;

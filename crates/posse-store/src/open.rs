@@ -19,6 +19,9 @@ const CHECKPOINT_PAGES: u32 = 2_000;
 /// The log file keeps at most this size after a copy.
 const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
+/// What the writer keeps in memory. It appends: of what it wrote it needs only the last page of a task again.
+const CACHE_KIB: u32 = 512;
+
 /// Readers wait only for the short moments of opening and recovery.
 const READ_BUSY_MAX: Duration = Duration::from_secs(5);
 
@@ -73,8 +76,9 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fau
     schema::version(&connection, path)?;
     retry_busy(busy_max, || {
         connection.execute_batch(&format!(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-             PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_MAX};"
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+             PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_MAX};
+             PRAGMA cache_size = -{CACHE_KIB};"
         ))
     })
     .map_err(|e| fault::from_sqlite(path, &connection, e))?;

@@ -57,7 +57,10 @@ pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId) -> Re
         .map_err(failed)?
         .ok_or_else(|| fault::task_not_found(task))?;
     let mut statement = connection
-        .prepare_cached("SELECT seq, payload FROM journal WHERE task = ?1 ORDER BY seq")
+        .prepare_cached(
+            "SELECT position & 4294967295, payload FROM journal
+             WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 ORDER BY position",
+        )
         .map_err(failed)?;
     let mut rows = statement.query([number]).map_err(failed)?;
     let mut records = Vec::new();

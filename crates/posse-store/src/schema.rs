@@ -24,33 +24,33 @@ const STEPS: &[&str] = &["
         status TEXT NOT NULL,
         owner TEXT NOT NULL,
         epoch INTEGER NOT NULL,
-        next_seq INTEGER NOT NULL,
+        next_seq INTEGER NOT NULL CHECK (next_seq <= 4294967296),
         created_ms INTEGER NOT NULL,
         updated_ms INTEGER NOT NULL,
         input_tokens INTEGER NOT NULL,
         output_tokens INTEGER NOT NULL,
         turns INTEGER NOT NULL
     ) STRICT;
+    -- `position` is the task's number times 2^32 plus the record's place in the task, so a task's records lie together
+    -- in order, and a row keeps a large payload in its own page, which an index of two columns would not.
+    -- The columns from `model` to `reasoning` are set for replies: no second table has to be written each turn.
     CREATE TABLE journal (
-        task INTEGER NOT NULL REFERENCES tasks (number),
-        seq INTEGER NOT NULL,
+        position INTEGER PRIMARY KEY,
         kind TEXT NOT NULL,
         at_ms INTEGER NOT NULL,
-        payload BLOB NOT NULL,
-        PRIMARY KEY (task, seq)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE usage (
-        task INTEGER NOT NULL REFERENCES tasks (number),
-        turn INTEGER NOT NULL,
-        model TEXT NOT NULL,
-        input INTEGER NOT NULL,
-        output INTEGER NOT NULL,
-        cache_read INTEGER NOT NULL,
-        cache_write INTEGER NOT NULL,
-        reasoning INTEGER NOT NULL,
-        at_ms INTEGER NOT NULL,
-        PRIMARY KEY (task, turn)
-    ) STRICT, WITHOUT ROWID;
+        model TEXT,
+        input INTEGER,
+        output INTEGER,
+        cache_read INTEGER,
+        cache_write INTEGER,
+        reasoning INTEGER,
+        payload BLOB NOT NULL
+    ) STRICT;
+    CREATE VIEW usage AS
+        SELECT position >> 32 AS task,
+            row_number() OVER (PARTITION BY position >> 32 ORDER BY position) AS turn,
+            model, input, output, cache_read, cache_write, reasoning, at_ms
+        FROM journal WHERE model IS NOT NULL;
 "];
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::oneshot;
 
 use crate::fault::{self, Fault};
+use crate::log::Log;
 use crate::open::retry_busy;
 
 /// Requests that may wait. Each driver waits for most of its appends, so this is far above what honest use needs;
@@ -95,11 +96,12 @@ fn writer_ended() -> Fault {
 }
 
 fn write_all(connection: &Connection, path: &Path, busy_max: Duration, requests: &Receiver<Request>) {
+    let mut log = Log::of(path);
     while let Ok(first) = requests.recv() {
         let group = std::iter::once(first).chain(requests.try_iter()).take(GROUP_MAX);
         // Encoding happens before the lock is taken.
         let group: Vec<Job> = group.map(Job::from).collect();
-        let answers = match commit(connection, path, busy_max, &group) {
+        let answers = match commit(connection, path, busy_max, &mut log, &group) {
             Ok(answers) => answers,
             Err(fault) => vec![Err(fault); group.len()],
         };
@@ -209,10 +211,12 @@ fn commit(
     connection: &Connection,
     path: &Path,
     busy_max: Duration,
+    log: &mut Log,
     group: &[Job],
 ) -> Result<Vec<Result<Written, Fault>>, Fault> {
     let failed = |e| fault::from_sqlite(path, connection, e);
     retry_busy(busy_max, || run(connection, "BEGIN IMMEDIATE")).map_err(failed)?;
+    log.make_room();
     let written = write_group(connection, path, group).and_then(|answers| {
         run(connection, "COMMIT").map_err(failed)?;
         Ok(answers)
@@ -232,19 +236,25 @@ fn write_group(
     let failed = |e| fault::from_sqlite(path, connection, e);
     let now = now_ms();
     let mut answers = Vec::with_capacity(group.len());
+    // What is alone in its transaction is undone with it.
+    let alone = group.len() == 1;
     for job in group {
-        run(connection, "SAVEPOINT job").map_err(failed)?;
+        if !alone {
+            run(connection, "SAVEPOINT job").map_err(failed)?;
+        }
         let answer = match write(connection, job, now) {
             Ok(answer) => answer,
             Err(e) => Err(failed(e)),
         };
         if let Err(fault) = &answer {
-            if concerns_all(fault.code) || connection.is_autocommit() {
+            if alone || concerns_all(fault.code) || connection.is_autocommit() {
                 return Err(fault.clone());
             }
             run(connection, "ROLLBACK TO job").map_err(failed)?;
         }
-        run(connection, "RELEASE job").map_err(failed)?;
+        if !alone {
+            run(connection, "RELEASE job").map_err(failed)?;
+        }
         answers.push(answer);
     }
     Ok(answers)
@@ -307,14 +317,14 @@ fn append(
     entries: &Entries,
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
-    // One statement checks the epoch, hands out the positions and keeps the sums; the sums stop at the largest number.
-    let advanced: Option<(i64, i64, i64)> = connection
+    // One statement checks the epoch, hands out the places and keeps the sums; the sums stop at the largest number.
+    let end: Option<i64> = connection
         .prepare_cached(
             "UPDATE tasks SET next_seq = next_seq + ?3, turns = turns + ?4, updated_ms = ?5,
                  status = coalesce(?6, status),
                  input_tokens = min(input_tokens, 9223372036854775807 - ?7) + ?7,
                  output_tokens = min(output_tokens, 9223372036854775807 - ?8) + ?8
-             WHERE id = ?1 AND epoch = ?2 RETURNING number, next_seq, turns",
+             WHERE id = ?1 AND epoch = ?2 RETURNING (number << 32) + next_seq",
         )?
         .query_row(
             params![
@@ -327,49 +337,34 @@ fn append(
                 entries.input_tokens,
                 entries.output_tokens
             ],
-            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+            |row| row.get(0),
         )
         .optional()?;
-    let Some((number, next_seq, turns)) = advanced else {
+    let Some(end) = end else {
         return why_not_advanced(connection, task, epoch).map(Err);
     };
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO journal (task, seq, kind, at_ms, payload) VALUES (?1, ?2, ?3, ?4, ?5)",
-    )?;
-    let mut turn = turns - entries.turns;
-    for (seq, entry) in (next_seq - entries.rows.len() as i64..).zip(&entries.rows) {
-        insert.execute(params![number, seq, entry.kind, now, entry.payload])?;
-        if let Some((model, usage)) = &entry.used {
-            turn += 1;
-            add_usage(connection, number, turn, model, usage, now)?;
-        }
+    for (position, entry) in (end - entries.rows.len() as i64..).zip(&entries.rows) {
+        insert(connection, position, entry, now)?;
     }
     Ok(Ok(Written::Records))
 }
 
-fn add_usage(
-    connection: &Connection,
-    number: i64,
-    turn: i64,
-    model: &str,
-    usage: &Usage,
-    now: i64,
-) -> rusqlite::Result<()> {
+fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
+    let used = entry.used.as_ref();
+    let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
     connection
-        .prepare_cached(
-            "INSERT INTO usage (task, turn, model, input, output, cache_read, cache_write, reasoning, at_ms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?
+        .prepare_cached("INSERT INTO journal VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
         .execute(params![
-            number,
-            turn,
-            model,
-            signed(usage.input),
-            signed(usage.output),
-            signed(usage.cache_read),
-            signed(usage.cache_write),
-            signed(usage.reasoning),
-            now
+            position,
+            entry.kind,
+            now,
+            used.map(|(model, _)| model),
+            count(|usage| usage.input),
+            count(|usage| usage.output),
+            count(|usage| usage.cache_read),
+            count(|usage| usage.cache_write),
+            count(|usage| usage.reasoning),
+            entry.payload
         ])
         .map(drop)
 }

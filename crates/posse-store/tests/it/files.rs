@@ -144,3 +144,25 @@ fn checking_a_store_that_does_not_exist_does_not_create_it() {
     assert_eq!(check(&path).unwrap_err().code(), ErrorCode::StoreUnavailable);
     assert!(!path.parent().unwrap().exists());
 }
+
+#[test]
+fn most_appends_find_room_in_the_log_and_a_copy_with_room_is_read_whole() {
+    let (directory, path) = place();
+    let store = open(&path);
+    let id = TaskId::root("s");
+    let log = path.with_file_name("posse.db-wal");
+    let mut lengths = std::collections::BTreeSet::new();
+    block_on(store.create(new_task("s"))).unwrap();
+    for turn in 1..=100 {
+        block_on(store.append(&id, 1, vec![asked(turn)])).unwrap();
+        lengths.insert(fs::metadata(&log).unwrap().len());
+    }
+    assert!(lengths.len() < 20, "the log had {} lengths in 100 appends", lengths.len());
+    // What a crash leaves: the file and a log that ends in room.
+    let copy = directory.path().join("copy.db");
+    fs::copy(&path, &copy).unwrap();
+    fs::copy(&log, directory.path().join("copy.db-wal")).unwrap();
+    assert!(fs::read(&log).unwrap().ends_with(&[0; 4_096]), "the log ends in room");
+    let records = block_on(open(&copy).records(&id)).unwrap();
+    assert_eq!(records[1..], (1..=100).map(asked).collect::<Vec<_>>());
+}
