@@ -117,17 +117,16 @@ impl Setup {
     }
 
     /// Who can be delegated to.
-    pub fn agents(&self, how: &How) -> Result<Vec<Agent>> {
-        let orchestrator = self.orchestrator(how)?;
+    pub fn agents(orchestrator: &Agent) -> Vec<Agent> {
         let limits =
             Limits { turns_max: orchestrator.limits.turns_max.min(25), ..orchestrator.limits.clone() };
-        Ok(vec![Agent {
+        vec![Agent {
             name: name("general"),
             description: "Investigates and works on any task of several steps".to_owned(),
             system_prompt: include_str!("../prompts/general.md").trim_end().to_owned(),
             limits,
-            ..orchestrator
-        }])
+            ..orchestrator.clone()
+        }]
     }
 
     pub fn caps(&self, how: &How) -> Caps {
@@ -140,6 +139,21 @@ impl Setup {
             input_tokens: limits.max_input_tokens.map(|n| n.0),
             output_tokens: None,
             cost_micros: usd.map(|usd| if usd.is_finite() && usd > 0.0 { (usd * 1e6) as u64 } else { 0 }),
+        }
+    }
+
+    /// What a task that goes on may spend in all: what it could before, unless a new sum is named now. The
+    /// configuration can lower a sum, and says anew how many tokens there are.
+    pub fn caps_again(&self, how: &How, before: &Caps) -> Caps {
+        let today = self.caps(how);
+        let least = match (before.cost_micros, today.cost_micros) {
+            (Some(before), Some(today)) => Some(before.min(today)),
+            (before, today) => before.or(today),
+        };
+        Caps {
+            input_tokens: today.input_tokens.or(before.input_tokens),
+            output_tokens: before.output_tokens,
+            cost_micros: if how.max_cost.is_some() { today.cost_micros } else { least },
         }
     }
 
@@ -304,6 +318,23 @@ mod tests {
     fn limits(config: &str, model: &str) -> Limits {
         let config = toml::from_str(config).unwrap();
         Setup { config, workspace: PathBuf::new(), state: PathBuf::new() }.limits(&How::default(), model)
+    }
+
+    #[test]
+    fn a_task_that_goes_on_keeps_its_cost_limit_unless_a_new_one_is_named() {
+        let cost = |config: &str, named: Option<f64>, before: Option<u64>| {
+            let config = toml::from_str(config).unwrap();
+            let setup = Setup { config, workspace: PathBuf::new(), state: PathBuf::new() };
+            let before = Caps { cost_micros: before, ..Caps::default() };
+            setup.caps_again(&How { max_cost: named, ..How::default() }, &before).cost_micros
+        };
+        let two = "[limits]\nmax_cost_usd = 2.0\n";
+        assert_eq!(cost("", None, Some(500_000)), Some(500_000));
+        assert_eq!(cost(two, None, Some(500_000)), Some(500_000));
+        assert_eq!(cost(two, None, Some(5_000_000)), Some(2_000_000));
+        assert_eq!(cost(two, None, None), Some(2_000_000));
+        assert_eq!(cost("", Some(1.0), Some(500_000)), Some(1_000_000));
+        assert_eq!(cost(two, Some(9.0), Some(500_000)), Some(2_000_000));
     }
 
     #[test]

@@ -2,52 +2,107 @@
 //! store, and can be taken up again.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Instant;
 
+use posse_core::agent::Agent;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::Onward;
-use posse_runtime::ports::Store;
 use rustyline::error::ReadlineError;
 
-use super::drive::Work;
-use super::{run, tasks};
-use crate::args::{ChatArgs, Global};
+use super::drive::{Room, Work};
+use super::run;
+use super::tasks::TakenUp;
+use crate::args::{ChatArgs, Global, How};
 use crate::setup::{Setup, new_session_id};
 use crate::terminal;
 
 pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
-    let setup = Setup::load(global)?;
-    let store: Arc<dyn Store> = setup.store()?;
-    let (mut id, agent) = match &args.resume {
+    let mut talk = match &args.resume {
         Some(wanted) => {
-            let row = tasks::find(&*store, wanted).await?;
-            tasks::take_from_the_dead(&row)?;
-            let start = tasks::start_of(&*store, &row.id).await?;
-            (Some(row.id), start.agent)
+            refuse_what_is_fixed(&args.how)?;
+            Talk::take_up(TakenUp::find(global, wanted).await?)
         }
-        None => (None, setup.orchestrator(&args.how)?),
+        None => Talk::begin(Setup::load(global)?, &args.how)?,
     };
-    let session_id = id.as_ref().map_or_else(new_session_id, |id| id.session().to_owned());
+    talk.check(&args.how)?;
     let mut code = ExitCode::SUCCESS;
+    let Talk { agent, session_id, .. } = &talk;
     terminal::note(&format!("{} · Ctrl-D ends · the conversation is `{session_id}`", agent.model));
     while let Some(line) = read_line().await? {
         // A room per message: Ctrl-C stops an answer, not the conversation.
-        let room = run::room(&setup, &args.how, session_id.clone(), global.json, &line)?;
-        room.models.open(&agent)?;
+        let room = talk.room(&args.how, global.json, &line)?;
         let began = Instant::now();
-        let work = match &id {
-            Some(id) => Work::GoOn { id: id.clone(), onward: Onward::Message(line) },
-            None => Work::Start { agent: Box::new(agent.clone()), task: line },
+        let work = match talk.id.clone() {
+            Some(id) => Work::GoOn { id, onward: Onward::Message(line) },
+            None => Work::Start { agent: Box::new(talk.agent.clone()), task: line },
         };
-        let task = id.get_or_insert_with(|| TaskId::root(&session_id)).clone();
-        match room.work(work).await {
-            Ok(outcome) => code = room.conclude(&task, &agent, &outcome, began),
-            Err(e) => return Err(e),
-        }
+        let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();
+        let outcome = room.work(work).await?;
+        code = room.conclude(&task, &talk.agent, &outcome, began);
     }
     Ok(code)
+}
+
+struct Talk {
+    /// `None` before the first message.
+    id: Option<TaskId>,
+    session_id: String,
+    agent: Agent,
+    place: Place,
+}
+
+/// Where the rooms come from.
+enum Place {
+    New(Setup),
+    Earlier(TakenUp),
+}
+
+impl Talk {
+    fn begin(setup: Setup, how: &How) -> Result<Self> {
+        let agent = setup.orchestrator(how)?;
+        Ok(Self { id: None, session_id: new_session_id(), agent, place: Place::New(setup) })
+    }
+
+    fn take_up(taken_up: TakenUp) -> Self {
+        let id = taken_up.row.id.clone();
+        let (session_id, agent) = (id.session().to_owned(), taken_up.start.agent.clone());
+        Self { id: Some(id), session_id, agent, place: Place::Earlier(taken_up) }
+    }
+
+    /// Says before the first message is typed that no answer could come.
+    fn check(&self, how: &How) -> Result<()> {
+        let (setup, caps) = match &self.place {
+            Place::New(setup) => (setup, setup.caps(how)),
+            Place::Earlier(taken_up) => (&taken_up.setup, taken_up.caps(how)),
+        };
+        run::check_model(&*setup.models(how)?, &self.agent, &caps)
+    }
+
+    fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
+        match &self.place {
+            Place::New(setup) => run::room(setup, how, &self.agent, self.session_id.clone(), json, title),
+            Place::Earlier(taken_up) => taken_up.room(how, json, title),
+        }
+    }
+}
+
+/// A conversation keeps what it was begun with; a flag that would change nothing is refused, not ignored.
+fn refuse_what_is_fixed(how: &How) -> Result<()> {
+    let fixed = [
+        ("--model", how.model.is_some()),
+        ("--allow", !how.allow.is_empty()),
+        ("--read-only", how.read_only),
+        ("--max-turns", how.max_turns.is_some()),
+        ("--timeout", how.timeout.is_some()),
+        ("--effort", how.effort.is_some()),
+        ("--no-stream", how.no_stream),
+    ];
+    let Some((flag, _)) = fixed.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+    let text =
+        format!("`{flag}` cannot be changed in a conversation that goes on: it keeps what it was begun with");
+    Err(Error::new(ErrorCode::InvalidRequest, text)
+        .hint(format!("leave `{flag}` out, or begin a new conversation without `--resume`")))
 }
 
 /// The next message; `None` at the end of the input. Empty lines are passed over.

@@ -4,13 +4,17 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use posse_core::agent::Agent;
+use posse_core::budget::Caps;
+use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::Models;
 
 use super::drive::{Parts, Room, Work};
 use crate::args::{Global, How, RunArgs};
-use crate::setup::{Setup, new_session_id};
+use crate::setup::{Setup, Tools, new_session_id};
 use crate::terminal;
 
 /// A task is read by a model; more than this belongs into a file that the model can read.
@@ -21,36 +25,65 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let agent = setup.orchestrator(&args.how)?;
     let session_id = new_session_id();
-    let room = room(&setup, &args.how, session_id.clone(), global.json, &task)?;
-    // An unusable model is an error of the request, not the outcome of a task.
-    let open = room.models.open(&agent)?;
-    if setup.caps(&args.how).cost_micros.is_some() && open.price.is_none() {
-        return Err(no_price(&agent.model));
-    }
+    let room = room(&setup, &args.how, &agent, session_id.clone(), global.json, &task)?;
     let began = Instant::now();
     let id = TaskId::root(&session_id);
     let outcome = room.work(Work::Start { agent: Box::new(agent.clone()), task }).await?;
     Ok(room.conclude(&id, &agent, &outcome, began))
 }
 
-/// A room as the configuration and the flags describe it.
-pub fn room(setup: &Setup, how: &How, session_id: String, json: bool, title: &str) -> Result<Room> {
+/// A room for a new task, as the configuration and the flags describe it.
+pub fn room(
+    setup: &Setup,
+    how: &How,
+    agent: &Agent,
+    session_id: String,
+    json: bool,
+    title: &str,
+) -> Result<Room> {
     let found = setup.tools()?;
+    let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how));
+    furnish(setup, how, found, Furniture { session_id, agent, grant, caps, json, title })
+}
+
+/// What differs between the room of a new task and that of one that goes on.
+pub struct Furniture<'a> {
+    pub session_id: String,
+    pub agent: &'a Agent,
+    pub grant: Grant,
+    pub caps: Caps,
+    pub json: bool,
+    pub title: &'a str,
+}
+
+pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>) -> Result<Room> {
+    let Furniture { session_id, agent, grant, caps, json, title } = furniture;
     for problem in &found.problems {
         terminal::note(&format!("warning: {}", visible(problem.message())));
     }
+    let models = setup.models(how)?;
+    check_model(&*models, agent, &caps)?;
     Room::new(Parts {
         session_id,
         workspace: setup.workspace.display().to_string(),
         store: setup.store()?,
-        models: setup.models(how)?,
-        grant: setup.grant(how, &found)?,
+        models,
+        grant,
         tools: found.tools,
-        agents: setup.agents(how)?,
-        caps: setup.caps(how),
+        agents: Setup::agents(agent),
+        caps,
         json,
         title: title.to_owned(),
     })
+}
+
+/// An unusable model is an error of the request, not the outcome of a task; so is a limit that cannot be kept.
+pub fn check_model(models: &dyn Models, agent: &Agent, caps: &Caps) -> Result<()> {
+    let open = models.open(agent)?;
+    match (caps.cost_micros, open.price) {
+        (Some(_), None) => Err(no_price(&agent.model)),
+        _ => Ok(()),
+    }
 }
 
 fn task_text(argument: String) -> Result<String> {
@@ -78,7 +111,6 @@ fn read_task(source: impl Read) -> Result<String> {
     String::from_utf8(bytes).map_err(|e| invalid(unreadable.to_owned()).caused_by(e))
 }
 
-/// A limit that cannot be kept is refused, not ignored.
 fn no_price(model: &str) -> Error {
     let text = format!("the price of `{model}` is not known, so a cost limit cannot be kept");
     let hint = format!(

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use posse_core::budget::Caps;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::message::Block;
@@ -12,8 +13,8 @@ use posse_runtime::driver::Onward;
 use posse_runtime::ports::{Store, TaskRow};
 use serde_json::json;
 
-use super::drive::Work;
-use super::run;
+use super::drive::{Room, Work};
+use super::run::{self, Furniture};
 use crate::args::{Global, How};
 use crate::render::count;
 use crate::setup::{Setup, is_alive};
@@ -73,34 +74,68 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
 }
 
 pub async fn resume(global: &Global, wanted: &str, turns_max: Option<u32>) -> Result<ExitCode> {
-    let mut setup = Setup::load(global)?;
-    let store = setup.store()?;
-    let row = find(&*store, wanted).await?;
-    take_from_the_dead(&row)?;
-    let start = start_of(&*store, &row.id).await?;
-    drop(store);
-    setup.workspace = start.workspace.clone().into();
-    // The task keeps the tools it was given, whatever today's default is.
-    let how = How {
-        allow: start
-            .grant
-            .tools()
-            .filter(|name| !["subagent", "shared_context"].contains(name))
-            .map(str::to_owned)
-            .collect(),
-        model: Some(start.agent.model.clone()),
-        ..How::default()
-    };
-    let room = run::room(&setup, &how, row.id.session().to_owned(), global.json, &row.title)?;
+    let taken_up = TakenUp::find(global, wanted).await?;
+    let TakenUp { row, start, .. } = &taken_up;
+    let room = taken_up.room(&How::default(), global.json, &row.title)?;
     let began = Instant::now();
-    let (id, agent) = (row.id.clone(), start.agent);
     let onward = Onward::Finish { turns_max, wall_ms_max: None };
-    let outcome = room.work(Work::GoOn { id: id.clone(), onward }).await?;
-    Ok(room.conclude(&id, &agent, &outcome, began))
+    let outcome = room.work(Work::GoOn { id: row.id.clone(), onward }).await?;
+    Ok(room.conclude(&row.id, &start.agent, &outcome, began))
+}
+
+/// A task of the store that goes on, and where it was begun: it keeps its workspace, its tools and its limits.
+pub struct TakenUp {
+    pub row: TaskRow,
+    pub start: TaskStart,
+    pub setup: Setup,
+}
+
+impl TakenUp {
+    pub async fn find(global: &Global, wanted: &str) -> Result<Self> {
+        let mut setup = Setup::load(global)?;
+        let store = setup.store()?;
+        let row = find(&*store, wanted).await?;
+        take_from_the_dead(&row)?;
+        let start = start_of(&*store, &row.id).await?;
+        setup.workspace = start.workspace.clone().into();
+        Ok(Self { row, start, setup })
+    }
+
+    pub fn caps(&self, how: &How) -> Caps {
+        self.setup.caps_again(how, &self.start.caps)
+    }
+
+    /// Of `how` counts what may change from one day to the next: the tape and the cost limit.
+    pub fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
+        let Self { row, start, setup } = self;
+        let found = setup.tools()?;
+        let session = ["subagent", "shared_context"];
+        let is_there =
+            |name: &&str| session.contains(name) || found.tools.iter().any(|tool| tool.spec().name == **name);
+        if let Some(missing) = start.grant.tools().find(|name| !is_there(name)) {
+            let text = format!("`{}` was given the tool `{missing}`, which is not there any more", row.id);
+            return Err(Error::new(ErrorCode::InvalidTool, text).hint(
+                "`posse doctor` in its workspace shows which tools there are and what is wrong with others",
+            ));
+        }
+        run::furnish(
+            setup,
+            how,
+            found,
+            Furniture {
+                session_id: row.id.session().to_owned(),
+                agent: &start.agent,
+                grant: start.grant.clone(),
+                caps: self.caps(how),
+                json,
+                title,
+            },
+        )
+    }
 }
 
 /// Refuses a task that a living process drives, and ends what a dead one left running: it must not work beside us.
-pub fn take_from_the_dead(row: &TaskRow) -> Result<()> {
+fn take_from_the_dead(row: &TaskRow) -> Result<()> {
     if row.status == "running" && is_alive(&row.owner) {
         let pid = row.owner.split(':').next().unwrap_or_default();
         let text = format!("`{}` is being driven by process {pid}", row.id);
@@ -113,7 +148,7 @@ pub fn take_from_the_dead(row: &TaskRow) -> Result<()> {
 }
 
 /// A task by its id, the beginning of its id, or the short id of a child in the newest session.
-pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
+async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     let rows = store.tasks(u32::MAX).await?;
     if let Some(row) = rows.iter().find(|row| row.id.as_str() == wanted) {
         return Ok(row.clone());
@@ -136,7 +171,7 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     }
 }
 
-pub async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {
+async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {
     match store.records(id).await?.into_iter().next() {
         Some(Record::Started(start)) => Ok(*start),
         _ => Err(Error::new(

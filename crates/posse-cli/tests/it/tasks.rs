@@ -221,11 +221,11 @@ async fn messages_of_a_chat_are_one_conversation_that_can_be_taken_up_again() {
     })
     .await;
     let command = |args: &[&str]| {
-        let mut command = place.posse(["chat", "--model", "ollama:qwen3"]);
+        let mut command = place.posse(["chat"]);
         command.args(args).env("OLLAMA_HOST", server.url());
         command
     };
-    let ran = chat(command(&[]), "My name is Ada.\n\nWhat is my name?\n").await;
+    let ran = chat(command(&["--model", "ollama:qwen3"]), "My name is Ada.\n\nWhat is my name?\n").await;
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "answer 1\nanswer 2\n"), "{ran:?}");
     let requests = server.requests();
     assert_eq!(requests.len(), 2);
@@ -245,4 +245,60 @@ async fn messages_of_a_chat_are_one_conversation_that_can_be_taken_up_again() {
     expected.extend([pair("assistant", "answer 2"), pair("user", "And now?")]);
     assert_eq!(said(&server.requests()[2]), expected);
     assert_eq!(place.tasks().len(), 1);
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_in_its_own_workspace_with_what_it_was_given() {
+    let place = Place::new();
+    place.write("workspace/a.txt", "alpha\n");
+    place.write("elsewhere/b.txt", "beta\n");
+    let model = place.script("[{text: Hello.}, {calls: [{read: {path: a.txt}}]}, {text: Read.}]");
+    let ran = chat(place.posse(["chat", "--model", &model, "--read-only"]), "Hi\n").await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    for flag in [
+        &["--model", "ollama:qwen3"][..],
+        &["--allow", "bash"],
+        &["--read-only"],
+        &["--max-turns", "3"],
+        &["--timeout", "3"],
+        &["--effort", "low"],
+        &["--no-stream"],
+    ] {
+        let refused = place.run(["chat", "--resume", &id].iter().chain(flag).copied());
+        let expected = format!("error[INVALID_REQUEST]: `{}` cannot be changed in a conversation", flag[0]);
+        assert!(refused.code == 1 && refused.stderr.starts_with(&expected), "{refused:?}");
+    }
+    let mut command = place.posse(["chat", "--resume", &id]);
+    command.current_dir(place.root().join("elsewhere"));
+    let ran = chat(command, "Read a.txt\n").await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Read.\n"), "{ran:?}");
+    let result = place.run(["tasks", "show", &id, "--result", "2.0"]).stdout;
+    assert!(result.contains("alpha"), "{result}");
+}
+
+#[tokio::test]
+async fn a_cost_limit_that_cannot_be_kept_is_refused_wherever_it_is_set() {
+    let place = Place::new();
+    let server = Server::handler(|request| Say::text("Hello.").answer(request)).await;
+    let configure = |more: &str| {
+        let provider = format!("[providers.work]\nwire = \"openai\"\nbase_url = \"{}\"\n", server.url());
+        place.write("home/.config/posse/config.toml", &format!("{provider}{more}"));
+    };
+    let posse = async |args: &[&str]| Ran::beside(place.posse(args.iter().copied())).await;
+    configure("");
+    let ran = posse(&["run", "--json", "--model", "work:big", "Hi"]).await;
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let refuses = async |args: &[&str]| {
+        let ran = posse(args).await;
+        let text = "error[INVALID_REQUEST]: the price of `work:big` is not known";
+        assert!(ran.code == 1 && ran.stderr.starts_with(text), "{args:?}: {ran:?}");
+    };
+    refuses(&["run", "--model", "work:big", "--max-cost", "1", "Hi"]).await;
+    refuses(&["chat", "--model", "work:big", "--max-cost", "1"]).await;
+    refuses(&["chat", "--resume", &id, "--max-cost", "1"]).await;
+    configure("[limits]\nmax_cost_usd = 1.0\n");
+    refuses(&["tasks", "resume", &id]).await;
+    configure("[limits]\nmax_cost_usd = 1.0\n[prices.\"work:*\"]\ninput = 1.0\noutput = 1.0\n");
+    assert_eq!(posse(&["tasks", "resume", &id]).await.code, 0);
 }
