@@ -70,10 +70,23 @@ pub enum TasksCommand {
     Resume {
         /// The task's id, or the beginning of it.
         task: String,
-        /// Allow this many turns in all.
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-        max_turns: Option<u32>,
+        #[command(flatten)]
+        more: More,
     },
+}
+
+/// What a task that goes on may use, with what it used before counted in.
+#[derive(ClapArgs, Clone)]
+pub struct More {
+    /// Allow this many turns in all.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_turns: Option<u32>,
+    /// Allow this many seconds in all.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
+    pub timeout: Option<u64>,
+    /// Spend at most this many US dollars in all.
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
 }
 
 #[derive(ClapArgs, Clone)]

@@ -36,9 +36,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
         }
-        Command::Tasks(TasksCommand::Resume { task, max_turns }) => {
-            block_on(tasks::resume(&global, &task, max_turns))
-        }
+        Command::Tasks(TasksCommand::Resume { task, more }) => block_on(tasks::resume(&global, &task, &more)),
     }
 }
 

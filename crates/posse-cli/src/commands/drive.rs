@@ -145,7 +145,7 @@ impl Room {
             return super::exit_code(outcome.status());
         }
         if outcome.status() != Status::Completed {
-            terminal::note(&headline(id, outcome, began.elapsed()));
+            terminal::note(&headline(id, agent, outcome, began.elapsed()));
         }
         for warning in &outcome.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));
@@ -176,7 +176,7 @@ impl Room {
 }
 
 /// The first line of a run that stopped early: what happened, and what to do.
-fn headline(id: &TaskId, outcome: &Outcome, took: Duration) -> String {
+fn headline(id: &TaskId, agent: &Agent, outcome: &Outcome, took: Duration) -> String {
     let detail = outcome.detail.as_ref().map(|detail| format!(" ({})", visible(detail))).unwrap_or_default();
     let reason = match outcome.stop {
         StopReason::Answered => "the answer was empty".to_owned(),
@@ -185,6 +185,9 @@ fn headline(id: &TaskId, outcome: &Outcome, took: Duration) -> String {
     };
     let more = match outcome.stop {
         StopReason::TurnsExhausted => format!(" --max-turns {}", outcome.turns.max(1) * 2),
+        StopReason::DeadlinePassed => {
+            format!(" --timeout {}", (agent.limits.wall_ms_max / 1000).max(1).saturating_mul(2))
+        }
         _ => String::new(),
     };
     format!(

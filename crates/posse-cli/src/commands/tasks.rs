@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::drive::{Room, Work};
 use super::run::{self, Furniture};
-use crate::args::{Global, How};
+use crate::args::{Global, How, More};
 use crate::render::count;
 use crate::setup::{Setup, is_alive};
 use crate::terminal;
@@ -73,14 +73,19 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-pub async fn resume(global: &Global, wanted: &str, turns_max: Option<u32>) -> Result<ExitCode> {
+pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCode> {
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
-    let room = taken_up.room(&How::default(), global.json, &row.title)?;
+    let how = How { max_cost: more.max_cost, ..How::default() };
+    let room = taken_up.room(&how, global.json, &row.title)?;
     let began = Instant::now();
-    let onward = Onward::Finish { turns_max, wall_ms_max: None };
+    let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
+    let onward = Onward::Finish { turns_max: more.max_turns, wall_ms_max };
     let outcome = room.work(Work::GoOn { id: row.id.clone(), onward }).await?;
-    Ok(room.conclude(&row.id, &start.agent, &outcome, began))
+    // What is told at the end is about the time it had now.
+    let mut agent = start.agent.clone();
+    agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
+    Ok(room.conclude(&row.id, &agent, &outcome, began))
 }
 
 /// A task of the store that goes on, and where it was begun: it keeps its workspace, its tools and its limits.

@@ -263,3 +263,20 @@ fn no_terminal_is_needed() {
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{ran:?}");
     assert!(!ran.stderr.contains('\u{1b}'), "no control sequences in a pipe: {ran:?}");
 }
+
+#[test]
+fn a_task_that_met_its_deadline_goes_on_with_more_time() {
+    let place = Place::new();
+    place.write("workspace/a.txt", "alpha\n");
+    let model = place.script("[{calls: [{read: {path: a.txt}}]}, {text: Done., delay_ms: 600000}]");
+    let ran = place.run(["run", "--model", &model, "--timeout", "1", "Go"]);
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    assert_ne!(ran.code, 0, "{ran:?}");
+    let advice = format!("  continue: posse tasks resume {id} --timeout 2 ");
+    assert!(ran.stderr.contains("deadline passed") && ran.stderr.contains(&advice), "{ran:?}");
+    let refused = place.run(["tasks", "resume", &id]);
+    assert!(refused.code == 1 && refused.stderr.contains("give it more: --timeout 2"), "{refused:?}");
+    place.script("[{calls: [{read: {path: a.txt}}]}, {text: Done.}]");
+    let ran = place.run(["tasks", "resume", &id, "--timeout", "60"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{ran:?}");
+}
