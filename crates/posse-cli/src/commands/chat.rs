@@ -54,26 +54,26 @@ struct Talk {
 
 /// Where the rooms come from.
 enum Place {
-    New(Setup),
-    Earlier(TakenUp),
+    New(Box<Setup>),
+    Earlier(Box<TakenUp>),
 }
 
 impl Talk {
     fn begin(setup: Setup, how: &How) -> Result<Self> {
         let agent = setup.orchestrator(how)?;
-        Ok(Self { id: None, session_id: new_session_id(), agent, place: Place::New(setup) })
+        Ok(Self { id: None, session_id: new_session_id(), agent, place: Place::New(Box::new(setup)) })
     }
 
     fn take_up(taken_up: TakenUp) -> Self {
         let id = taken_up.row.id.clone();
         let (session_id, agent) = (id.session().to_owned(), taken_up.start.agent.clone());
-        Self { id: Some(id), session_id, agent, place: Place::Earlier(taken_up) }
+        Self { id: Some(id), session_id, agent, place: Place::Earlier(Box::new(taken_up)) }
     }
 
     /// Says before the first message is typed that no answer could come.
     fn check(&self, how: &How) -> Result<()> {
         let (setup, caps) = match &self.place {
-            Place::New(setup) => (setup, setup.caps(how)),
+            Place::New(setup) => (&**setup, setup.caps(how)),
             Place::Earlier(taken_up) => (&taken_up.setup, taken_up.caps(how)),
         };
         run::check_model(&*setup.models(how)?, &self.agent, &caps)
