@@ -149,10 +149,12 @@ pub struct ModelSource {
     prices: Prices,
     tape: Tape,
     opened: Mutex<HashMap<String, (Transport, Arc<Gate>)>>,
-    /// By where a key is used and where it comes from.
-    gates: Mutex<HashMap<(String, Option<String>), Arc<Gate>>>,
+    gates: Mutex<HashMap<KeyUse, Arc<Gate>>>,
     replays: Mutex<HashMap<String, Arc<Replay>>>,
 }
+
+/// Where a key is used and where it comes from.
+type KeyUse = (String, Option<String>);
 
 impl ModelSource {
     pub fn new(config: Config, env: Env, tape: Tape) -> Result<Self> {
@@ -223,7 +225,7 @@ impl ModelSource {
         let (credential, source) = self.credential(provider, &base_url, configured, known)?;
         let gate = {
             let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-            gates.entry((base_url.clone(), source)).or_insert_with(Gate::new).clone()
+            gates.entry((base_url.clone(), source)).or_default().clone()
         };
         let mut endpoint = Endpoint::new(base_url, credential);
         for (name, value) in configured.iter().flat_map(|c| &c.headers) {
