@@ -153,7 +153,7 @@ pub struct ModelSource {
     replays: Mutex<HashMap<String, Arc<Replay>>>,
 }
 
-/// Where a key is used, and where it comes from.
+/// Where a key is used and where it comes from.
 type KeyUse = (String, Option<String>);
 
 impl ModelSource {
