@@ -85,14 +85,15 @@ pub struct More {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=604_800))]
     pub timeout: Option<u64>,
     /// Spend at most this many US dollars in all.
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
 }
 
 #[derive(ClapArgs, Clone)]
 pub struct RunArgs {
-    /// What to do. `-` reads it from standard input.
-    pub task: String,
+    /// What to do, in one or more words. `-` reads it from standard input.
+    #[arg(required = true)]
+    pub task: Vec<String>,
     #[command(flatten)]
     pub how: How,
 }
@@ -124,7 +125,7 @@ pub struct How {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
     /// Spend at most this many US dollars, for models whose price is known.
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_cost: Option<f64>,
     /// How hard the model should think: low, medium, high or max [default: the configuration, or as the provider likes].
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
@@ -144,4 +145,11 @@ fn effort(raw: &str) -> Result<Effort, String> {
     let all = [Effort::Low, Effort::Medium, Effort::High, Effort::Max];
     let found = all.into_iter().find(|effort| effort.wire() == raw);
     found.ok_or_else(|| "must be low, medium, high or max".to_owned())
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    match text.trim_start_matches('$').parse::<f64>() {
+        Ok(usd) if usd.is_finite() && usd > 0.0 => Ok(usd),
+        Ok(_) | Err(_) => Err("an amount in US dollars is above zero, such as 0.50".to_owned()),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use posse_core::budget::Amount;
 use posse_core::id::TaskId;
 use posse_core::outcome::Outcome;
 use posse_core::usage::{Price, Usage};
@@ -28,6 +29,7 @@ pub fn envelope(
     model: &str,
     outcome: &Outcome,
     price: Option<&Price>,
+    session: &Amount,
     took: Duration,
 ) -> Value {
     json!({
@@ -42,6 +44,12 @@ pub fn envelope(
         "tool_calls": outcome.tool_calls,
         "usage": usage(&outcome.usage),
         "cost_usd": cost(&outcome.usage, price),
+        // With everything its subagents used; models whose price is not known add tokens and no cost.
+        "session": {
+            "input_tokens": session.input_tokens,
+            "output_tokens": session.output_tokens,
+            "known_cost_usd": session.cost_micros as f64 / 1e6,
+        },
         "changed_files": outcome.changed_files,
         "in_doubt": outcome.in_doubt.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "refused_tools": outcome.refused_tools,

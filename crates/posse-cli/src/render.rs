@@ -21,6 +21,12 @@ pub fn count(n: u64) -> String {
     }
 }
 
+/// `1 turn`, `2 turns`.
+pub fn many(n: impl Into<u64>, what: &str) -> String {
+    let n = n.into();
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
 /// One JSON object per event.
 pub struct JsonLines;
 

@@ -192,10 +192,15 @@ impl Setup {
         let (asked, configured) = (wanted(&how.allow), wanted(&self.config.grant.allow));
         let denied = wanted(&self.config.grant.deny);
         let exists = |name: &str| found.tools.iter().any(|tool| tool.spec().name == name);
-        if let Some(unknown) = asked.iter().chain(&configured).find(|name| !exists(name)) {
+        let is_ours = |name: &str| ["subagent", "shared_context"].contains(&name);
+        let known = |name: &&String| exists(name) || is_ours(name);
+        if let Some(unknown) = asked.iter().chain(&configured).chain(&denied).find(|name| !known(name)) {
             let names: Vec<&str> = found.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-            return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}` to allow"))
-                .hint(format!("there are: {}", names.join(", "))));
+            return Err(Error::new(
+                ErrorCode::InvalidTool,
+                format!("there is no tool `{unknown}` to allow or to deny"),
+            )
+            .hint(format!("there are: {}", names.join(", "))));
         }
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());

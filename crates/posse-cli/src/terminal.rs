@@ -1,23 +1,47 @@
 //! Writing for people and pipes. A closed pipe ends nothing: the task goes on and stays in the store.
 
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use posse_core::Error;
 use posse_core::text::visible;
 
 /// To standard output: what can be piped.
 pub fn out(text: &str) {
-    let mut stdout = std::io::stdout().lock();
-    let _ = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.write_all(b"\n"))
-        .and_then(|()| stdout.flush());
+    // Listings that nobody reads to the end are not an error.
+    let _ = try_out(text);
+}
+
+fn try_out(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()
+}
+
+/// Standard output could not take the answer, for another reason than a reader that has gone away.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Delivery {
+    Done,
+    Failed,
+}
+
+/// Prints an answer: unchanged for a program, and for a person without characters that steer the terminal.
+pub fn deliver(text: &str) -> Delivery {
+    let shown = if io::stdout().is_terminal() { visible(text) } else { text.into() };
+    match try_out(&shown) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            note(&format!("the answer cannot be written to standard output: {e}"));
+            Delivery::Failed
+        }
+        Ok(()) | Err(_) => Delivery::Done,
+    }
 }
 
 /// Text of a model, a tool or a file to standard output: unchanged for a program, and for a person without characters
 /// that steer the terminal.
 pub fn out_foreign(text: &str) {
-    if std::io::stdout().is_terminal() {
+    if io::stdout().is_terminal() {
         out(&visible(text));
     } else {
         out(text);

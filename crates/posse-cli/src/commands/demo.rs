@@ -78,9 +78,10 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     }
     let code = room.conclude(&TaskId::root(&session_id), &orchestrator, &outcome, began);
     if !global.json && outcome.status() == Status::Completed {
-        terminal::note(
-            "\nThat was a recording of a model. With a real one:\n  export ANTHROPIC_API_KEY=…      (or OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)\n  posse run \"Why is the login test flaky?\"",
-        );
+        terminal::note(&format!(
+            "\nIts tasks: posse tasks list --state {}\n\nThat was a recording of a model. With a real one:\n  export ANTHROPIC_API_KEY=…      (or OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)\n  posse run \"Why is the login test flaky?\"",
+            state.display()
+        ));
     }
     Ok(code)
 }

@@ -19,7 +19,8 @@ use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::envelope::{cost, envelope};
-use crate::render::{self, Live, count};
+use crate::render::{self, Live, count, many};
+use crate::terminal::Delivery;
 use crate::{setup, terminal};
 
 /// How long a program that is asked to end may finish its step.
@@ -141,7 +142,10 @@ impl Room {
     pub fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
         let price = self.models.open(agent).ok().and_then(|open| open.price);
         if self.json {
-            terminal::out(&envelope(id, &agent.model, outcome, price.as_ref(), began.elapsed()).to_string());
+            terminal::out(
+                &envelope(id, &agent.model, outcome, price.as_ref(), &self.session.spent(), began.elapsed())
+                    .to_string(),
+            );
             return super::exit_code(outcome.status());
         }
         if outcome.status() != Status::Completed {
@@ -159,19 +163,34 @@ impl Room {
             let calls: Vec<String> = outcome.in_doubt.iter().map(ToString::to_string).collect();
             terminal::note(&format!("in doubt: calls {} may or may not have happened", calls.join(", ")));
         }
-        if !outcome.text.is_empty() {
-            terminal::out_foreign(outcome.text.trim_end());
-        }
+        let delivery = match outcome.text.trim_end() {
+            "" => Delivery::Done,
+            text => terminal::deliver(text),
+        };
         let cost = cost(&outcome.usage, price.as_ref());
         let cost = cost.as_f64().map(|usd| format!(" · ${usd:.4}")).unwrap_or_default();
         terminal::note(&format!(
-            "{id} · {} · {} turns · {} tools · {} tokens{cost}",
+            "{id} · {} · {} · {} · {} tokens{cost}{}",
             outcome.status().wire(),
-            outcome.turns,
-            outcome.tool_calls,
-            count(outcome.usage.total())
+            many(outcome.turns, "turn"),
+            many(outcome.tool_calls, "tool"),
+            count(outcome.usage.total()),
+            self.with_subagents(outcome)
         ));
-        super::exit_code(outcome.status())
+        match delivery {
+            Delivery::Done => super::exit_code(outcome.status()),
+            Delivery::Failed => ExitCode::FAILURE,
+        }
+    }
+
+    /// What the whole tree used, where that is more than the task itself did.
+    fn with_subagents(&self, outcome: &Outcome) -> String {
+        let spent = self.session.spent();
+        let tokens = spent.input_tokens.saturating_add(spent.output_tokens);
+        if tokens <= outcome.usage.total() {
+            return String::new();
+        }
+        format!(" · {} tokens with its subagents", count(tokens))
     }
 }
 

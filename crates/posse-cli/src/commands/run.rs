@@ -21,7 +21,7 @@ use crate::terminal;
 const TASK_BYTES_MAX: u64 = 1 << 20;
 
 pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
-    let task = task_text(args.task)?;
+    let task = task_text(args.task.join(" "))?;
     let setup = Setup::load(global)?;
     let agent = setup.orchestrator(&args.how)?;
     let session_id = new_session_id();

@@ -11,7 +11,7 @@ use posse_core::outcome::Status;
 use posse_core::text::visible;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::count;
+use super::{count, many};
 use crate::terminal;
 
 /// Often enough to look alive, seldom enough to cost nothing.
@@ -92,8 +92,12 @@ impl Observer for Live {
             screen.draw();
         }
         drop(screen);
-        if let Event::Noted { note } | Event::ToolRefused { why: note, .. } = event {
-            self.note(&format!("{}: {}", task.short(), visible(note)));
+        match event {
+            Event::Noted { note } => self.note(&format!("{}: {}", task.short(), visible(note))),
+            Event::ToolRefused { tool, why, .. } => {
+                self.note(&format!("{}: {} refused: {}", task.short(), visible(tool), visible(why)));
+            }
+            _ => {}
         }
     }
 
@@ -221,7 +225,7 @@ impl Row {
         };
         let turns = match self.status {
             None => format!("turn {}/{}", self.turn, self.turns_max),
-            Some(_) => format!("{} turns", self.turn),
+            Some(_) => many(self.turn, "turn"),
         };
         let took = self.took.unwrap_or_else(|| self.began.elapsed()).as_secs_f64();
         let what = if self.doing.is_empty() { title } else { &self.doing };

@@ -5,7 +5,7 @@ use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::count;
+use super::{count, many};
 use crate::terminal::note;
 
 pub struct Plain;
@@ -34,11 +34,11 @@ pub fn line(event: &Event) -> Option<String> {
     Some(match event {
         Event::Started { agent, model } => format!("started · {agent} on {model}"),
         Event::Resumed { finished_calls, in_doubt, .. } => {
-            format!("resumed · {finished_calls} finished calls kept, {in_doubt} in doubt")
+            format!("resumed · {} kept, {in_doubt} in doubt", many(*finished_calls, "finished call"))
         }
         Event::TurnStarted { .. } => return None,
         Event::Replied { turn, usage, calls, .. } => {
-            format!("turn {turn} · {} tokens · {calls} calls", count(usage.total()))
+            format!("turn {turn} · {} tokens · {}", count(usage.total()), many(*calls, "call"))
         }
         Event::Noted { note } => format!("note: {note}"),
         Event::ModelFailed { kind, message } => format!("model {}: {message}", kind.wire()),
@@ -53,9 +53,11 @@ pub fn line(event: &Event) -> Option<String> {
         }
         Event::WrappingUp { reason } => format!("asked to report: {}", reason.wire()),
         Event::Finished { status, stop, turns, tool_calls, usage } => format!(
-            "{} · {} · {turns} turns · {tool_calls} tools · {} tokens",
+            "{} · {} · {} · {} · {} tokens",
             status.wire(),
             stop.wire(),
+            many(*turns, "turn"),
+            many(*tool_calls, "tool"),
             count(usage.total())
         ),
     })

@@ -338,7 +338,7 @@ fn a_tool_that_is_not_there() {
         &place,
         &["run", "--model", &model, "--allow", "bash,zap", "Do it"],
         &[
-            "error[INVALID_TOOL]: there is no tool `zap` to allow",
+            "error[INVALID_TOOL]: there is no tool `zap` to allow or to deny",
             "  hint: there are: read, edit, write, grep, glob, ls, directory_tree, think, skill, bash",
         ],
     );
@@ -371,7 +371,14 @@ fn a_script_with_a_mistake() {
 #[test]
 fn a_command_line_with_a_mistake() {
     let place = Place::new();
-    for args in [&["run"][..], &["run", "--max-turns", "0", "Do it"], &["fly"], &["run", "a", "b"], &[]] {
+    for args in [
+        &["run"][..],
+        &["run", "--max-turns", "0", "Do it"],
+        &["fly"],
+        &["run", "--max-cost", "-1", "Do it"],
+        &["run", "--max-cost=nan", "Do it"],
+        &[],
+    ] {
         let ran = place.run(args.iter().copied());
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{ran:?}");
         assert!(ran.stderr.contains("Usage: posse") || ran.stderr.contains("try '--help'"), "{ran:?}");

@@ -107,6 +107,11 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
             "estimated": false,
         },
         "cost_usd": provider.cost,
+        "session": {
+            "input_tokens": 5 * 1012,
+            "output_tokens": 5 * 50,
+            "known_cost_usd": envelope["session"]["known_cost_usd"],
+        },
         "changed_files": [],
         "in_doubt": [],
         "refused_tools": [],
@@ -114,6 +119,10 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
         "duration_ms": envelope["duration_ms"],
     });
     assert_eq!(*envelope, expected);
+    // Every call is rounded up to a millionth of a dollar.
+    let (task, session) =
+        (provider.cost.as_f64().unwrap_or(0.0), envelope["session"]["known_cost_usd"].as_f64().unwrap());
+    assert!((task..task + 6e-6).contains(&session), "{task} {session}");
     assert!(envelope["duration_ms"].is_u64() && envelope["task_id"].as_str().is_some_and(|id| id.len() == 8));
 }
 
