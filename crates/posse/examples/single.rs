@@ -2,11 +2,16 @@
 //!
 //! Speaks the command line of our benchmark against other frameworks, so that the whole product is measured there:
 //!
-//!     single --base-url http://127.0.0.1:8080/v1 --mode single --turns 200 --tool-bytes 4096 [--stream]
+//!     single --base-url http://127.0.0.1:8080/v1 --mode single --turns 200 --tool-bytes 4096 [--stream] [--state DIR]
+//!
+//! Tasks stay in the state directory, as a program's would: by default one below the system's directory for temporary
+//! files that the runs of this example share.
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use posse::budget::Account;
 use posse::core::agent::{Agent, ModelSettings};
@@ -79,11 +84,14 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         },
         bytes: tool_bytes as usize,
     };
-    let state = tempfile::tempdir()?;
+    let state =
+        flags.remove("state").map_or_else(|| std::env::temp_dir().join("posse-example"), PathBuf::from);
+    let started = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
+    let id = TaskId::root(&format!("{started:x}"));
     let ports = Ports {
         model: OpenModel { model: Arc::new(model), price: None },
         tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>])?,
-        store: Arc::new(SqliteStore::open(state.path().join("posse.db"))?),
+        store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         observers: Observers::default(),
         budget: Account::root(Caps::default()),
         stop: Stop::default(),
@@ -106,7 +114,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         caps: Caps::default(),
         workspace: ".".to_owned(),
     };
-    let outcome = start(&ports, TaskId::root("example"), None, "example".to_owned(), task).await?;
+    let outcome = start(&ports, id, None, "example".to_owned(), task).await?;
     eprintln!("{} after {} turns: {}", outcome.status().wire(), outcome.turns, outcome.text);
     if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
 }
