@@ -51,7 +51,7 @@ pub fn envelope(
             "known_cost_usd": session.cost_micros as f64 / 1e6,
         },
         "changed_files": outcome.changed_files,
-        "in_doubt": outcome.in_doubt.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "in_doubt": outcome.in_doubt.iter().map(|doubt| doubt.key.to_string()).collect::<Vec<_>>(),
         "refused_tools": outcome.refused_tools,
         "warnings": outcome.warnings,
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),

@@ -19,12 +19,21 @@ pub struct Outcome {
     pub changed_files: Vec<String>,
     /// Calls whose effect may or may not have happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub in_doubt: Vec<CallKey>,
+    pub in_doubt: Vec<Doubt>,
     /// Tools the model asked for and was not granted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// A call that may or may not have had its effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    pub key: CallKey,
+    pub tool: String,
+    /// What the call was about, as in a progress line.
+    pub about: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -11,12 +11,11 @@ mod replay;
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::event::Event;
+use crate::event::{Event, summary};
 use crate::grant::Grant;
-use crate::id::CallKey;
 use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
-use crate::outcome::{Outcome, StopReason};
+use crate::outcome::{Doubt, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use crate::tool::Effect;
 use crate::usage::Usage;
@@ -57,7 +56,7 @@ pub struct Run {
     context_tokens: u64,
     cycles: cycle::Cycles,
     changed: Vec<String>,
-    in_doubt: Vec<CallKey>,
+    in_doubt: Vec<Doubt>,
     refused_tools: Vec<String>,
     warnings: Vec<String>,
     events: Vec<Event>,
@@ -230,7 +229,9 @@ impl Run {
             let Some(at) = at.filter(|at| answers[*at].is_none()) else { continue };
             // Counted at once: the run may end before the other calls of the turn do.
             if result.in_doubt {
-                self.in_doubt.push(result.key);
+                let Planned { call, .. } = &calls[at];
+                let (tool, about) = (call.name.clone(), summary(call));
+                self.in_doubt.push(Doubt { key: call.key, tool, about });
             }
             for path in &result.changed {
                 if !self.changed.contains(path) {

@@ -8,7 +8,7 @@ use posse_core::agent::Agent;
 use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::outcome::{Outcome, Status, StopReason};
+use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
@@ -159,9 +159,12 @@ impl Room {
             let tools = visible(&tools);
             terminal::note(&format!("refused: {tools} · to allow: posse run --allow {tools} …"));
         }
-        if !outcome.in_doubt.is_empty() {
-            let calls: Vec<String> = outcome.in_doubt.iter().map(ToString::to_string).collect();
-            terminal::note(&format!("in doubt: calls {} may or may not have happened", calls.join(", ")));
+        for Doubt { key, tool, about } in &outcome.in_doubt {
+            let call = format!("{tool} {about}");
+            terminal::note(&format!(
+                "in doubt: {} (call {key}) may or may not have happened",
+                visible(call.trim_end())
+            ));
         }
         let delivery = match outcome.text.trim_end() {
             "" => Delivery::Done,

@@ -51,7 +51,7 @@ async fn after_a_crash_at_any_write_nothing_finished_runs_again_and_doubt_is_sai
         let effects = stage.world.effects.lock().unwrap();
         for (key, (effect, finished)) in before {
             let again = effects.get(&format!("s1/{key}")).copied().unwrap_or(0);
-            let in_doubt = outcome.in_doubt.contains(&key);
+            let in_doubt = outcome.in_doubt.iter().any(|doubt| doubt.key == key);
             let expected = match (effect, finished) {
                 (_, true) => (0, false),
                 (Effect::Unsafe, false) => (0, true),
