@@ -9,17 +9,18 @@ use std::borrow::Cow;
 use posse_core::agent::{Effort, ModelSettings};
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
-use posse_core::reply::{ModelFailure, Reply, ReplyStop};
-use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
+use posse_core::reply::{ModelFailure, ReplyStop};
+use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::assemble::Assembler;
 use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire, exchange};
+use crate::client::{Client, Format};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
 use crate::failure::ProviderError;
-use crate::http::{Endpoint, KeyHeader, Transport};
+use crate::http::KeyHeader;
 use crate::sse::Event;
 use crate::tokens::{Count, Counts};
 
@@ -31,53 +32,18 @@ const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 /// The smallest thinking budget the API takes.
 const THINKING_TOKENS_MIN: u32 = 1024;
 
-#[derive(Debug, Clone)]
-pub struct Anthropic {
-    transport: Transport,
-    model: String,
-    name: String,
-}
+pub type Anthropic = Client<Messages>;
 
-impl Anthropic {
-    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
-        Ok(Self::over(Transport::new(endpoint)?, model))
-    }
+#[derive(Debug, Clone, Default)]
+pub struct Messages;
 
-    /// Shares a connection pool with other models of the endpoint.
-    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
-        let model = model.into();
-        Self { transport, name: format!("{PROVIDER}:{model}"), model }
-    }
-
-    /// The name of the provider in `provider:model`, for services that speak this format.
-    pub fn provider(self, provider: &str) -> Self {
-        Self { name: format!("{provider}:{}", self.model), ..self }
-    }
-}
-
-impl Model for Anthropic {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
-        Box::pin(exchange(self, request, deltas))
-    }
+impl Format for Messages {
+    const PROVIDER: &'static str = PROVIDER;
 }
 
 impl Wire for Anthropic {
     type Reader = MessageReader;
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn transport(&self) -> &Transport {
-        &self.transport
-    }
     fn path(&self, _: bool) -> String {
         // People write the base URL with and without the version.
         if self.transport.base_url().ends_with("/v1") { "/messages".into() } else { "/v1/messages".into() }

@@ -10,6 +10,7 @@ use posse_runtime::ports::{Deltas, ModelRequest};
 
 use crate::assemble::Assembler;
 use crate::body::{self, Encoder};
+use crate::client::{Client, Format};
 use crate::failure::{self, ProviderError, excerpt};
 use crate::http::{Incoming, KeyHeader, Redactor, Transport};
 use crate::sse::{self, Event};
@@ -19,8 +20,6 @@ use crate::tokens::{self, Counts};
 pub(crate) trait Wire: Encoder + Sync {
     type Reader: Reader;
 
-    fn name(&self) -> &str;
-    fn transport(&self) -> &Transport;
     fn path(&self, streamed: bool) -> String;
     fn key_header(&self) -> KeyHeader;
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
@@ -76,23 +75,26 @@ impl From<serde_json::Error> for ReadError {
     }
 }
 
-pub(crate) async fn exchange<W: Wire>(
-    wire: &W,
+pub(crate) async fn exchange<F: Format>(
+    wire: &Client<F>,
     mut request: ModelRequest<'_>,
     deltas: &dyn Deltas,
-) -> Result<Reply, ModelFailure> {
+) -> Result<Reply, ModelFailure>
+where
+    Client<F>: Wire,
+{
     let body = body::encode(wire, &mut request)?;
     let sent_bytes = body.len() as u64;
     let streamed = !request.settings.buffered;
     let path = wire.path(streamed);
-    let answer = wire.transport().post(&path, wire.key_header(), wire.headers(), &body).await;
+    let answer = wire.transport.post(&path, wire.key_header(), wire.headers(), &body).await;
     // The memo must be the only holder of the prefix by the next turn.
     drop(body);
     let mut incoming = match answer {
         Ok(incoming) => incoming,
         Err(rejection) => {
             return match rejection.refused {
-                Some(why) => Ok(refusal(wire.name(), why, sent_bytes)),
+                Some(why) => Ok(refusal(&wire.name, why, sent_bytes)),
                 None => Err(rejection.failure),
             };
         }
@@ -101,14 +103,14 @@ pub(crate) async fn exchange<W: Wire>(
     let redactor = incoming.redactor();
     let mut reader = wire.reader();
     let mut assembler = Assembler::new(deltas);
-    let read = read(&mut incoming, &mut reader, &mut assembler, streamed, wire.transport()).await;
+    let read = read(&mut incoming, &mut reader, &mut assembler, streamed, &wire.transport).await;
     let received_bytes = assembler.bytes();
     let lose =
         |failure: ModelFailure| ModelFailure { lost: tokens::lost(sent_bytes, received_bytes), ..failure };
     let Read { marker_seen, mut notes } = match read {
         Ok(read) => read,
         Err(ReadError::Provider(error)) if error.is_refusal() => {
-            return Ok(refusal(wire.name(), error.message, sent_bytes));
+            return Ok(refusal(&wire.name, error.message, sent_bytes));
         }
         Err(error) => return Err(lose(typed(error, &redactor))),
     };
@@ -131,14 +133,7 @@ pub(crate) async fn exchange<W: Wire>(
         notes.push("the provider's usage report is missing or nonsense; tokens are estimated".to_owned());
     }
     let blocks = assembler.finish(&ended.stop);
-    Ok(Reply {
-        blocks,
-        stop: ended.stop,
-        usage,
-        model: wire.name().to_owned(),
-        lost: Usage::default(),
-        notes,
-    })
+    Ok(Reply { blocks, stop: ended.stop, usage, model: wire.name.clone(), lost: Usage::default(), notes })
 }
 
 struct Read {

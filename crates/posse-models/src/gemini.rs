@@ -8,16 +8,17 @@ use std::borrow::Cow;
 use posse_core::agent::{Effort, ModelSettings};
 use posse_core::error::Result;
 use posse_core::message::{Block, Message, ToolCall};
-use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
-use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
+use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
+use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::assemble::Assembler;
 use crate::body::{Encoder, Ending, Out, legal_name};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire, exchange};
+use crate::client::{Client, Format};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
 use crate::failure::ProviderError;
-use crate::http::{Endpoint, KeyHeader, Transport};
+use crate::http::KeyHeader;
 use crate::sse::Event;
 use crate::tokens::{Count, Counts};
 
@@ -28,29 +29,16 @@ const PROVIDER: &str = "gemini";
 /// The API's own stand-in for the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
-#[derive(Debug, Clone)]
-pub struct Gemini {
-    transport: Transport,
-    model: String,
-    name: String,
+pub type Gemini = Client<GenerateContent>;
+
+#[derive(Debug, Clone, Default)]
+pub struct GenerateContent;
+
+impl Format for GenerateContent {
+    const PROVIDER: &'static str = PROVIDER;
 }
 
 impl Gemini {
-    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
-        Ok(Self::over(Transport::new(endpoint)?, model))
-    }
-
-    /// Shares a connection pool with other models of the endpoint.
-    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
-        let model = model.into();
-        Self { transport, name: format!("{PROVIDER}:{model}"), model }
-    }
-
-    /// The name of the provider in `provider:model`, for services that speak this format.
-    pub fn provider(self, provider: &str) -> Self {
-        Self { name: format!("{provider}:{}", self.model), ..self }
-    }
-
     /// From Gemini 3 on, calls must be signed and thinking has levels instead of a budget.
     fn is_older_than_3(&self) -> bool {
         let name = self.model.rsplit('/').next().unwrap_or(&self.model);
@@ -58,29 +46,9 @@ impl Gemini {
     }
 }
 
-impl Model for Gemini {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
-        Box::pin(exchange(self, request, deltas))
-    }
-}
-
 impl Wire for Gemini {
     type Reader = CandidateReader;
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn transport(&self) -> &Transport {
-        &self.transport
-    }
     fn path(&self, streamed: bool) -> String {
         // The model is part of the path, and a name from a configuration must not lead elsewhere.
         let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');

@@ -11,6 +11,7 @@ pub mod anthropic;
 pub mod assemble;
 pub mod body;
 pub mod catalogue;
+pub mod client;
 mod exchange;
 mod failure;
 #[cfg(test)]

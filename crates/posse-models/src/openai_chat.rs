@@ -8,16 +8,17 @@ use std::borrow::Cow;
 use posse_core::agent::Effort;
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
-use posse_core::reply::{ModelFailure, Reply, ReplyStop};
-use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
+use posse_core::reply::{ModelFailure, ReplyStop};
+use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::assemble::{Assembler, Place};
 use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire, exchange};
+use crate::client::{Client, Format};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
 use crate::failure::ProviderError;
-use crate::http::{Endpoint, KeyHeader, Transport};
+use crate::http::KeyHeader;
 use crate::sse::Event;
 use crate::tokens::{Count, Counts};
 
@@ -45,58 +46,32 @@ impl Dialect {
     }
 }
 
+pub type OpenAiChat = Client<ChatCompletions>;
+
 #[derive(Debug, Clone)]
-pub struct OpenAiChat {
-    transport: Transport,
-    model: String,
-    name: String,
+pub struct ChatCompletions {
     dialect: Dialect,
 }
 
-impl OpenAiChat {
-    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
-        Ok(Self::over(Transport::new(endpoint)?, model))
-    }
-
-    /// Shares a connection pool with other models of the endpoint.
-    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
-        let model = model.into();
-        Self { transport, name: format!("openai:{model}"), model, dialect: Dialect::openai() }
-    }
-
-    /// The name of the provider in `provider:model`, for services that speak this format.
-    pub fn provider(self, provider: &str) -> Self {
-        Self { name: format!("{provider}:{}", self.model), ..self }
-    }
-
-    pub fn dialect(self, dialect: Dialect) -> Self {
-        Self { dialect, ..self }
+impl Default for ChatCompletions {
+    fn default() -> Self {
+        Self { dialect: Dialect::openai() }
     }
 }
 
-impl Model for OpenAiChat {
-    fn name(&self) -> &str {
-        &self.name
-    }
+impl Format for ChatCompletions {
+    const PROVIDER: &'static str = "openai";
+}
 
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
-        Box::pin(exchange(self, request, deltas))
+impl OpenAiChat {
+    pub fn dialect(self, dialect: Dialect) -> Self {
+        Self { format: ChatCompletions { dialect }, ..self }
     }
 }
 
 impl Wire for OpenAiChat {
     type Reader = ChatReader;
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn transport(&self) -> &Transport {
-        &self.transport
-    }
     fn path(&self, _: bool) -> String {
         "/chat/completions".to_owned()
     }
@@ -166,10 +141,10 @@ impl Encoder for OpenAiChat {
     fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         let settings = request.settings;
         out.raw("]");
-        out.field(self.dialect.output_limit, &request.output_tokens_max);
+        out.field(self.format.dialect.output_limit, &request.output_tokens_max);
         if !settings.buffered {
             out.raw(r#","stream":true"#);
-            if self.dialect.stream_usage {
+            if self.format.dialect.stream_usage {
                 out.raw(r#","stream_options":{"include_usage":true}"#);
             }
         }
@@ -206,7 +181,7 @@ impl OpenAiChat {
         } else {
             out.json(&text)
         }
-        if self.dialect.reasoning_back {
+        if self.format.dialect.reasoning_back {
             let unsigned = blocks.iter().filter_map(|block| match block {
                 Block::Thinking { text, signature: None } => Some(text.as_str()),
                 Block::Thinking { .. } | Block::Text { .. } | Block::ToolCall(_) | Block::Opaque { .. } => {

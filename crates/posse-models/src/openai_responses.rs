@@ -7,16 +7,17 @@ use std::borrow::Cow;
 
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
-use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
-use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest, ToolUse};
+use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
+use posse_runtime::ports::{Delta, Deltas, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::assemble::Assembler;
 use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire, exchange};
+use crate::client::{Client, Format};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
 use crate::failure::ProviderError;
-use crate::http::{Endpoint, KeyHeader, Transport};
+use crate::http::KeyHeader;
 use crate::openai_chat::{effort_wire, marked};
 use crate::sse::Event;
 use crate::tokens::{Count, Counts};
@@ -28,29 +29,16 @@ const PROVIDER: &str = "openai-responses";
 /// A reply with more items is broken.
 const ITEMS_MAX: usize = 4096;
 
-#[derive(Debug, Clone)]
-pub struct OpenAiResponses {
-    transport: Transport,
-    model: String,
-    name: String,
+pub type OpenAiResponses = Client<Responses>;
+
+#[derive(Debug, Clone, Default)]
+pub struct Responses;
+
+impl Format for Responses {
+    const PROVIDER: &'static str = "openai";
 }
 
 impl OpenAiResponses {
-    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
-        Ok(Self::over(Transport::new(endpoint)?, model))
-    }
-
-    /// Shares a connection pool with other models of the endpoint.
-    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
-        let model = model.into();
-        Self { transport, name: format!("openai:{model}"), model }
-    }
-
-    /// The name of the provider in `provider:model`, for services that speak this format.
-    pub fn provider(self, provider: &str) -> Self {
-        Self { name: format!("{provider}:{}", self.model), ..self }
-    }
-
     /// Models before the reasoning ones refuse to be asked for encrypted reasoning.
     fn reasons(&self) -> bool {
         let name = self.model.rsplit('/').next().unwrap_or(&self.model);
@@ -58,29 +46,9 @@ impl OpenAiResponses {
     }
 }
 
-impl Model for OpenAiResponses {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn call<'a>(
-        &'a self,
-        request: ModelRequest<'a>,
-        deltas: &'a dyn Deltas,
-    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
-        Box::pin(exchange(self, request, deltas))
-    }
-}
-
 impl Wire for OpenAiResponses {
     type Reader = ResponseReader;
 
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn transport(&self) -> &Transport {
-        &self.transport
-    }
     fn path(&self, _: bool) -> String {
         "/responses".to_owned()
     }

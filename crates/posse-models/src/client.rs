@@ -1,0 +1,59 @@
+//! A model behind a wire format: what is the same for every format.
+
+use std::fmt::Debug;
+
+use posse_core::error::Result;
+use posse_core::reply::{ModelFailure, Reply};
+use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest};
+
+use crate::exchange::{Wire, exchange};
+use crate::http::{Endpoint, Transport};
+
+/// A model of some provider, spoken to in the format `F`.
+#[derive(Debug, Clone)]
+pub struct Client<F> {
+    pub(crate) transport: Transport,
+    pub(crate) model: String,
+    pub(crate) name: String,
+    pub(crate) format: F,
+}
+
+/// A wire format, with what can be set about it.
+pub trait Format: Default + Debug + Clone + Send + Sync + 'static {
+    /// The vendor whose format it is: the usual first half of `provider:model`.
+    const PROVIDER: &'static str;
+}
+
+impl<F: Format> Client<F> {
+    pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
+        Ok(Self::over(Transport::new(endpoint)?, model))
+    }
+
+    /// Shares a connection pool with other models of the endpoint.
+    pub fn over(transport: Transport, model: impl Into<String>) -> Self {
+        let model = model.into();
+        Self { transport, name: format!("{}:{model}", F::PROVIDER), model, format: F::default() }
+    }
+
+    /// The name of the provider in `provider:model`, for services that speak this format.
+    pub fn provider(self, provider: &str) -> Self {
+        Self { name: format!("{provider}:{}", self.model), ..self }
+    }
+}
+
+impl<F: Format> Model for Client<F>
+where
+    Client<F>: Wire,
+{
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        Box::pin(exchange(self, request, deltas))
+    }
+}
