@@ -1,12 +1,14 @@
 //! Named after what is promised; the ids are rows of the fault matrix.
 
+use std::time::Duration;
+
 use posse::core::limits::Limits;
 use posse::core::outcome::{Status, StopReason};
 use posse_testkit::server::{Answer, Recorded};
 use posse_testkit::wire::{Format, Say, results};
 use serde_json::{Value, json};
 
-use crate::stage::{Played, play};
+use crate::stage::{Played, play, play_streamed};
 
 fn limits() -> Limits {
     Limits::default()
@@ -304,4 +306,26 @@ async fn a_history_the_provider_refuses_is_not_sent_twice() {
     let played = play(Format::OpenAiChat, limits(), answers).await;
     assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 1));
     assert!(played.outcome.detail.unwrap().contains("messages.3"));
+}
+
+/// A stream of these chunks with a minute of silence before each of them.
+fn one_a_minute(chunks: Vec<Vec<u8>>) -> Answer {
+    let gaps = chunks.len();
+    let answer = Answer::sse(Vec::new()).chunks(chunks);
+    (0..gaps).fold(answer, |answer, index| answer.gap(index, Duration::from_secs(60))).stay_open()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_trickles_without_progress_is_ended_and_asked_for_again() {
+    // P10, P11
+    let bytes = Say::text("never complete").sse(Format::OpenAiChat);
+    let drip: Vec<Vec<u8>> = bytes.iter().take(30).map(|byte| vec![*byte]).collect();
+    let pings: Vec<Vec<u8>> = (0..60).map(|_| b": ping\n\n".to_vec()).collect();
+    for stream in [drip, pings] {
+        let good = Answer::sse(Say::text("ok").sse(Format::OpenAiChat));
+        let played = play_streamed(Format::OpenAiChat, limits(), vec![one_a_minute(stream), good]).await;
+        answered(&played, "ok");
+        assert_eq!(played.sent[0].json(), played.sent[1].json(), "the same request again");
+        assert!(played.outcome.usage.input > 1012, "the ended attempt may have been charged");
+    }
 }

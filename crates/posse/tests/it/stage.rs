@@ -17,6 +17,7 @@ use posse::models::anthropic::Anthropic;
 use posse::models::http::{Credential, Endpoint, Secret};
 use posse::models::openai_chat::OpenAiChat;
 use posse::models::retry::{Gate, Retry, RetryPolicy};
+use posse::models::watch::{Patience, Watched};
 use posse::observe::Observers;
 use posse::ports::{BoxFuture, Model, OpenModel, Tool, ToolInput, ToolOutput};
 use posse::toolbox::Toolbox;
@@ -34,6 +35,15 @@ pub struct Played {
 
 /// Plays these answers to a task whose agent may use `look` and not `forbidden`.
 pub async fn play(format: Format, limits: Limits, answers: Vec<Answer>) -> Played {
+    play_as(format, limits, answers, true).await
+}
+
+/// The same, with replies asked for as streams.
+pub async fn play_streamed(format: Format, limits: Limits, answers: Vec<Answer>) -> Played {
+    play_as(format, limits, answers, false).await
+}
+
+async fn play_as(format: Format, limits: Limits, answers: Vec<Answer>, buffered: bool) -> Played {
     let server = Server::script(answers).await;
     let endpoint = Endpoint::new(server.url(), Credential::fixed(Secret::new("key")));
     let model: Arc<dyn Model> = match format {
@@ -41,6 +51,7 @@ pub async fn play(format: Format, limits: Limits, answers: Vec<Answer>) -> Playe
         Format::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, "m").unwrap()),
         Format::OpenAiResponses | Format::Gemini => unreachable!("these tests use two formats"),
     };
+    let model = Arc::new(Watched::new(model, Patience::default()));
     let model = Arc::new(Retry::new(model, RetryPolicy::default(), Gate::new()));
     let ran = Arc::new(Mutex::new(Vec::new()));
     let tool = |name: &str| -> Arc<dyn Tool> {
@@ -61,7 +72,7 @@ pub async fn play(format: Format, limits: Limits, answers: Vec<Answer>) -> Playe
         model: "test:m".to_owned(),
         fallback_models: Vec::new(),
         tools: None,
-        settings: ModelSettings { buffered: true, ..ModelSettings::default() },
+        settings: ModelSettings { buffered, ..ModelSettings::default() },
         limits,
     };
     let grant = Grant::root(["look".to_owned()], 0);
