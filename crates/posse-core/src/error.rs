@@ -47,7 +47,6 @@ codes! {
     ValueTooLarge = "VALUE_TOO_LARGE",
     ContextFull = "STORE_FULL",
     InvalidRequest = "INVALID_REQUEST",
-    InvalidAction = "INVALID_ACTION",
     BudgetExceeded = "BUDGET_EXCEEDED",
     ConfigInvalid = "CONFIG_INVALID",
     ConfigUnreadable = "CONFIG_UNREADABLE",

@@ -122,12 +122,6 @@ where
         notes.push("the stream ended without its end marker".to_owned());
     }
     notes.extend(ended.note);
-    if ended.stop == ReplyStop::ToolUse && assembler.calls() == 0 {
-        return Err(lose(ModelFailure::new(
-            FailureKind::Protocol,
-            "the model stopped to use a tool but named none",
-        )));
-    }
     let usage = ended.counts.settle(sent_bytes, received_bytes);
     if usage.estimated {
         notes.push("the provider's usage report is missing or nonsense; tokens are estimated".to_owned());

@@ -435,13 +435,18 @@ async fn an_empty_reply_is_told_as_it_is_and_reasoning_alone_keeps_its_signature
     }
 }
 
-// P30
+// P30: a promise without a call is told as it is, and the run asks again.
 #[tokio::test]
-async fn stopping_for_a_tool_without_naming_one_breaks_the_protocol() {
+async fn stopping_for_a_tool_without_naming_one_is_told_as_it_is() {
     for (format, stop) in [(Format::Anthropic, "tool_use"), (Format::OpenAiChat, "tool_calls")] {
-        let failure = fails(format, Answer::sse(Say::text("I will").stop(stop).sse(format))).await;
-        assert_eq!(failure.kind, FailureKind::Protocol, "{format:?}");
+        let reply = replies(format, Answer::sse(Say::text("I will").stop(stop).sse(format))).await;
+        assert_eq!((text_of(&reply), &reply.stop), ("I will".to_owned(), &ReplyStop::ToolUse), "{format:?}");
+        assert_eq!(reply.blocks.len(), 1, "{format:?}");
     }
+}
+
+#[tokio::test]
+async fn a_call_that_gemini_calls_malformed_breaks_the_protocol() {
     for reason in ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"] {
         let say = Say::text("x").stop(reason);
         for answer in [Answer::sse(say.sse(Format::Gemini)), Answer::json(200, &say.json(Format::Gemini))] {
