@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::text::visible;
@@ -88,7 +88,7 @@ impl Setup {
             description: "Works on the task and delegates".to_owned(),
             system_prompt: format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display()),
             fallback_models: self.config.fallback_models.clone(),
-            tools: None,
+            rights: Rights::default(),
             settings: self.settings(how),
             limits: self.limits(how, &model),
             model,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::grant::Rights;
 use crate::id::AgentName;
 use crate::limits::Limits;
 
@@ -16,8 +17,9 @@ pub struct Agent {
     /// Tried in order when `model` cannot answer. Empty: no fallback, ever.
     #[serde(default)]
     pub fallback_models: Vec<String>,
-    /// Canonical tool names; `None` means whatever the parent has.
-    pub tools: Option<Vec<String>>,
+    /// What it asks for; it gets no more than whoever delegates to it has.
+    #[serde(flatten)]
+    pub rights: Rights,
     pub settings: ModelSettings,
     pub limits: Limits,
 }

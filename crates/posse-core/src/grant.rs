@@ -1,8 +1,14 @@
-//! What a task may do. A grant is only made for the root or by narrowing another one.
+//! What a task may do. A grant is only made for the root or by narrowing another one, and narrowing only ever adds
+//! conditions: nothing that a child is allowed was not allowed to its parent.
+
+mod subject;
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+
+use crate::pattern::{Doubt, Subject, ToolPattern};
+use crate::tool::{Effect, SESSION_TOOLS};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
@@ -10,6 +16,53 @@ pub struct Grant {
     tools: BTreeSet<String>,
     /// How many more levels of delegation are allowed below this task.
     depth: u32,
+    /// Conditions on calls, one set for each narrowing that had any. All must agree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    conditions: Vec<Rights>,
+}
+
+/// What an agent asks for. What it does not mention is left as its parent has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rights {
+    /// Only these; `None`: whatever the parent has.
+    pub tools: Option<Vec<ToolPattern>>,
+    /// Never these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<ToolPattern>,
+    /// For each call the last rule that fits decides; where none fits, nothing is taken away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+    #[serde(skip_serializing_if = "Access::is_whole")]
+    pub access: Access,
+    /// Files may be written only where one of these globs fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_paths: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    pub pattern: ToolPattern,
+    pub verdict: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// How much of the machine an agent may change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// As its parent.
+    #[default]
+    Whole,
+    /// Only tools that change nothing.
+    ReadOnly,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,17 +75,13 @@ pub enum Decision {
 impl Grant {
     /// What the operator gives to a session. The only grant that is not a narrowing.
     pub fn root(tools: impl IntoIterator<Item = String>, depth: u32) -> Self {
-        Self { tools: tools.into_iter().collect(), depth }
+        Self { tools: tools.into_iter().collect(), depth, conditions: Vec::new() }
     }
 
     /// A child's grant: what it asks for, as far as this grant has it; one level less of delegation.
-    /// `None` asks for everything.
-    pub fn narrow(&self, requested: Option<&[String]>) -> Grant {
-        let tools = match requested {
-            None => self.tools.clone(),
-            Some(names) => names.iter().filter(|name| self.tools.contains(*name)).cloned().collect(),
-        };
-        let mut child = Grant { tools, depth: self.depth.saturating_sub(1) };
+    pub fn narrow(&self, requested: &Rights) -> Grant {
+        let mut child = self.keep(requested);
+        child.depth = self.depth.saturating_sub(1);
         // At depth 0 the tool is not offered at all: a model that never sees it cannot waste turns being refused.
         if child.depth == 0 {
             child.tools.remove("subagent");
@@ -40,19 +89,36 @@ impl Grant {
         child
     }
 
-    /// The same task with fewer tools.
-    pub fn keep(&self, names: &[String]) -> Grant {
-        let tools = names.iter().filter(|name| self.tools.contains(*name)).cloned().collect();
-        Grant { tools, depth: self.depth }
+    /// The same task with fewer rights.
+    pub fn keep(&self, requested: &Rights) -> Grant {
+        let tools = self.tools.iter().filter(|tool| requested.mentions(tool)).cloned().collect();
+        let mut conditions = self.conditions.clone();
+        if requested.has_conditions() && !conditions.contains(requested) {
+            conditions.push(requested.clone());
+        }
+        Grant { tools, depth: self.depth, conditions }
     }
 
-    pub fn decide(&self, tool: &str) -> Decision {
-        if self.tools.contains(tool) {
+    /// Whether any call of a tool can be allowed: the others are not shown to the model.
+    pub fn offers(&self, tool: &str, effect: Effect) -> bool {
+        self.tools.contains(tool)
+            && self
+                .conditions
+                .iter()
+                .all(|rights| rights.mentions(tool) && rights.access.allows(tool, effect))
+    }
+
+    /// `arguments` is the JSON text of the call.
+    pub fn decide(&self, tool: &str, effect: Effect, arguments: &str) -> Decision {
+        if !self.offers(tool, effect) {
+            return Decision::Deny(self.without(tool));
+        }
+        if self.conditions.is_empty() {
             return Decision::Allow;
         }
-        let allowed: Vec<&str> = self.tools.iter().map(String::as_str).collect();
-        let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-        Decision::Deny(format!("the tool `{tool}` is not granted to this task; granted: {allowed}"))
+        let subject = subject::of(tool, arguments);
+        let refused = self.conditions.iter().find_map(|rights| rights.refuse(tool, effect, &subject));
+        refused.map_or(Decision::Allow, Decision::Deny)
     }
 
     pub fn tools(&self) -> impl Iterator<Item = &str> {
@@ -62,6 +128,131 @@ impl Grant {
     pub fn depth(&self) -> u32 {
         self.depth
     }
+
+    fn without(&self, tool: &str) -> String {
+        let read_only = self.conditions.iter().any(|rights| rights.access == Access::ReadOnly);
+        if read_only && self.tools.contains(tool) {
+            return format!("this task may only look: `{tool}` could change something");
+        }
+        let allowed: Vec<&str> = self.tools.iter().map(String::as_str).collect();
+        let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+        format!("the tool `{tool}` is not granted to this task; granted: {allowed}")
+    }
+}
+
+impl Rights {
+    /// Only the tools with these canonical names.
+    pub fn only<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let tools = names.into_iter().map(ToolPattern::tool).collect();
+        Self { tools: Some(tools), ..Self::default() }
+    }
+
+    /// Whether some call of the tool may be allowed, as far as names tell.
+    pub fn mentions(&self, tool: &str) -> bool {
+        let listed = self.tools.as_ref().is_none_or(|patterns| patterns.iter().any(|p| p.names(tool)));
+        let denied = self.deny.iter().any(|p| p.names(tool) && p.argument().is_none());
+        listed && !denied && !self.is_ruled_out(tool)
+    }
+
+    /// Whether the rules refuse every call of the tool.
+    fn is_ruled_out(&self, tool: &str) -> bool {
+        let mut ruled_out = false;
+        for rule in self.rules.iter().filter(|rule| rule.pattern.names(tool)) {
+            match (rule.verdict, rule.pattern.argument()) {
+                (Verdict::Allow, _) => ruled_out = false,
+                (Verdict::Ask | Verdict::Deny, None) => ruled_out = true,
+                (Verdict::Ask | Verdict::Deny, Some(_)) => {}
+            }
+        }
+        ruled_out
+    }
+
+    fn has_conditions(&self) -> bool {
+        let with_argument = |patterns: &[ToolPattern]| patterns.iter().any(|p| p.argument().is_some());
+        self.tools.as_deref().is_some_and(with_argument)
+            || with_argument(&self.deny)
+            || !self.rules.is_empty()
+            || self.access != Access::Whole
+            || self.write_paths.is_some()
+    }
+
+    /// Why a call is not allowed, if it is not.
+    fn refuse(&self, tool: &str, effect: Effect, subject: &Subject<'_>) -> Option<String> {
+        if !self.access.allows(tool, effect) {
+            return Some(format!("this task may only look: `{tool}` could change something"));
+        }
+        self.refused_by_list(tool, subject)
+            .or_else(|| self.refused_by_denial(tool, subject))
+            .or_else(|| self.refused_by_rule(tool, subject))
+            .or_else(|| self.refused_by_path(tool, subject))
+            .map(|why| match subject {
+                Subject::Unclear(doubt) => format!("{why} ({doubt})"),
+                Subject::Free | Subject::Text(_) | Subject::Path(_) => why,
+            })
+    }
+
+    fn refused_by_list(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
+        let ours: Vec<&ToolPattern> = self.tools.as_ref()?.iter().filter(|p| p.names(tool)).collect();
+        let fits = |p: &&ToolPattern| p.argument().is_none_or(|wanted| subject.fits(wanted, Doubt::FitsNot));
+        if ours.iter().any(fits) {
+            return None;
+        }
+        let allowed: Vec<&str> = ours.iter().filter_map(|p| p.argument()).collect();
+        Some(format!("`{tool}` is allowed to this task only for: {}", allowed.join(", ")))
+    }
+
+    fn refused_by_denial(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
+        let fits =
+            |p: &&ToolPattern| p.names(tool) && p.argument().is_none_or(|a| subject.fits(a, Doubt::Fits));
+        let pattern = self.deny.iter().find(fits)?;
+        Some(format!("this task must not call `{pattern}`"))
+    }
+
+    fn refused_by_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
+        let fits = |rule: &&Rule| {
+            let doubt = if rule.verdict == Verdict::Allow { Doubt::FitsNot } else { Doubt::Fits };
+            rule.pattern.names(tool) && rule.pattern.argument().is_none_or(|a| subject.fits(a, doubt))
+        };
+        let rule = self.rules.iter().rev().find(fits)?;
+        match rule.verdict {
+            Verdict::Allow => None,
+            Verdict::Deny => Some(format!("a rule of this agent denies `{}`", rule.pattern)),
+            Verdict::Ask => {
+                Some(format!("`{}` needs a person's yes, and nobody can be asked here", rule.pattern))
+            }
+        }
+    }
+
+    fn refused_by_path(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
+        let globs = self.write_paths.as_ref()?;
+        let where_to = || if globs.is_empty() { "nowhere".to_owned() } else { globs.join(", ") };
+        match tool {
+            "write" | "edit" => {
+                let inside = globs.iter().any(|glob| subject.fits(glob, Doubt::FitsNot));
+                (!inside).then(|| format!("this task may write only here: {}", where_to()))
+            }
+            // What a command writes cannot be told from its text.
+            "bash" => Some(format!(
+                "this task may write only here: {}, and a command is not held to that",
+                where_to()
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Access {
+    fn is_whole(&self) -> bool {
+        *self == Access::Whole
+    }
+
+    fn allows(self, tool: &str, effect: Effect) -> bool {
+        match self {
+            Access::Whole => true,
+            // What happens inside the session changes nothing outside of it.
+            Access::ReadOnly => effect == Effect::Pure || SESSION_TOOLS.contains(&tool),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -69,26 +260,169 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn names() -> impl Strategy<Value = Vec<String>> {
-        proptest::collection::vec("[a-e]", 0..6)
+    fn patterns(raw: &[&str]) -> Vec<ToolPattern> {
+        raw.iter().flat_map(|raw| ToolPattern::parse(raw).unwrap()).collect()
+    }
+
+    fn everything() -> Grant {
+        Grant::root(
+            ["read", "write", "edit", "bash", "grep", "subagent", "shared_context"].map(str::to_owned),
+            3,
+        )
+    }
+
+    fn command(command: &str) -> String {
+        serde_json::json!({ "command": command }).to_string()
+    }
+
+    fn path(path: &str) -> String {
+        serde_json::json!({ "path": path }).to_string()
+    }
+
+    fn allows(grant: &Grant, tool: &str, arguments: &str) -> bool {
+        let effect = if ["read", "grep"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
+        grant.decide(tool, effect, arguments) == Decision::Allow
+    }
+
+    #[test]
+    fn a_list_of_tools_can_allow_some_commands_only() {
+        let rights = Rights { tools: Some(patterns(&["Read", "Bash(git *)"])), ..Rights::default() };
+        let grant = everything().narrow(&rights);
+        assert!(allows(&grant, "bash", &command("git status")));
+        for other in ["rm -rf x", "git status; rm -rf x", "git $(rm x)", "git log | sh", "X=1 git status", ""]
+        {
+            assert!(!allows(&grant, "bash", &command(other)), "{other}");
+        }
+        assert!(!allows(&grant, "bash", "{}") && !allows(&grant, "bash", "no json"));
+        assert!(allows(&grant, "read", &path("a")) && !allows(&grant, "write", &path("a")));
+        let Decision::Deny(why) = grant.decide("bash", Effect::Unsafe, &command("ls")) else { panic!() };
+        assert_eq!(why, "`bash` is allowed to this task only for: git *");
+    }
+
+    #[test]
+    fn what_is_denied_stays_denied_when_it_cannot_be_told() {
+        let rights = Rights { deny: patterns(&["Bash(rm *)", "Read(.env*)"]), ..Rights::default() };
+        let grant = everything().narrow(&rights);
+        assert!(allows(&grant, "bash", &command("ls")));
+        for denied in ["rm x", "ls && rm x", "ls `rm x`"] {
+            assert!(!allows(&grant, "bash", &command(denied)), "{denied}");
+        }
+        for denied in [".env", "./.env.local", "a/../.env", "/work/.env"] {
+            assert!(!allows(&grant, "read", &path(denied)), "{denied}");
+        }
+        assert!(allows(&grant, "read", &path("env.md")));
+    }
+
+    #[test]
+    fn of_several_rules_the_last_that_fits_decides() {
+        let rule = |pattern: &str, verdict| Rule { pattern: patterns(&[pattern]).remove(0), verdict };
+        let rules = vec![
+            rule("*", Verdict::Allow),
+            rule("bash", Verdict::Ask),
+            rule("bash(git *)", Verdict::Allow),
+            rule("bash(git push *)", Verdict::Deny),
+            rule("write", Verdict::Deny),
+        ];
+        let grant = everything().narrow(&Rights { rules, ..Rights::default() });
+        assert!(allows(&grant, "bash", &command("git status")) && allows(&grant, "read", &path("a")));
+        assert!(
+            !allows(&grant, "bash", &command("git push origin")) && !allows(&grant, "bash", &command("ls"))
+        );
+        assert!(grant.offers("bash", Effect::Unsafe), "some commands are allowed");
+        assert!(!grant.offers("write", Effect::Unsafe), "no call is");
+        let Decision::Deny(why) = grant.decide("bash", Effect::Unsafe, &command("ls")) else { panic!() };
+        assert!(why.contains("needs a person's yes"), "{why}");
+    }
+
+    #[test]
+    fn an_agent_that_only_looks_changes_nothing_but_can_still_talk() {
+        let grant = everything().narrow(&Rights { access: Access::ReadOnly, ..Rights::default() });
+        assert!(allows(&grant, "read", &path("a")) && allows(&grant, "shared_context", "{}"));
+        assert!(!allows(&grant, "write", &path("a")) && !grant.offers("bash", Effect::Unsafe));
+    }
+
+    #[test]
+    fn writing_keeps_to_its_paths() {
+        let rights = Rights { write_paths: Some(vec!["docs/**".to_owned()]), ..Rights::default() };
+        let grant = everything().narrow(&rights);
+        assert!(
+            allows(&grant, "write", &path("docs/a/b.md")) && allows(&grant, "edit", &path("./docs/a.md"))
+        );
+        for outside in ["src/a.rs", "docs/../src/a.rs", "/docs/a.md", "../docs/a.md"] {
+            assert!(!allows(&grant, "write", &path(outside)), "{outside}");
+        }
+        assert!(allows(&grant, "read", &path("src/a.rs")) && !allows(&grant, "bash", &command("true")));
+    }
+
+    #[test]
+    fn an_agent_may_delegate_to_those_it_names_and_look_after_them() {
+        let grant = everything()
+            .narrow(&Rights { tools: Some(patterns(&["Agent(researcher)"])), ..Rights::default() });
+        let spawn =
+            |agent: &str| serde_json::json!({ "action": "spawn", "agent": agent, "task": "x" }).to_string();
+        assert!(
+            allows(&grant, "subagent", &spawn("researcher")) && !allows(&grant, "subagent", &spawn("writer"))
+        );
+        assert!(allows(&grant, "subagent", r#"{"action":"collect","task_id":"t_01"}"#));
+    }
+
+    fn any_rights() -> impl Strategy<Value = Rights> {
+        let tool = || {
+            proptest::sample::select(vec!["read", "write", "bash", "bash(git *)", "read(a)", "*", "mcp__*"])
+        };
+        let list = move || proptest::collection::vec(tool(), 0..4);
+        let verdict = || proptest::sample::select(vec![Verdict::Allow, Verdict::Ask, Verdict::Deny]);
+        let access = proptest::sample::select(vec![Access::Whole, Access::ReadOnly]);
+        let rules = proptest::collection::vec((tool(), verdict()), 0..4);
+        let paths = proptest::option::of(proptest::collection::vec("[a-b]", 0..2));
+        (proptest::option::of(list()), list(), rules, access, paths).prop_map(
+            |(tools, deny, rules, access, paths)| Rights {
+                tools: tools.map(|tools| patterns(&tools)),
+                deny: patterns(&deny),
+                rules: rules
+                    .into_iter()
+                    .map(|(p, verdict)| Rule { pattern: patterns(&[p]).remove(0), verdict })
+                    .collect(),
+                access,
+                write_paths: paths,
+            },
+        )
     }
 
     proptest! {
         #[test]
         fn a_child_never_has_more_than_its_parent(
-            root in names(), depth in 0u32..4, requests in proptest::collection::vec(proptest::option::of(names()), 0..6)
+            depth in 0u32..4, requests in proptest::collection::vec(any_rights(), 0..5)
         ) {
-            let mut parent = Grant::root(root, depth);
+            let mut parent = Grant::root(["read", "write", "bash", "mcp__x", "subagent"].map(str::to_owned), depth);
+            let calls = [
+                ("read", path("a")), ("read", path("b")), ("write", path("a")), ("write", path("b")),
+                ("bash", command("git log")), ("bash", command("ls")), ("bash", command("a; b")),
+                ("mcp__x", "{}".to_owned()), ("subagent", "{}".to_owned()),
+            ];
             for request in requests {
-                let child = parent.narrow(request.as_deref());
+                let child = parent.narrow(&request);
                 prop_assert!(child.tools.is_subset(&parent.tools));
                 prop_assert!(child.depth <= parent.depth);
-                for tool in ["a", "b", "c", "d", "e"] {
-                    if child.decide(tool) == Decision::Allow {
-                        prop_assert_eq!(parent.decide(tool), Decision::Allow);
+                for (tool, arguments) in &calls {
+                    if allows(&child, tool, arguments) {
+                        prop_assert!(allows(&parent, tool, arguments), "{} {}", tool, arguments);
                     }
                 }
+                let kept: Grant = serde_json::from_str(&serde_json::to_string(&child).unwrap()).unwrap();
+                prop_assert_eq!(&kept, &child);
                 parent = child;
+            }
+        }
+
+        #[test]
+        fn a_call_that_is_allowed_is_of_a_tool_that_is_offered(request in any_rights(), simple in "[a-z ]{0,12}") {
+            let grant = everything().narrow(&request);
+            for (tool, arguments) in [("bash", command(&simple)), ("read", path("a")), ("write", path("a"))] {
+                if allows(&grant, tool, &arguments) {
+                    let effect = if tool == "read" { Effect::Pure } else { Effect::Unsafe };
+                    prop_assert!(grant.offers(tool, effect), "{}", tool);
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod budget;
+pub mod definition;
 pub mod error;
 pub mod event;
 pub mod grant;
@@ -13,6 +14,7 @@ pub mod journal;
 pub mod limits;
 pub mod message;
 pub mod outcome;
+pub mod pattern;
 pub mod reply;
 pub mod run;
 pub mod text;

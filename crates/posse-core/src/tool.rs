@@ -24,6 +24,9 @@ pub struct ToolSpec {
     pub effect: Effect,
 }
 
+/// Tools that act inside the session and on nothing else.
+pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context"];
+
 /// Names are compared in this form: lower snake case, aliases resolved. Unknown names only change case.
 pub fn canonical(name: &str) -> String {
     let lower = name.trim().to_ascii_lowercase().replace('-', "_");

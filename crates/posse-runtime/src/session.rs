@@ -151,10 +151,7 @@ impl Session {
 
     /// Runs the session's own task, the orchestrator's.
     pub async fn run(&self, agent: Agent, task: String) -> Result<Outcome> {
-        let grant = match &agent.tools {
-            None => self.grant.clone(),
-            Some(names) => self.grant.keep(names),
-        };
+        let grant = self.grant.keep(&agent.rights);
         let ports = self.ports(&agent, self.stop.clone(), self.observers.clone())?;
         let start = TaskStart { agent, task, grant, caps: self.caps, workspace: self.workspace.clone() };
         let id = TaskId::root(&self.id);
@@ -199,7 +196,7 @@ impl Session {
                 .hint("write the details to shared_context and name the key in the task"));
         }
         let parent = self.parent()?;
-        let grant = parent.grant.narrow(agent.tools.as_deref());
+        let grant = parent.grant.narrow(&agent.rights);
         let limits = parent.limits.narrow(&agent.limits);
         let system_prompt = format!("{}\n\n{}", agent.system_prompt.trim_end(), SUBAGENT_SUFFIX.trim_end());
         let agent = Agent { system_prompt, limits, ..agent };

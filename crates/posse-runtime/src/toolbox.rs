@@ -66,8 +66,8 @@ impl Toolbox {
 
     /// What a task is told about: only tools it may call, so that it does not waste turns on the others.
     pub fn offered(&self, grant: &Grant) -> Vec<ToolSpec> {
-        let granted = grant.tools().filter_map(|name| self.0.get(name));
-        granted.map(|entry| entry.tool.spec().clone()).collect()
+        let granted = grant.tools().filter_map(|name| self.0.get(name)).map(|entry| entry.tool.spec());
+        granted.filter(|spec| grant.offers(&canonical(&spec.name), spec.effect)).cloned().collect()
     }
 
     pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> Answer {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
@@ -233,7 +233,7 @@ pub fn started(task: &str) -> Record {
             system_prompt: "You help.".to_owned(),
             model: "test:model".to_owned(),
             fallback_models: Vec::new(),
-            tools: None,
+            rights: Rights::default(),
             settings: ModelSettings::default(),
             limits: Limits::default(),
         },

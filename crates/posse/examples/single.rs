@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use posse::budget::Account;
 use posse::core::agent::{Agent, ModelSettings};
 use posse::core::budget::Caps;
-use posse::core::grant::Grant;
+use posse::core::grant::{Grant, Rights};
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
 use posse::core::limits::Limits;
@@ -103,7 +103,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
             .to_owned(),
         model: format!("openai:work-{turns}"),
         fallback_models: Vec::new(),
-        tools: None,
+        rights: Rights::default(),
         settings: ModelSettings { buffered, ..ModelSettings::default() },
         limits: Limits { turns_max: turns + 2, ..Limits::default() },
     };

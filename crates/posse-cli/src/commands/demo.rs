@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
 use posse_core::limits::Limits;
 use posse_core::outcome::Status;
@@ -69,7 +69,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         json: global.json,
         title: TASK.to_owned(),
     })?;
-    let orchestrator = Agent { tools: None, ..agent("orchestrator", "Coordinates", 200, &[]) };
+    let orchestrator = Agent { rights: Rights::default(), ..agent("orchestrator", "Coordinates", 200, &[]) };
     let began = Instant::now();
     let outcome =
         room.work(Work::Start { agent: Box::new(orchestrator.clone()), task: TASK.to_owned() }).await?;
@@ -116,7 +116,7 @@ fn agent(who: &str, description: &str, turns_max: u32, tools: &[&str]) -> Agent 
         system_prompt: format!("You are the {who} of a demonstration."),
         model: MODEL.to_owned(),
         fallback_models: Vec::new(),
-        tools: Some(tools.iter().map(|tool| (*tool).to_owned()).collect()),
+        rights: Rights::only(tools.iter().copied()),
         settings: ModelSettings::default(),
         limits: Limits { turns_max, ..Limits::default() },
     }

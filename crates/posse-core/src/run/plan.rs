@@ -72,7 +72,7 @@ impl Run {
     /// A person who sees this can grant the tool; a tool that does not exist is the model's mistake alone.
     fn remember_refusal(&mut self, name: &str) {
         let name = canonical(name);
-        let ungranted = self.tools.contains_key(&name) && self.grant.decide(&name) != Decision::Allow;
+        let ungranted = self.tools.get(&name).is_some_and(|effect| !self.grant.offers(&name, *effect));
         if ungranted && !self.refused_tools.contains(&name) {
             self.refused_tools.push(name);
         }
@@ -81,20 +81,28 @@ impl Run {
     /// Where a tool call is refused before anything happens.
     fn refusal(&self, call: &ToolCall, index: usize, cut_off: bool) -> Option<ToolResult> {
         let name = canonical(&call.name);
-        if !self.tools.contains_key(&name) {
+        let Some(&effect) = self.tools.get(&name) else {
             let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             let text = format!("there is no tool `{}`; you have: {known}", call.name);
             return Some(ToolResult::mistake(call, text));
-        }
-        if let Decision::Deny(why) = self.grant.decide(&name) {
-            return Some(ToolResult::mistake(call, format!("refused: {why}")));
+        };
+        let refused = |arguments: &str| match self.grant.decide(&name, effect, arguments) {
+            Decision::Allow => None,
+            Decision::Deny(why) => Some(ToolResult::mistake(call, format!("refused: {why}"))),
+        };
+        if !self.grant.offers(&name, effect) {
+            return refused("{}");
         }
         match &call.arguments {
             Arguments::Truncated(_) => return Some(truncated(call)),
             // Of a call that was cut off before its first argument, some providers make an empty object.
             Arguments::Object(text) if cut_off && text.trim() == "{}" => return Some(truncated(call)),
-            Arguments::Object(_) => {}
+            Arguments::Object(text) => {
+                if let Some(result) = refused(text) {
+                    return Some(result);
+                }
+            }
             Arguments::Invalid(_, why) => {
                 let text = format!("the arguments are not usable, nothing was run: {why}");
                 return Some(ToolResult::mistake(call, text));

@@ -1,6 +1,7 @@
 //! Random lives of a run: whatever the model answers and wherever the process dies.
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::grant::Rights;
 use posse_core::id::AgentName;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
@@ -37,7 +38,7 @@ fn start(limits: Limits) -> Record {
         system_prompt: String::new(),
         model: "test:model".to_owned(),
         fallback_models: Vec::new(),
-        tools: None,
+        rights: Rights::default(),
         settings: ModelSettings::default(),
         limits,
     };

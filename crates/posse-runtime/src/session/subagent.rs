@@ -4,6 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::grant::Rights;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::outcome::{Status, StopReason};
@@ -115,7 +116,7 @@ fn listing(agent: &Agent) -> Value {
         "description": agent.description,
         "model": agent.model,
         "max_turns": agent.limits.turns_max,
-        "tools": agent.tools,
+        "tools": agent.rights.tools,
     })
 }
 
@@ -145,7 +146,7 @@ fn define(session: &Session, request: Define) -> Result<Value> {
         system_prompt: request.system_prompt,
         model,
         fallback_models: Vec::new(),
-        tools: Some(tools),
+        rights: Rights::only(tools.iter().map(String::as_str)),
         settings: ModelSettings::default(),
         limits: Limits { turns_max, ..limits },
     };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
 use posse_core::event::Event;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
@@ -35,7 +35,7 @@ fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
         system_prompt: format!("You are the {name}."),
         model: "scripted:test".to_owned(),
         fallback_models: Vec::new(),
-        tools: tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect()),
+        rights: tools.map_or_else(Rights::default, |tools| Rights::only(tools.iter().copied())),
         settings: ModelSettings::default(),
         limits: Limits { turns_max: 30, ..Limits::default() },
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
 use posse_core::event::Event;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
@@ -100,7 +100,7 @@ impl Stage {
             system_prompt: "You work.".to_owned(),
             model: "scripted:test".to_owned(),
             fallback_models: Vec::new(),
-            tools: None,
+            rights: Rights::default(),
             settings: ModelSettings::default(),
             limits: self.limits.clone(),
         };

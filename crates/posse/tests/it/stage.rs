@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use posse::budget::Account;
 use posse::core::agent::{Agent, ModelSettings};
 use posse::core::budget::Caps;
-use posse::core::grant::Grant;
+use posse::core::grant::{Grant, Rights};
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
 use posse::core::limits::Limits;
@@ -71,7 +71,7 @@ async fn play_as(format: Format, limits: Limits, answers: Vec<Answer>, buffered:
         system_prompt: "You work.".to_owned(),
         model: "test:m".to_owned(),
         fallback_models: Vec::new(),
-        tools: None,
+        rights: Rights::default(),
         settings: ModelSettings { buffered, ..ModelSettings::default() },
         limits,
     };

@@ -1,0 +1,226 @@
+//! What an agent file says, in one form for every format. Parsers make these; a registry resolves them to agents.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::agent::Effort;
+use crate::grant::Rights;
+use crate::id::AgentName;
+
+/// Longest description: it is read by a model each time it chooses whom to ask.
+pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    pub name: AgentName,
+    pub origin: Origin,
+    pub description: String,
+    /// The system prompt, or what replaces the parent's in a chain of `extends`; empty with `extends`: the parent's.
+    pub prompt: String,
+    /// Put after the prompt, own or inherited.
+    pub prompt_append: Option<String>,
+    pub extends: Option<AgentName>,
+    pub model: ModelChoice,
+    pub rights: Rights,
+    /// The entries of `tools` as they were written, for the report of those that name nothing here.
+    pub tools_written: Option<Vec<String>>,
+    pub limits: DefinedLimits,
+    /// Who is asked before something happens; `None`: as the session does.
+    pub approval: Option<Approval>,
+    pub isolation: Isolation,
+    pub output_schema: Option<Value>,
+    /// Commands that must succeed before the task counts as done.
+    pub verify: Vec<String>,
+    pub mcp_servers: BTreeMap<String, Value>,
+    pub skills: Vec<String>,
+    pub mode: Mode,
+    pub color: Option<String>,
+    pub display_name: Option<String>,
+    /// Keys we do not act on, kept so that an export loses nothing.
+    pub extra: BTreeMap<String, Value>,
+}
+
+/// Where a definition comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// As shown to people; for a built-in agent `built-in`.
+    pub path: String,
+    pub format: Format,
+    pub scope: Scope,
+    /// SHA-256 of the file, in hex: what a person trusted is what runs.
+    pub hash: String,
+}
+
+/// Nearer wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    Project {
+        /// Directories above the one we are in.
+        distance: u32,
+    },
+    User,
+    BuiltIn,
+    /// Made by `define` while a session runs.
+    Session,
+}
+
+macro_rules! formats {
+    ($($variant:ident = $wire:literal,)*) => {
+        /// In the order of precedence within one directory.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Format { $($variant,)* }
+
+        impl Format {
+            pub const ALL: &[Format] = &[$(Format::$variant,)*];
+
+            pub fn wire(self) -> &'static str {
+                match self { $(Format::$variant => $wire,)* }
+            }
+        }
+    };
+}
+
+formats! {
+    Native = "posse",
+    Acai = "acai",
+    Claude = "claude",
+    Opencode = "opencode",
+    Gemini = "gemini",
+    Copilot = "copilot",
+    Codex = "codex",
+    Qwen = "qwen",
+    Cursor = "cursor",
+    OpenHands = "openhands",
+    Pi = "pi",
+    Factory = "factory",
+    Goose = "goose",
+}
+
+/// Which model, and how it is asked.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelChoice {
+    /// References or aliases in the order in which they are tried; empty: the model of whoever delegates.
+    pub candidates: Vec<String>,
+    pub effort: Option<Effort>,
+    pub temperature: Option<f32>,
+    /// What the format passes on to the provider as it is.
+    pub options: BTreeMap<String, Value>,
+}
+
+/// Bounds that the definition sets; what it leaves out is its parent's.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DefinedLimits {
+    pub turns: Option<u32>,
+    pub tool_calls: Option<u32>,
+    pub wall_s: Option<u64>,
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cost_micros: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    /// Every call that changes something is asked for.
+    Ask,
+    /// What would be asked for is refused.
+    Deny,
+    /// What would be asked for is done.
+    Auto,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Isolation {
+    #[default]
+    None,
+    /// A git worktree of its own.
+    Worktree,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mode {
+    pub background: bool,
+    /// Not in the lists that models see; a person can still name it.
+    pub hidden: bool,
+    pub disabled: bool,
+}
+
+/// What became of one key of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    pub key: String,
+    pub fate: Fate,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    Honoured,
+    /// Into what.
+    Mapped(String),
+    /// Why.
+    Ignored(String),
+}
+
+/// Something a person should know about a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    pub severity: Severity,
+    pub text: String,
+    /// Counted from 1.
+    pub line: Option<u32>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Warning,
+    /// The agent cannot be used.
+    Error,
+}
+
+/// A file that was read: a definition or the reason why there is none, and what became of each key. A bad file is
+/// listed with its error and never disappears.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Read {
+    /// The name the agent has, or would have.
+    pub name: String,
+    pub origin: Origin,
+    pub definition: Option<Definition>,
+    pub fields: Vec<Field>,
+    pub remarks: Vec<Remark>,
+}
+
+impl Read {
+    pub fn errors(&self) -> impl Iterator<Item = &Remark> {
+        self.remarks.iter().filter(|remark| remark.severity == Severity::Error)
+    }
+}
+
+impl Definition {
+    /// One that says nothing but who it is.
+    pub fn new(name: AgentName, origin: Origin, description: String, prompt: String) -> Self {
+        Self {
+            name,
+            origin,
+            description,
+            prompt,
+            prompt_append: None,
+            extends: None,
+            model: ModelChoice::default(),
+            rights: Rights::default(),
+            tools_written: None,
+            limits: DefinedLimits::default(),
+            approval: None,
+            isolation: Isolation::None,
+            output_schema: None,
+            verify: Vec::new(),
+            mcp_servers: BTreeMap::new(),
+            skills: Vec::new(),
+            mode: Mode::default(),
+            color: None,
+            display_name: None,
+            extra: BTreeMap::new(),
+        }
+    }
+}

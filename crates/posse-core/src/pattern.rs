@@ -1,0 +1,323 @@
+//! Patterns that name tools and what they are called with: `Read`, `mcp__github__*`, `Bash(git *)`.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::prefix;
+use crate::tool::{canonical, expand};
+
+/// Longest pattern; longer ones are a mistake or an attack.
+const PATTERN_BYTES_MAX: usize = 1_024;
+
+/// A tool by name, with `*` for any part of it, and optionally only some of its calls.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ToolPattern {
+    /// Canonical, possibly with `*`.
+    name: String,
+    /// What the call's subject (a command, a path, an agent's name) must look like.
+    argument: Option<String>,
+}
+
+impl ToolPattern {
+    /// Everything that one entry of somebody's list of tools stands for: `search` is two tools, `Agent(a, b)` two calls.
+    pub fn parse(raw: &str) -> Result<Vec<Self>> {
+        let text = raw.trim();
+        let wrong = |why: &str| {
+            Error::new(
+                ErrorCode::InvalidTool,
+                format!("`{}` names no tool: {why}", prefix(text, 80).escape_debug()),
+            )
+            .hint(
+                "write a name such as Read, a pattern such as mcp__github__*, or a call such as Bash(git *)",
+            )
+        };
+        if text.is_empty() {
+            return Err(wrong("it is empty"));
+        }
+        if text.len() > PATTERN_BYTES_MAX {
+            return Err(wrong("it is too long"));
+        }
+        if text.chars().any(char::is_control) {
+            return Err(wrong("it contains a control character"));
+        }
+        let (name, argument) = match text.split_once('(') {
+            None => (text, None),
+            Some((name, rest)) => match rest.strip_suffix(')') {
+                Some(argument) => (name.trim(), Some(argument.trim())),
+                None => return Err(wrong("the parenthesis is not closed")),
+            },
+        };
+        let legal = |c: char| c.is_alphanumeric() || "_-*./:@".contains(c);
+        if name.is_empty() || !name.chars().all(legal) {
+            return Err(wrong("a name has letters, digits, `_`, `-`, `.`, `/` and `*`"));
+        }
+        let names = if name.contains('*') { vec![canonical(name)] } else { expand(name) };
+        let arguments = arguments_of(&names, argument);
+        let mut patterns = Vec::with_capacity(names.len() * arguments.len());
+        for name in names {
+            for argument in &arguments {
+                patterns.push(Self { name: name.clone(), argument: argument.clone() });
+            }
+        }
+        Ok(patterns)
+    }
+
+    /// Any call of one tool.
+    pub fn tool(name: &str) -> Self {
+        Self { name: canonical(name), argument: None }
+    }
+
+    /// The calls of one tool whose subject looks like this.
+    pub fn call(name: &str, argument: &str) -> Self {
+        Self { argument: (argument != "*").then(|| argument.to_owned()), ..Self::tool(name) }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn argument(&self) -> Option<&str> {
+        self.argument.as_deref()
+    }
+
+    /// `tool` is a canonical name.
+    pub fn names(&self, tool: &str) -> bool {
+        wildcard(&self.name, tool)
+    }
+}
+
+/// `Agent(a, b)` lists names, `Bash(npm run test:*)` is the older way to write a beginning, `Bash(*)` is no restriction.
+fn arguments_of(names: &[String], argument: Option<&str>) -> Vec<Option<String>> {
+    let Some(argument) = argument.filter(|argument| !matches!(*argument, "" | "*")) else {
+        return vec![None];
+    };
+    if names.iter().any(|name| name == "subagent") {
+        return argument.split(',').map(|name| Some(name.trim().to_owned())).collect();
+    }
+    match argument.strip_suffix(":*") {
+        Some(beginning) => vec![Some(format!("{beginning} *"))],
+        None => vec![Some(argument.to_owned())],
+    }
+}
+
+/// What a call is about, as far as patterns can speak of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// The call has nothing that patterns restrict, such as asking for a task's status.
+    Free,
+    Text(Cow<'a, str>),
+    /// Relative to the workspace, `.` and `..` resolved by their spelling.
+    Path(String),
+    /// There is something, but it cannot be compared with a pattern; why.
+    Unclear(&'static str),
+}
+
+/// A pattern that gives must fit for certain; one that takes away fits if it might.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    Fits,
+    FitsNot,
+}
+
+impl Subject<'_> {
+    pub fn fits(&self, pattern: &str, doubt: Doubt) -> bool {
+        match self {
+            Subject::Free => true,
+            Subject::Text(text) => command_fits(pattern, text),
+            Subject::Path(path) => path_fits(pattern, path, doubt),
+            Subject::Unclear(_) => doubt == Doubt::Fits,
+        }
+    }
+}
+
+/// `git *` is also `git` alone, but not `github`.
+fn command_fits(pattern: &str, text: &str) -> bool {
+    wildcard(pattern, text) || pattern.strip_suffix(" *").is_some_and(|beginning| wildcard(beginning, text))
+}
+
+fn path_fits(pattern: &str, path: &str, doubt: Doubt) -> bool {
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let inside =
+        |path: &str| glob(pattern, path) || glob(&format!("{}/**", pattern.trim_end_matches('/')), path);
+    match (path.strip_prefix('/'), doubt) {
+        (None, _) => inside(path),
+        (Some(_), Doubt::FitsNot) => inside(path),
+        // Where the workspace is, is not known here: the path may end in what the pattern means.
+        (Some(rest), Doubt::Fits) => {
+            let starts = std::iter::once(0).chain(rest.match_indices('/').map(|(at, _)| at + 1));
+            inside(path) || starts.into_iter().any(|at| inside(&rest[at..]))
+        }
+    }
+}
+
+/// `*` stands for any characters.
+pub fn wildcard(pattern: &str, text: &str) -> bool {
+    matches(&pattern.replace("**", "*"), text, |_| true)
+}
+
+/// For paths: `*` stays inside one name, `**` does not, `?` is one character.
+pub fn glob(pattern: &str, path: &str) -> bool {
+    // `a/**/b` is also `a/b`.
+    match pattern.split_once("**/") {
+        Some((before, after)) if before.is_empty() || before.ends_with('/') => {
+            glob_here(pattern, path) || glob(&format!("{before}{after}"), path)
+        }
+        _ => glob_here(pattern, path),
+    }
+}
+
+const ANY_DEPTH: char = '\u{1}';
+
+fn glob_here(pattern: &str, path: &str) -> bool {
+    matches(&pattern.replace("**", "\u{1}"), path, |c| c != '/')
+}
+
+/// Linear in `pattern` times `text`: the last star is the only one that is ever tried again, except that a star that
+/// does not cross names gives way to the last one that does.
+fn matches(pattern: &str, text: &str, crosses: impl Fn(char) -> bool) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    // reachable[i]: the text so far can end at pattern position i.
+    let mut reachable = vec![false; pattern.len() + 1];
+    reachable[0] = true;
+    spread(&pattern, &mut reachable);
+    for &c in &text {
+        let mut next = vec![false; pattern.len() + 1];
+        for (at, &p) in pattern.iter().enumerate().filter(|(at, _)| reachable[*at]) {
+            match p {
+                ANY_DEPTH => next[at] = true,
+                '*' => next[at] |= crosses(c),
+                '?' => next[at + 1] |= crosses(c),
+                _ => next[at + 1] |= p == c,
+            }
+        }
+        spread(&pattern, &mut next);
+        reachable = next;
+    }
+    reachable[pattern.len()]
+}
+
+/// A star may stand for nothing.
+fn spread(pattern: &[char], reachable: &mut [bool]) {
+    for at in 0..pattern.len() {
+        if reachable[at] && matches!(pattern[at], '*' | ANY_DEPTH) {
+            reachable[at + 1] = true;
+        }
+    }
+}
+
+impl fmt::Display for ToolPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.argument {
+            None => f.write_str(&self.name),
+            Some(argument) => write!(f, "{}({argument})", self.name),
+        }
+    }
+}
+
+impl TryFrom<String> for ToolPattern {
+    type Error = Error;
+    /// For what `Display` wrote: one pattern, canonical already.
+    fn try_from(raw: String) -> Result<Self> {
+        match raw.split_once('(').and_then(|(name, rest)| Some((name, rest.strip_suffix(')')?))) {
+            Some((name, argument)) => Ok(Self { name: name.to_owned(), argument: Some(argument.to_owned()) }),
+            None => Ok(Self { name: raw, argument: None }),
+        }
+    }
+}
+
+impl From<ToolPattern> for String {
+    fn from(pattern: ToolPattern) -> Self {
+        pattern.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(raw: &str) -> Vec<String> {
+        ToolPattern::parse(raw).unwrap().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn one_entry_of_a_list_can_stand_for_several_patterns() {
+        assert_eq!(shown("Read"), ["read"]);
+        assert_eq!(shown(" search "), ["grep", "glob"]);
+        assert_eq!(shown("Bash(git *)"), ["bash(git *)"]);
+        assert_eq!(shown("Bash(npm run test:*)"), ["bash(npm run test *)"]);
+        assert_eq!(shown("Bash(*)"), ["bash"]);
+        assert_eq!(shown("Agent(researcher, writer)"), ["subagent(researcher)", "subagent(writer)"]);
+        assert_eq!(shown("mcp__github__*"), ["mcp__github__*"]);
+        assert_eq!(shown("*"), ["*"]);
+        for wrong in ["", "  ", "Bash(git", "(x)", "a b", "rm\u{0}", &"x".repeat(2000)] {
+            assert_eq!(ToolPattern::parse(wrong).unwrap_err().code(), ErrorCode::InvalidTool, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_pattern_ends_at_a_word() {
+        let git = |command: &str| Subject::Text(command.into()).fits("git *", Doubt::FitsNot);
+        assert!(git("git status") && git("git"));
+        assert!(!git("github login") && !git("sudo git status"));
+    }
+
+    #[test]
+    fn a_path_pattern_keeps_to_names_and_to_what_is_below() {
+        for (pattern, path, fits) in [
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/a/b.rs", false),
+            ("src/**", "src/a/b.rs", true),
+            ("src/**/b.rs", "src/b.rs", true),
+            ("**/b.rs", "b.rs", true),
+            ("docs", "docs/a.md", true),
+            ("docs", "docs2/a.md", false),
+            ("?.md", "a.md", true),
+            ("*", "a/b", true),
+        ] {
+            assert_eq!(
+                Subject::Path(path.to_owned()).fits(pattern, Doubt::FitsNot),
+                fits,
+                "{pattern} {path}"
+            );
+        }
+        let elsewhere = Subject::Path("/home/me/project/.env".to_owned());
+        assert!(elsewhere.fits(".env", Doubt::Fits) && !elsewhere.fits(".env", Doubt::FitsNot));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(raw in "[a-zA-Z_*]{1,8}(\\([a-z *]{0,8}\\))?") {
+            for pattern in ToolPattern::parse(&raw).unwrap_or_default() {
+                prop_assert_eq!(ToolPattern::try_from(pattern.to_string()).unwrap(), pattern);
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_pattern_or_an_error(raw in "\\PC{0,60}") {
+            let _ = ToolPattern::parse(&raw);
+        }
+
+        #[test]
+        fn a_wildcard_matches_what_was_put_in_its_place(before in "[a-c/]{0,4}", middle in "[a-c/]{0,6}", after in "[a-c/]{0,4}") {
+            let text = format!("{before}{middle}{after}");
+            let (star, stars) = (format!("{before}*{after}"), format!("{before}**{after}"));
+            prop_assert!(wildcard(&star, &text));
+            prop_assert!(glob(&stars, &text));
+            prop_assert_eq!(glob(&star, &text), !middle.contains('/') || wildcard_without_slash(&star, &text));
+        }
+    }
+
+    /// The same by trying every place.
+    fn wildcard_without_slash(pattern: &str, text: &str) -> bool {
+        let (before, after) = pattern.split_once('*').unwrap();
+        text.len() >= before.len() + after.len()
+            && text.starts_with(before)
+            && text.ends_with(after)
+            && !text[before.len()..text.len() - after.len()].contains('/')
+    }
+}
