@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::agent::Effort;
@@ -21,6 +22,8 @@ pub struct Definition {
     /// Put after the prompt, own or inherited.
     pub prompt_append: Option<String>,
     pub extends: Option<AgentName>,
+    /// `None`: as whoever it extends, or else into the user's message.
+    pub task_in: Option<TaskIn>,
     pub model: ModelChoice,
     pub rights: Rights,
     /// The entries of `tools` as they were written, for the report of those that name nothing here.
@@ -39,6 +42,17 @@ pub struct Definition {
     pub display_name: Option<String>,
     /// Keys we do not act on, kept so that an export loses nothing.
     pub extra: BTreeMap<String, Value>,
+}
+
+/// Where the task stands in the first request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskIn {
+    /// In place of `{{task}}`, or after the prompt.
+    System,
+    /// As the user's message, so that the prompt stays the same for every task and can be cached.
+    #[default]
+    User,
 }
 
 /// Where a definition comes from.
@@ -207,6 +221,7 @@ impl Definition {
             prompt,
             prompt_append: None,
             extends: None,
+            task_in: None,
             model: ModelChoice::default(),
             rights: Rights::default(),
             tools_written: None,

@@ -1,0 +1,8 @@
+//! Agent definitions: from files of any format to agents that can be asked.
+//!
+//! `read` turns one file into definitions in one form, with a report of every key. `places` knows where files are,
+//! `registry` which of them count and in which version, `trust` which of them may run.
+
+pub mod read;
+
+pub use read::{File, read};
