@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
-use posse_core::grant::{Grant, Rights};
+use posse_core::definition::{Definition, Format, Origin, Scope};
+use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::text::visible;
@@ -16,7 +17,7 @@ use posse_core::tool::{Effect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
-use posse_runtime::ports::Tool;
+use posse_runtime::ports::{Agents, Tool};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::Confinement;
@@ -83,15 +84,13 @@ impl Setup {
     pub fn orchestrator(&self, how: &How) -> Result<Agent> {
         let model = self.anchored(models::default_model(&self.config, how.model.as_deref(), process_env)?);
         let prompt = include_str!("../prompts/orchestrator.md");
+        let prompt = format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display());
         Ok(Agent {
-            name: name("orchestrator"),
             description: "Works on the task and delegates".to_owned(),
-            system_prompt: format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display()),
             fallback_models: self.config.fallback_models.clone(),
-            rights: Rights::default(),
             settings: self.settings(how),
             limits: self.limits(how, &model),
-            model,
+            ..Agent::new(name("orchestrator"), model, prompt)
         })
     }
 
@@ -117,16 +116,17 @@ impl Setup {
     }
 
     /// Who can be delegated to.
-    pub fn agents(orchestrator: &Agent) -> Vec<Agent> {
-        let limits =
-            Limits { turns_max: orchestrator.limits.turns_max.min(25), ..orchestrator.limits.clone() };
-        vec![Agent {
-            name: name("general"),
-            description: "Investigates and works on any task of several steps".to_owned(),
-            system_prompt: include_str!("../prompts/general.md").trim_end().to_owned(),
-            limits,
-            ..orchestrator.clone()
-        }]
+    pub fn agents() -> Arc<dyn Agents> {
+        let origin = Origin {
+            path: "built-in".to_owned(),
+            format: Format::Native,
+            scope: Scope::BuiltIn,
+            hash: String::new(),
+        };
+        let (description, prompt) =
+            ("Investigates and works on any task of several steps", include_str!("../prompts/general.md"));
+        let general = Definition::new(name("general"), origin, description.to_owned(), prompt.to_owned());
+        Arc::new(vec![Arc::new(general)])
     }
 
     pub fn caps(&self, how: &How) -> Caps {

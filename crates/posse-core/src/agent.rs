@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::definition::TaskIn;
 use crate::grant::Rights;
 use crate::id::AgentName;
 use crate::limits::Limits;
@@ -22,6 +23,26 @@ pub struct Agent {
     pub rights: Rights,
     pub settings: ModelSettings,
     pub limits: Limits,
+    /// Where its tasks stand in the first request.
+    #[serde(default)]
+    pub task_in: TaskIn,
+}
+
+impl Agent {
+    /// One with everything as usual.
+    pub fn new(name: AgentName, model: impl Into<String>, system_prompt: impl Into<String>) -> Self {
+        Self {
+            name,
+            description: String::new(),
+            system_prompt: system_prompt.into(),
+            model: model.into(),
+            fallback_models: Vec::new(),
+            rights: Rights::default(),
+            settings: ModelSettings::default(),
+            limits: Limits::default(),
+            task_in: TaskIn::default(),
+        }
+    }
 }
 
 /// How a model is asked, apart from the conversation.

@@ -1,16 +1,25 @@
 //! What an agent file says, in one form for every format. Parsers make these; a registry resolves them to agents.
 
+mod inject;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::agent::Effort;
-use crate::grant::Rights;
+use crate::agent::{Agent, Effort, ModelSettings};
+use crate::budget::Caps;
+use crate::grant::{Access, Rights};
 use crate::id::AgentName;
+use crate::limits::Limits;
+
+pub use inject::place;
 
 /// Longest description: it is read by a model each time it chooses whom to ask.
 pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
+
+/// Turns of a delegated task when its definition does not say.
+const TURNS_USUAL: u32 = 25;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
@@ -122,6 +131,13 @@ pub struct ModelChoice {
     pub options: BTreeMap<String, Value>,
 }
 
+/// Models that were found for a definition, as `provider:model`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Models {
+    pub first: String,
+    pub others: Vec<String>,
+}
+
 /// Bounds that the definition sets; what it leaves out is its parent's.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct DefinedLimits {
@@ -212,6 +228,54 @@ impl Read {
 }
 
 impl Definition {
+    /// The agent, with the model that was found for it and within what `base` has. What the definition leaves open is
+    /// as `base` has it.
+    pub fn resolve(&self, base: &Agent, models: Models) -> Agent {
+        let mut rights = self.rights.clone();
+        // Nobody can be asked yet, and what nobody can be asked about is refused.
+        if matches!(self.approval, Some(Approval::Ask | Approval::Deny)) {
+            rights.access = Access::ReadOnly;
+        }
+        let usual = &base.limits;
+        let limits = Limits {
+            turns_max: self.limits.turns.unwrap_or(TURNS_USUAL),
+            tool_calls_max: self.limits.tool_calls.unwrap_or(usual.tool_calls_max),
+            wall_ms_max: self.limits.wall_s.map_or(usual.wall_ms_max, |s| s.saturating_mul(1_000)),
+            ..usual.clone()
+        };
+        let asked = &self.model;
+        let settings = ModelSettings {
+            temperature: asked.temperature.or(base.settings.temperature),
+            effort: asked.effort.or(base.settings.effort),
+            output_schema: self.output_schema.as_ref().map(Value::to_string),
+            ..base.settings.clone()
+        };
+        Agent {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            system_prompt: self.system_prompt(),
+            model: models.first,
+            fallback_models: models.others,
+            rights,
+            settings,
+            limits: usual.narrow(&limits),
+            task_in: self.task_in.unwrap_or_default(),
+        }
+    }
+
+    /// The prompt and what is appended to it.
+    pub fn system_prompt(&self) -> String {
+        let appended = self.prompt_append.as_deref().unwrap_or_default();
+        let parts = [self.prompt.trim(), appended.trim()];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// What a task of it may spend at most.
+    pub fn caps(&self) -> Caps {
+        let DefinedLimits { input_tokens, output_tokens, cost_micros, .. } = self.limits;
+        Caps { input_tokens, output_tokens, cost_micros }
+    }
+
     /// One that says nothing but who it is.
     pub fn new(name: AgentName, origin: Origin, description: String, prompt: String) -> Self {
         Self {

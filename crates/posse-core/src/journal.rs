@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 use crate::budget::Caps;
+use crate::definition::place;
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::Grant;
 use crate::id::CallKey;
@@ -87,6 +88,22 @@ pub struct TaskStart {
     #[serde(default)]
     pub caps: Caps,
     pub workspace: String,
+    /// What whoever gets the answer should know about how it was started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl TaskStart {
+    /// Without limits on what it costs, in the current directory.
+    pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
+        let (caps, workspace) = (Caps::default(), ".".to_owned());
+        Self { agent, task: task.into(), grant, caps, workspace, notes: Vec::new() }
+    }
+
+    /// The system prompt and the first message, with the task in one of them.
+    pub fn opening(&self) -> (String, String) {
+        place(&self.agent.system_prompt, &self.task, self.agent.task_in)
+    }
 }
 
 impl Record {

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::event::{Event, summary};
 use crate::grant::Grant;
+use crate::journal::TaskStart;
 use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{Doubt, Outcome, StopReason};
@@ -141,6 +142,16 @@ impl Run {
             events: Vec::new(),
         };
         run.check_limits();
+        run
+    }
+
+    /// The run of a task that was written down.
+    pub fn of(start: &TaskStart, tools: BTreeMap<String, Effect>, fixed_tokens: u64) -> Self {
+        let (_, task) = start.opening();
+        let mut run = Self::new(&task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
+        for note in &start.notes {
+            run.note(note.clone());
+        }
         run
     }
 

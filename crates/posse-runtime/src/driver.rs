@@ -82,15 +82,14 @@ pub async fn create(
 pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
     ports.observers.event(&id, &Event::Started { agent, model });
-    let (limits, grant) = (start.agent.limits.clone(), start.grant.clone());
-    let run = Run::new(&start.task, limits, grant, ports.tools.effects(), fixed_tokens(ports, &start));
+    let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
 }
 
 /// About how many tokens go with every request beside the conversation.
 fn fixed_tokens(ports: &Ports, start: &TaskStart) -> u64 {
     let tools = Toolbox::cost(&ports.tools.offered(&start.grant));
-    posse_core::text::estimate_tokens(&start.agent.system_prompt).saturating_add(tools)
+    posse_core::text::estimate_tokens(&start.opening().0).saturating_add(tools)
 }
 
 pub use resume::{Onward, resume};
@@ -121,6 +120,7 @@ struct Scene<'a> {
     ports: &'a Ports,
     id: TaskId,
     start: TaskStart,
+    system: String,
     offered: Vec<ToolSpec>,
     began: Instant,
     /// Time used before this process took over.
@@ -131,7 +131,8 @@ impl<'a> Life<'a> {
     fn new(ports: &'a Ports, id: TaskId, start: TaskStart, epoch: u64, elapsed_before_ms: u64) -> Self {
         let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
         let offered = ports.tools.offered(&start.grant);
-        let scene = Scene { ports, id, start, offered, began: Instant::now(), elapsed_before_ms };
+        let (system, _) = start.opening();
+        let scene = Scene { ports, id, start, system, offered, began: Instant::now(), elapsed_before_ms };
         Self { scene, journal, memo: Memo::default() }
     }
 
@@ -186,7 +187,7 @@ impl<'a> Life<'a> {
     async fn call_model(&mut self, run: &Run, ask: &Ask) -> Result<Reply, ModelFailure> {
         let time_left = self.scene.time_left(run);
         let request = ModelRequest {
-            system: &self.scene.start.agent.system_prompt,
+            system: &self.scene.system,
             messages: run.messages(),
             tools: &self.scene.offered,
             tool_use: if ask.with_tools { ToolUse::Auto } else { ToolUse::Forbidden },

@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_core::Result;
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::Record;
@@ -15,6 +15,7 @@ use posse_core::message::Message;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Price;
+use posse_core::{Error, ErrorCode, Result};
 use tokio_util::sync::CancellationToken;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -36,7 +37,46 @@ pub trait Model: Send + Sync {
 /// Opens models by reference. The composition root knows keys, base URLs and wrappers.
 pub trait Models: Send + Sync {
     fn open(&self, agent: &Agent) -> Result<OpenModel>;
+
+    /// The `provider:model` that a reference or an alias stands for, if it can be used here.
+    fn resolve(&self, reference: &str) -> Result<String> {
+        Ok(reference.to_owned())
+    }
 }
+
+/// Who can be delegated to. It may change while a session runs; a task keeps the agent it started with.
+pub trait Agents: Send + Sync {
+    fn list(&self) -> Vec<Arc<Definition>>;
+
+    /// Of a definition that is there and cannot be used, the error says why.
+    fn find(&self, name: &str) -> Result<Arc<Definition>>;
+}
+
+/// A fixed list.
+impl Agents for Vec<Arc<Definition>> {
+    fn list(&self) -> Vec<Arc<Definition>> {
+        self.clone()
+    }
+
+    fn find(&self, name: &str) -> Result<Arc<Definition>> {
+        let found = self.iter().find(|definition| definition.name.as_str() == name).cloned();
+        found.ok_or_else(|| unknown_agent(name, self.iter().map(|definition| definition.name.as_str())))
+    }
+}
+
+/// The error for a name that no agent has.
+pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
+    let known: Vec<&str> = known.take(AGENTS_NAMED).collect();
+    let name = posse_core::text::prefix(name, 80);
+    let hint = match known.is_empty() {
+        true => "there are none here".to_owned(),
+        false => format!("there are: {}", known.join(", ")),
+    };
+    Error::new(ErrorCode::AgentNotFound, format!("no agent is called `{name}`")).hint(hint)
+}
+
+/// Names in an error message; a model can ask for the others.
+const AGENTS_NAMED: usize = 50;
 
 #[derive(Clone)]
 pub struct OpenModel {

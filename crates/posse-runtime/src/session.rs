@@ -1,6 +1,7 @@
 //! One room: its agents, its tasks, its shared context, its budget. The orchestrator's own run and every subagent are
 //! driven by the same driver.
 
+mod resolve;
 mod shared_context;
 mod subagent;
 
@@ -10,11 +11,11 @@ use std::time::Duration;
 
 use posse_core::agent::Agent;
 use posse_core::budget::{Amount, Caps};
+use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
-use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::text::estimate_tokens;
 use posse_core::usage::{Price, Usage};
@@ -26,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{Account, amount};
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
-use crate::ports::{Models, Observer, Store, Tool};
+use crate::ports::{Agents, Models, Observer, Store, Tool};
 use crate::toolbox::Toolbox;
 
 pub use shared_context::{Entry, SharedContext};
@@ -53,8 +54,7 @@ pub struct SessionConfig {
     pub models: Arc<dyn Models>,
     pub tools: Toolbox,
     pub observers: Observers,
-    /// What can be delegated to.
-    pub agents: Vec<Agent>,
+    pub agents: Arc<dyn Agents>,
     /// What the operator allows to this session.
     pub grant: Grant,
     pub caps: Caps,
@@ -74,7 +74,9 @@ pub struct Session {
     budget: Account,
     stop: Stop,
     context: Arc<SharedContext>,
-    agents: Mutex<BTreeMap<AgentName, Agent>>,
+    agents: Arc<dyn Agents>,
+    /// Made while the session runs.
+    defined: Mutex<BTreeMap<AgentName, Arc<Definition>>>,
     tasks: Mutex<Tasks>,
     parent: Mutex<Option<Parent>>,
 }
@@ -84,8 +86,7 @@ pub struct Session {
 struct Parent {
     id: TaskId,
     grant: Grant,
-    limits: Limits,
-    model: String,
+    agent: Agent,
     /// Ends its children, and nothing else.
     stop: Stop,
 }
@@ -127,7 +128,6 @@ impl Session {
                 failure = Some(e);
                 Toolbox::default()
             });
-            let agents = config.agents.into_iter().map(|agent| (agent.name.clone(), agent)).collect();
             Session {
                 id: config.id,
                 owner: config.owner,
@@ -141,7 +141,8 @@ impl Session {
                 budget: Account::root(config.caps),
                 stop: config.stop,
                 context: context.clone(),
-                agents: Mutex::new(agents),
+                agents: config.agents,
+                defined: Mutex::default(),
                 tasks: Mutex::default(),
                 parent: Mutex::default(),
             }
@@ -152,8 +153,9 @@ impl Session {
     /// Runs the session's own task, the orchestrator's.
     pub async fn run(&self, agent: Agent, task: String) -> Result<Outcome> {
         let grant = self.grant.keep(&agent.rights);
-        let ports = self.ports(&agent, self.stop.clone(), self.observers.clone())?;
-        let start = TaskStart { agent, task, grant, caps: self.caps, workspace: self.workspace.clone() };
+        let ports = self.ports(&agent, Caps::default(), self.stop.clone(), self.observers.clone())?;
+        let workspace = self.workspace.clone();
+        let start = TaskStart { agent, task, grant, caps: self.caps, workspace, notes: Vec::new() };
         let id = TaskId::root(&self.id);
         self.lead(id.clone(), &start);
         let outcome = driver::start(&ports, id, None, self.owner.clone(), start).await;
@@ -164,7 +166,7 @@ impl Session {
     /// Goes on with a task of the store in this session's room, with the rights and children it had.
     pub async fn resume(self: &Arc<Self>, id: TaskId, onward: Onward) -> Result<Outcome> {
         let start = start_of(&*self.store, &id).await?;
-        let ports = self.ports(&start.agent, self.stop.clone(), self.observers.clone())?;
+        let ports = self.ports(&start.agent, Caps::default(), self.stop.clone(), self.observers.clone())?;
         self.lead(id.clone(), &start);
         self.say_what_is_forgotten(&id).await?;
         self.take_children_over(&id, ports.model.price.as_ref()).await?;
@@ -188,7 +190,7 @@ impl Session {
 
     /// Starts a task on a named agent. It is in the store when this returns, and runs on.
     pub(crate) async fn spawn(self: &Arc<Self>, agent: &str, task: &str) -> Result<Arc<Task>> {
-        let agent = self.find_agent(agent)?;
+        let definition = self.find_agent(agent)?;
         let size = estimate_tokens(task);
         if size > TASK_TOKENS_MAX {
             let text = format!("the task has about {size} tokens, the limit is {TASK_TOKENS_MAX}");
@@ -196,13 +198,12 @@ impl Session {
                 .hint("write the details to shared_context and name the key in the task"));
         }
         let parent = self.parent()?;
+        let (mut agent, notes) = self.resolve(&definition, &parent.agent)?;
         let grant = parent.grant.narrow(&agent.rights);
-        let limits = parent.limits.narrow(&agent.limits);
-        let system_prompt = format!("{}\n\n{}", agent.system_prompt.trim_end(), SUBAGENT_SUFFIX.trim_end());
-        let agent = Agent { system_prompt, limits, ..agent };
+        agent.system_prompt = format!("{}\n\n{}", agent.system_prompt, SUBAGENT_SUFFIX.trim_end());
         let tracked = self.track(&agent.name)?;
         let (task, workspace) = (task.to_owned(), self.workspace.clone());
-        let start = TaskStart { agent, task, grant, caps: self.caps, workspace };
+        let start = TaskStart { agent, task, grant, caps: definition.caps(), workspace, notes };
         let begun = self.begin(&tracked, &parent, start).await;
         if begun.is_err() {
             self.untrack(tracked.id.short());
@@ -211,7 +212,8 @@ impl Session {
     }
 
     async fn begin(self: &Arc<Self>, tracked: &Arc<Task>, parent: &Parent, start: TaskStart) -> Result<()> {
-        let ports = self.ports(&start.agent, parent.stop.child(), self.observers.with(tracked.clone()))?;
+        let observers = self.observers.with(tracked.clone());
+        let ports = self.ports(&start.agent, start.caps, parent.stop.child(), observers)?;
         let id = tracked.id.clone();
         driver::create(&*self.store, id.clone(), Some(parent.id.clone()), self.owner.clone(), &start).await?;
         tracked.follow(tokio::spawn(async move { driver::run_created(&ports, id, start).await }));
@@ -253,7 +255,7 @@ impl Session {
             }
             let start = start_of(&*self.store, &row.id).await?;
             let observers = self.observers.with(task.clone());
-            let ports = self.ports(&start.agent, self.parent()?.stop.child(), observers)?;
+            let ports = self.ports(&start.agent, start.caps, self.parent()?.stop.child(), observers)?;
             let (id, owner) = (row.id.clone(), self.owner.clone());
             let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
             match row.status.as_str() {
@@ -281,14 +283,8 @@ impl Session {
         self.tasks().tracked.remove(short_id);
     }
 
-    pub(crate) fn agents(&self) -> MutexGuard<'_, BTreeMap<AgentName, Agent>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What an agent defined at run time uses when it names no model, and how far it may go.
-    pub(crate) fn defaults(&self) -> Result<(String, Limits)> {
-        let parent = self.parent()?;
-        Ok((parent.model, parent.limits))
+    fn defined(&self) -> MutexGuard<'_, BTreeMap<AgentName, Arc<Definition>>> {
+        self.defined.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn parent(&self) -> Result<Parent> {
@@ -297,9 +293,8 @@ impl Session {
     }
 
     fn lead(&self, id: TaskId, start: &TaskStart) {
-        let (grant, limits, model) =
-            (start.grant.clone(), start.agent.limits.clone(), start.agent.model.clone());
-        let parent = Parent { id, grant, limits, model, stop: self.stop.child() };
+        let parent =
+            Parent { id, grant: start.grant.clone(), agent: start.agent.clone(), stop: self.stop.child() };
         *self.parent.lock().unwrap_or_else(PoisonError::into_inner) = Some(parent);
     }
 
@@ -312,17 +307,31 @@ impl Session {
         }
     }
 
-    fn find_agent(&self, name: &str) -> Result<Agent> {
-        let agents = self.agents();
-        if let Some(agent) = AgentName::parse(name).ok().and_then(|name| agents.get(&name)) {
-            return Ok(agent.clone());
+    /// Everyone who can be delegated to, by name.
+    pub(crate) fn agents(&self) -> Vec<Arc<Definition>> {
+        let mut all = self.agents.list();
+        all.retain(|definition| !definition.mode.hidden);
+        all.extend(self.defined().values().cloned());
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Adds an agent for this session.
+    pub(crate) fn define(&self, definition: Definition) -> Result<()> {
+        let name = definition.name.clone();
+        let in_files = self.agents.list().iter().any(|known| known.name == name);
+        let mut defined = self.defined();
+        if in_files || defined.contains_key(&name) {
+            let text = format!("an agent `{name}` exists already");
+            return Err(Error::new(ErrorCode::AgentAlreadyExists, text).hint("choose another name"));
         }
-        let known: Vec<&str> = agents.keys().map(AgentName::as_str).collect();
-        Err(Error::new(
-            ErrorCode::AgentNotFound,
-            format!("no agent is called `{}`", posse_core::text::prefix(name, 80)),
-        )
-        .hint(format!("there are: {}", known.join(", "))))
+        defined.insert(name, Arc::new(definition));
+        Ok(())
+    }
+
+    fn find_agent(&self, name: &str) -> Result<Arc<Definition>> {
+        let defined = AgentName::parse(name).ok().and_then(|name| self.defined().get(&name).cloned());
+        defined.map_or_else(|| self.agents.find(name), Ok)
     }
 
     /// Takes a slot and an id in one step, so that two spawns cannot share the last slot.
@@ -365,14 +374,15 @@ impl Session {
         let _ = tokio::time::timeout(CHILD_GRACE, all_done).await;
     }
 
-    fn ports(&self, agent: &Agent, stop: Stop, observers: Observers) -> Result<Ports> {
+    /// `caps` is what the task may use of what the session has.
+    fn ports(&self, agent: &Agent, caps: Caps, stop: Stop, observers: Observers) -> Result<Ports> {
         let model = self.models.open(agent)?;
-        if self.caps.cost_micros.is_some() && model.price.is_none() {
+        if self.caps.cost_micros.or(caps.cost_micros).is_some() && model.price.is_none() {
             let text = format!("the price of `{}` is not known, so a cost limit cannot be kept", agent.model);
             return Err(Error::new(ErrorCode::InvalidRequest, text)
                 .hint("add its price to the configuration, or use another model"));
         }
-        let budget = self.budget.child(Caps::default());
+        let budget = self.budget.child(caps);
         let budget =
             budget.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.to_string()))?;
         Ok(Ports { model, tools: self.tools.clone(), store: self.store.clone(), observers, budget, stop })

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use posse_core::agent::{Agent, ModelSettings};
-use posse_core::grant::{Grant, Rights};
+use posse_core::agent::Agent;
+use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
-use posse_core::limits::Limits;
 use posse_core::message::Block;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
@@ -226,22 +225,9 @@ pub fn new_task(id: &str) -> NewTask {
 }
 
 pub fn started(task: &str) -> Record {
-    Record::Started(Box::new(TaskStart {
-        agent: Agent {
-            name: AgentName::parse("helper").expect("this is a name"),
-            description: String::new(),
-            system_prompt: "You help.".to_owned(),
-            model: "test:model".to_owned(),
-            fallback_models: Vec::new(),
-            rights: Rights::default(),
-            settings: ModelSettings::default(),
-            limits: Limits::default(),
-        },
-        task: task.to_owned(),
-        grant: Grant::root(["read".to_owned()], 0),
-        caps: posse_core::budget::Caps::default(),
-        workspace: ".".to_owned(),
-    }))
+    let name = AgentName::parse("helper").expect("this is a name");
+    let agent = Agent::new(name, "test:model", "You help.");
+    Record::Started(Box::new(TaskStart::new(agent, task, Grant::root(["read".to_owned()], 0))))
 }
 
 pub fn asked(turn: u32) -> Record {

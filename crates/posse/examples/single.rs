@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use posse::budget::Account;
 use posse::core::agent::{Agent, ModelSettings};
 use posse::core::budget::Caps;
-use posse::core::grant::{Grant, Rights};
+use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
 use posse::core::limits::Limits;
@@ -97,23 +97,16 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         stop: Stop::default(),
     };
     let agent = Agent {
-        name: AgentName::parse("worker")?,
-        description: "Looks things up".to_owned(),
-        system_prompt: "You are a focused worker. Use the lookup tool, then answer in one paragraph."
-            .to_owned(),
-        model: format!("openai:work-{turns}"),
-        fallback_models: Vec::new(),
-        rights: Rights::default(),
         settings: ModelSettings { buffered, ..ModelSettings::default() },
         limits: Limits { turns_max: turns + 2, ..Limits::default() },
+        ..Agent::new(
+            AgentName::parse("worker")?,
+            format!("openai:work-{turns}"),
+            "You are a focused worker. Use the lookup tool, then answer in one paragraph.",
+        )
     };
-    let task = TaskStart {
-        agent,
-        task: "Look up item 0 and report what you found.".to_owned(),
-        grant: Grant::root(["lookup".to_owned()], 0),
-        caps: Caps::default(),
-        workspace: ".".to_owned(),
-    };
+    let grant = Grant::root(["lookup".to_owned()], 0);
+    let task = TaskStart::new(agent, "Look up item 0 and report what you found.", grant);
     let outcome = start(&ports, id, None, "example".to_owned(), task).await?;
     eprintln!("{} after {} turns: {}", outcome.status().wire(), outcome.turns, outcome.text);
     if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use posse_core::agent::{Agent, ModelSettings};
+use posse_core::agent::Agent;
 use posse_core::budget::Caps;
+use posse_core::definition::{Definition, Format, Origin, Scope};
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
 use posse_core::limits::Limits;
@@ -44,15 +45,15 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         store: store.clone(),
         models: Arc::new(DemoModels),
         tools: world(),
-        agents: vec![
-            agent(
+        agents: Arc::new(vec![
+            definition(
                 "researcher",
                 "Investigates technical issues using logs and metrics",
                 10,
                 &["search_logs", "query_metrics", "shared_context"],
             ),
-            agent("writer", "Drafts documentation and reports", 5, &["shared_context"]),
-        ],
+            definition("writer", "Drafts documentation and reports", 5, &["shared_context"]),
+        ]),
         grant: Grant::root(
             [
                 "subagent",
@@ -69,7 +70,10 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         json: global.json,
         title: TASK.to_owned(),
     })?;
-    let orchestrator = Agent { rights: Rights::default(), ..agent("orchestrator", "Coordinates", 200, &[]) };
+    let orchestrator = Agent {
+        limits: Limits { turns_max: 200, ..Limits::default() },
+        ..Agent::new(name("orchestrator"), MODEL, prompt("orchestrator"))
+    };
     let began = Instant::now();
     let outcome =
         room.work(Work::Start { agent: Box::new(orchestrator.clone()), task: TASK.to_owned() }).await?;
@@ -109,17 +113,21 @@ async fn summarise(room: &Room, store: &dyn Store, session_id: &str) -> Result<(
     Ok(())
 }
 
-fn agent(who: &str, description: &str, turns_max: u32, tools: &[&str]) -> Agent {
-    Agent {
-        name: name(who),
-        description: description.to_owned(),
-        system_prompt: format!("You are the {who} of a demonstration."),
-        model: MODEL.to_owned(),
-        fallback_models: Vec::new(),
-        rights: Rights::only(tools.iter().copied()),
-        settings: ModelSettings::default(),
-        limits: Limits { turns_max, ..Limits::default() },
-    }
+fn prompt(who: &str) -> String {
+    format!("You are the {who} of a demonstration.")
+}
+
+fn definition(who: &str, description: &str, turns: u32, tools: &[&str]) -> Arc<Definition> {
+    let origin = Origin {
+        path: "demo".to_owned(),
+        format: Format::Native,
+        scope: Scope::BuiltIn,
+        hash: String::new(),
+    };
+    let mut definition = Definition::new(name(who), origin, description.to_owned(), prompt(who));
+    definition.rights = Rights::only(tools.iter().copied());
+    definition.limits.turns = Some(turns);
+    Arc::new(definition)
 }
 
 /// The same script for everyone; the agent's name picks the role.

@@ -13,7 +13,7 @@ use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Models, Store, Tool};
+use posse_runtime::ports::{Agents, Models, Store, Tool};
 use posse_runtime::session::{Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
@@ -40,7 +40,7 @@ pub struct Parts {
     pub store: Arc<dyn Store>,
     pub models: Arc<dyn Models>,
     pub tools: Vec<Arc<dyn Tool>>,
-    pub agents: Vec<Agent>,
+    pub agents: Arc<dyn Agents>,
     pub grant: Grant,
     pub caps: Caps,
     pub json: bool,

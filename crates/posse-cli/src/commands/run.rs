@@ -70,7 +70,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         models,
         grant,
         tools: found.tools,
-        agents: Setup::agents(agent),
+        agents: Setup::agents(),
         caps,
         json,
         title: title.to_owned(),

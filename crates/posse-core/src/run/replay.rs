@@ -28,7 +28,7 @@ pub fn replay(records: &[Record], tools: BTreeMap<String, Effect>, fixed_tokens:
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, "a journal must begin with the start of its task"));
     };
-    let run = Run::new(&start.task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
+    let run = Run::of(start, tools, fixed_tokens);
     let mut replayed = Replayed {
         start: (**start).clone(),
         run,

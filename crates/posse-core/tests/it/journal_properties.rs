@@ -1,7 +1,6 @@
 //! Random lives of a run: whatever the model answers and wherever the process dies.
 
-use posse_core::agent::{Agent, ModelSettings};
-use posse_core::grant::Rights;
+use posse_core::agent::Agent;
 use posse_core::id::AgentName;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
@@ -32,23 +31,8 @@ fn reply_line() -> impl Strategy<Value = String> {
 }
 
 fn start(limits: Limits) -> Record {
-    let agent = Agent {
-        name: AgentName::parse("worker").unwrap(),
-        description: String::new(),
-        system_prompt: String::new(),
-        model: "test:model".to_owned(),
-        fallback_models: Vec::new(),
-        rights: Rights::default(),
-        settings: ModelSettings::default(),
-        limits,
-    };
-    Record::Started(Box::new(TaskStart {
-        agent,
-        task: "the task".to_owned(),
-        grant: grant(),
-        caps: posse_core::budget::Caps::default(),
-        workspace: ".".to_owned(),
-    }))
+    let agent = Agent { limits, ..Agent::new(AgentName::parse("worker").unwrap(), "test:model", "") };
+    Record::Started(Box::new(TaskStart::new(agent, "the task", grant())))
 }
 
 /// Plays a life and returns its journal together with the run as it was after each record.

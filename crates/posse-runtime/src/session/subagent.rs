@@ -3,10 +3,10 @@
 
 use std::sync::{Arc, Weak};
 
-use posse_core::agent::{Agent, ModelSettings};
+use posse_core::agent::Agent;
+use posse_core::definition::{Definition, Format, Models, Origin, Scope};
 use posse_core::grant::Rights;
 use posse_core::id::AgentName;
-use posse_core::limits::Limits;
 use posse_core::outcome::{Status, StopReason};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, ToolSpec, canonical};
@@ -94,7 +94,9 @@ async fn answer(session: &Arc<Session>, arguments: &str, cancel: &CancellationTo
     })?;
     match request {
         Request::ListAgents {} => {
-            let agents: Vec<Value> = session.agents().values().map(listing).collect();
+            let parent = session.parent()?.agent;
+            let agents: Vec<Value> =
+                session.agents().iter().map(|definition| listing(definition, &parent)).collect();
             Ok(json!({ "agents": agents }))
         }
         Request::Define(request) => define(session, *request),
@@ -110,13 +112,14 @@ async fn answer(session: &Arc<Session>, arguments: &str, cancel: &CancellationTo
     }
 }
 
-fn listing(agent: &Agent) -> Value {
+/// `tools` is `null` for an agent that has what its parent has.
+fn listing(definition: &Definition, parent: &Agent) -> Value {
     json!({
-        "name": agent.name,
-        "description": agent.description,
-        "model": agent.model,
-        "max_turns": agent.limits.turns_max,
-        "tools": agent.rights.tools,
+        "name": definition.name,
+        "description": definition.description,
+        "model": definition.model.candidates.first().unwrap_or(&parent.model),
+        "max_turns": definition.resolve(parent, Models { first: String::new(), others: Vec::new() }).limits.turns_max,
+        "tools": definition.rights.tools,
     })
 }
 
@@ -136,26 +139,19 @@ fn define(session: &Session, request: Define) -> Result<Value> {
         return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}`"))
             .hint(format!("there are: {}", known.join(", "))));
     }
-    let (parents_model, limits) = session.defaults()?;
-    let model = request.model.unwrap_or(parents_model);
-    let turns_max = request.max_turns.unwrap_or(TURNS_DEFAULT).clamp(1, TURNS_MAX);
+    let turns = request.max_turns.unwrap_or(TURNS_DEFAULT).clamp(1, TURNS_MAX);
     let answer = json!({ "defined": name, "description": request.description });
-    let agent = Agent {
-        name: name.clone(),
-        description: request.description,
-        system_prompt: request.system_prompt,
-        model,
-        fallback_models: Vec::new(),
-        rights: Rights::only(tools.iter().map(String::as_str)),
-        settings: ModelSettings::default(),
-        limits: Limits { turns_max, ..limits },
+    let origin = Origin {
+        path: "define".to_owned(),
+        format: Format::Native,
+        scope: Scope::Session,
+        hash: String::new(),
     };
-    let mut agents = session.agents();
-    if agents.contains_key(&name) {
-        return Err(Error::new(ErrorCode::AgentAlreadyExists, format!("an agent `{name}` exists already"))
-            .hint("choose another name"));
-    }
-    agents.insert(name, agent);
+    let mut definition = Definition::new(name, origin, request.description, request.system_prompt);
+    definition.rights = Rights::only(tools.iter().map(String::as_str));
+    definition.model.candidates = request.model.into_iter().collect();
+    definition.limits.turns = Some(turns);
+    session.define(definition)?;
     Ok(answer)
 }
 

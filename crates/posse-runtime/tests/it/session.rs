@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use posse_core::agent::{Agent, ModelSettings};
+use posse_core::agent::Agent;
 use posse_core::budget::Caps;
+use posse_core::definition::{Definition, Format, ModelChoice, Origin, Scope, TaskIn};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::Record;
 use posse_core::limits::Limits;
+use posse_core::message::ToolResult;
 use posse_core::outcome::Status;
-use posse_core::{Result, message::ToolResult};
+use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
@@ -26,19 +28,31 @@ impl Models for Script {
         let model = Scripted::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
         Ok(OpenModel { model: Arc::new(model), price: None })
     }
+
+    fn resolve(&self, reference: &str) -> Result<String> {
+        match reference {
+            "unknown" => Err(Error::new(ErrorCode::ModelUnknown, "there is no such model")),
+            known => Ok(known.to_owned()),
+        }
+    }
 }
 
 fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
+    let (name, prompt) = (AgentName::parse(name).unwrap(), format!("You are the {name}."));
     Agent {
-        name: AgentName::parse(name).unwrap(),
-        description: format!("the {name}"),
-        system_prompt: format!("You are the {name}."),
-        model: "scripted:test".to_owned(),
-        fallback_models: Vec::new(),
         rights: tools.map_or_else(Rights::default, |tools| Rights::only(tools.iter().copied())),
-        settings: ModelSettings::default(),
         limits: Limits { turns_max: 30, ..Limits::default() },
+        ..Agent::new(name, "scripted:test", prompt)
     }
+}
+
+fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
+    let origin =
+        Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
+    let (description, prompt) = (format!("the {name}"), format!("You are the {name}."));
+    let mut definition = Definition::new(AgentName::parse(name).unwrap(), origin, description, prompt);
+    definition.rights = Rights::only(tools.iter().copied());
+    Arc::new(definition)
 }
 
 fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) -> Arc<Session> {
@@ -50,7 +64,16 @@ fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) 
         models: Arc::new(Script(script)),
         tools: Toolbox::default(),
         observers,
-        agents: vec![agent("helper", Some(&["shared_context", "subagent"]))],
+        agents: Arc::new(vec![
+            definition("helper", &["shared_context", "subagent"]),
+            Arc::new(Definition {
+                model: ModelChoice { candidates: vec!["unknown".to_owned()], ..ModelChoice::default() },
+                task_in: Some(TaskIn::System),
+                prompt: "Do this: {{task}}!".to_owned(),
+                ..(*definition("picky", &["shared_context", "nowhere"])).clone()
+            }),
+            definition("toolless", &["nowhere"]),
+        ]),
         grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
         caps: Caps::default(),
         stop: Stop::default(),
@@ -184,6 +207,44 @@ async fn an_orchestrator_that_polls_without_a_break_does_not_stall_on_a_slow_chi
     .await;
     assert!(results.last().unwrap().text.contains("found it"));
     assert!(results.len() < 30, "a poll waits a little: {} polls in two minutes", results.len());
+}
+
+/// What had to be done differently is said in the task's own warnings; a list of tools that names nothing is an error.
+#[tokio::test(start_paused = true)]
+async fn a_definition_is_fitted_to_what_there_is_and_that_is_said() {
+    let (results, store) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: toolless, task: look}}, {subagent: {action: spawn, agent: picky, task: "look {{task}}"}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+            repeat_until: '"completed"'
+          - text: done
+        picky:
+          - text: found it
+        "#,
+    )
+    .await;
+    assert!(
+        results[0].is_error && results[0].text.contains("none of the tools of `toolless` exists"),
+        "{}",
+        results[0].text
+    );
+    let records = store.records(&TaskId::child("s1", 1)).await.unwrap();
+    let (Some(Record::Started(start)), Some(Record::Finished { outcome, .. })) =
+        (records.first(), records.last())
+    else {
+        panic!("{records:?}");
+    };
+    assert_eq!(start.agent.model, "scripted:test");
+    assert!(outcome.warnings[0].contains("do not exist here: nowhere"), "{:?}", outcome.warnings);
+    assert!(
+        outcome.warnings[1].contains("the model `unknown` of `picky` cannot be used"),
+        "{:?}",
+        outcome.warnings
+    );
+    let (system, first) = start.opening();
+    assert!(system.starts_with("Do this: look {{task}}!\n"), "{system}");
+    assert_eq!(first, "Begin.");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use posse_core::agent::{Agent, ModelSettings};
+use posse_core::agent::Agent;
 use posse_core::budget::Caps;
 use posse_core::event::Event;
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
@@ -94,24 +94,10 @@ impl Stage {
     }
 
     fn task(&self) -> TaskStart {
-        let agent = Agent {
-            name: AgentName::parse("worker").unwrap(),
-            description: String::new(),
-            system_prompt: "You work.".to_owned(),
-            model: "scripted:test".to_owned(),
-            fallback_models: Vec::new(),
-            rights: Rights::default(),
-            settings: ModelSettings::default(),
-            limits: self.limits.clone(),
-        };
+        let name = AgentName::parse("worker").unwrap();
+        let agent = Agent { limits: self.limits.clone(), ..Agent::new(name, "scripted:test", "You work.") };
         let names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
-        TaskStart {
-            agent,
-            task: "the task".to_owned(),
-            grant: Grant::root(names, 0),
-            caps: Caps::default(),
-            workspace: ".".to_owned(),
-        }
+        TaskStart::new(agent, "the task", Grant::root(names, 0))
     }
 
     fn ports(&self) -> Ports {

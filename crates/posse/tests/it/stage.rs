@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use posse::budget::Account;
 use posse::core::agent::{Agent, ModelSettings};
 use posse::core::budget::Caps;
-use posse::core::grant::{Grant, Rights};
+use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
 use posse::core::limits::Limits;
@@ -66,23 +66,11 @@ async fn play_as(format: Format, limits: Limits, answers: Vec<Answer>, buffered:
         stop: Stop::default(),
     };
     let agent = Agent {
-        name: AgentName::parse("worker").unwrap(),
-        description: String::new(),
-        system_prompt: "You work.".to_owned(),
-        model: "test:m".to_owned(),
-        fallback_models: Vec::new(),
-        rights: Rights::default(),
         settings: ModelSettings { buffered, ..ModelSettings::default() },
         limits,
+        ..Agent::new(AgentName::parse("worker").unwrap(), "test:m", "You work.")
     };
-    let grant = Grant::root(["look".to_owned()], 0);
-    let task = TaskStart {
-        agent,
-        task: "the task".to_owned(),
-        grant,
-        caps: Caps::default(),
-        workspace: ".".to_owned(),
-    };
+    let task = TaskStart::new(agent, "the task", Grant::root(["look".to_owned()], 0));
     let outcome = start(&ports, TaskId::root("s"), None, "test".to_owned(), task).await.unwrap();
     let ran = ran.lock().unwrap().clone();
     Played { outcome, sent: server.requests(), ran, left: server.left() }
