@@ -18,9 +18,6 @@ pub use inject::place;
 /// Longest description: it is read by a model each time it chooses whom to ask.
 pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
 
-/// Turns of a delegated task when its definition does not say.
-const TURNS_USUAL: u32 = 25;
-
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     pub name: AgentName,
@@ -238,7 +235,7 @@ impl Definition {
         }
         let usual = &base.limits;
         let limits = Limits {
-            turns_max: self.limits.turns.unwrap_or(TURNS_USUAL),
+            turns_max: self.limits.turns.unwrap_or(usual.turns_max),
             tool_calls_max: self.limits.tool_calls.unwrap_or(usual.tool_calls_max),
             wall_ms_max: self.limits.wall_s.map_or(usual.wall_ms_max, |s| s.saturating_mul(1_000)),
             ..usual.clone()

@@ -8,5 +8,6 @@ mod journal;
 pub mod observe;
 mod panics;
 pub mod ports;
+pub mod resolve;
 pub mod session;
 pub mod toolbox;

@@ -1,7 +1,6 @@
 //! One room: its agents, its tasks, its shared context, its budget. The orchestrator's own run and every subagent are
 //! driven by the same driver.
 
-mod resolve;
 mod shared_context;
 mod subagent;
 
@@ -16,6 +15,7 @@ use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
+use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::text::estimate_tokens;
 use posse_core::usage::{Price, Usage};
@@ -28,6 +28,7 @@ use crate::budget::{Account, amount};
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
 use crate::ports::{Agents, Models, Observer, Store, Tool};
+use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 
 pub use shared_context::{Entry, SharedContext};
@@ -41,6 +42,9 @@ pub const TASK_TOKENS_MAX: u64 = 1_000;
 const POLL_WAIT: Duration = Duration::from_secs(5);
 /// How long children may take to write down that they were cancelled.
 const CHILD_GRACE: Duration = Duration::from_secs(3);
+
+/// Turns of a delegated task when its definition does not say.
+const TURNS_USUAL: u32 = 25;
 
 /// Told to every subagent (seed specification §8.4).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
@@ -198,7 +202,9 @@ impl Session {
                 .hint("write the details to shared_context and name the key in the task"));
         }
         let parent = self.parent()?;
-        let (mut agent, notes) = self.resolve(&definition, &parent.agent)?;
+        let tools: Vec<&str> = self.tools.names().collect();
+        let base = Agent { limits: usual(&parent.agent.limits), ..parent.agent.clone() };
+        let (mut agent, notes) = resolve(&definition, &base, &*self.models, &tools)?;
         let grant = parent.grant.narrow(&agent.rights);
         agent.system_prompt = format!("{}\n\n{}", agent.system_prompt, SUBAGENT_SUFFIX.trim_end());
         let tracked = self.track(&agent.name)?;
@@ -457,6 +463,11 @@ impl Task {
             task.finish(done, 0);
         });
     }
+}
+
+/// What a delegated task may use when its definition does not say.
+pub(crate) fn usual(parent: &Limits) -> Limits {
+    Limits { turns_max: parent.turns_max.min(TURNS_USUAL), ..parent.clone() }
 }
 
 async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use posse_core::agent::Agent;
-use posse_core::definition::{Definition, Format, Models, Origin, Scope};
+use posse_core::definition::{Definition, Format, Origin, Scope};
 use posse_core::grant::Rights;
 use posse_core::id::AgentName;
 use posse_core::outcome::{Status, StopReason};
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Done, Progress, Session, Task};
+use super::{Done, Progress, Session, Task, usual};
 use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 
 const RESULT_TOKENS_MAX: u64 = 1_000;
@@ -114,11 +114,12 @@ async fn answer(session: &Arc<Session>, arguments: &str, cancel: &CancellationTo
 
 /// `tools` is `null` for an agent that has what its parent has.
 fn listing(definition: &Definition, parent: &Agent) -> Value {
+    let limits = usual(&parent.limits);
     json!({
         "name": definition.name,
         "description": definition.description,
         "model": definition.model.candidates.first().unwrap_or(&parent.model),
-        "max_turns": definition.resolve(parent, Models { first: String::new(), others: Vec::new() }).limits.turns_max,
+        "max_turns": definition.limits.turns.map_or(limits.turns_max, |turns| turns.min(parent.limits.turns_max)),
         "tools": definition.rights.tools,
     })
 }

@@ -1,0 +1,76 @@
+//! From a definition to an agent that can run here: its models are found, its tools exist.
+
+use posse_core::agent::Agent;
+use posse_core::definition::{Definition, Models as Found, Scope};
+use posse_core::pattern::ToolPattern;
+use posse_core::{Error, ErrorCode, Result};
+
+use crate::ports::Models;
+
+/// The agent as `base`, whoever delegates, can have it, and what had to be done differently from what was asked.
+pub fn resolve(
+    definition: &Definition,
+    base: &Agent,
+    models: &dyn Models,
+    tools: &[&str],
+) -> Result<(Agent, Vec<String>)> {
+    let mut notes = Vec::new();
+    notes.extend(missing_tools(definition, tools)?);
+    let found = find_models(definition, base, models, &mut notes)?;
+    Ok((definition.resolve(base, found), notes))
+}
+
+/// A list of tools of which none exists is a mistake, not a wish for none.
+fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<String>> {
+    let patterns = definition.rights.tools.as_deref().unwrap_or_default();
+    let exists = |pattern: &ToolPattern| tools.iter().any(|tool| pattern.names(tool));
+    let missing: Vec<String> =
+        patterns.iter().filter(|pattern| !exists(pattern)).map(ToString::to_string).collect();
+    match missing.len() {
+        0 => Ok(None),
+        all if all == patterns.len() => {
+            let text =
+                format!("none of the tools of `{}` exists here: {}", definition.name, missing.join(", "));
+            Err(Error::new(ErrorCode::InvalidTool, text).hint(format!("there are: {}", tools.join(", "))))
+        }
+        _ => Ok(Some(format!(
+            "`{}` asks for tools that do not exist here: {}",
+            definition.name,
+            missing.join(", ")
+        ))),
+    }
+}
+
+/// The candidates that can be used, in their order. A file whose models are all unknown here works with its parent's,
+/// and that is said; one made at run time is wrong.
+fn find_models(
+    definition: &Definition,
+    base: &Agent,
+    models: &dyn Models,
+    notes: &mut Vec<String>,
+) -> Result<Found> {
+    let (mut usable, mut why) = (Vec::new(), None);
+    for candidate in &definition.model.candidates {
+        match models.resolve(candidate) {
+            Ok(model) => usable.push(model),
+            Err(e) => why = why.or(Some((candidate, e))),
+        }
+    }
+    let mut usable = usable.into_iter();
+    match (usable.next(), why) {
+        (Some(first), None) => Ok(Found { first, others: usable.collect() }),
+        (Some(first), Some((candidate, e))) => {
+            notes.push(format!("`{candidate}` cannot be used ({}), so `{first}` is", e.message()));
+            Ok(Found { first, others: usable.collect() })
+        }
+        (None, None) => Ok(Found { first: base.model.clone(), others: base.fallback_models.clone() }),
+        (None, Some((_, e))) if definition.origin.scope == Scope::Session => Err(e),
+        (None, Some((candidate, e))) => {
+            let (name, model) = (&definition.name, &base.model);
+            let why = e.message();
+            notes
+                .push(format!("the model `{candidate}` of `{name}` cannot be used ({why}), so `{model}` is"));
+            Ok(Found { first: model.clone(), others: base.fallback_models.clone() })
+        }
+    }
+}
