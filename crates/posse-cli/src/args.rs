@@ -36,10 +36,15 @@ pub enum Command {
     Chat(ChatArgs),
     /// Watch a whole delegation with a scripted model: no key, no network.
     Demo,
-    /// Write a posse.toml, and an example of an agent definition for later versions, into this directory.
+    /// Write a posse.toml and an example of an agent into this directory.
     Init,
     /// Say what is configured, which keys are seen, which confinement is in force, and whether the store is sound.
     Doctor,
+    /// The agents there are, of every tool that is used here.
+    #[command(subcommand)]
+    Agents(AgentsCommand),
+    /// Let the agents of this project run: what their files say now, not what they may say later.
+    Trust(TrustArgs),
     /// Tasks of the past and the present.
     #[command(subcommand)]
     Tasks(TasksCommand),
@@ -48,6 +53,53 @@ pub enum Command {
         /// The shell to complete for.
         shell: clap_complete::Shell,
     },
+}
+
+#[derive(Subcommand)]
+pub enum AgentsCommand {
+    /// Every agent with the model, tools and limits it would have here.
+    List,
+    /// One agent: where it comes from, what it may do, and its prompt.
+    Show {
+        /// The agent's name.
+        name: String,
+    },
+    /// What became of every key of every file, and what is wrong with it. Fails if an agent cannot be used.
+    Check {
+        /// Only these agents or files [default: all].
+        which: Vec<String>,
+    },
+    /// Write a commented definition to fill in.
+    New {
+        /// The agent's name: a-z, 0-9, `_` and `-`.
+        name: String,
+        /// For all of your projects instead of this one.
+        #[arg(long)]
+        user: bool,
+    },
+    /// Print the JSON Schema of a definition, for editors.
+    Schema,
+    /// Write an agent in another tool's format, and say what that format cannot express.
+    Export {
+        /// The agent's name.
+        name: String,
+        /// The format: posse, claude, opencode, gemini, copilot, codex, qwen or cursor.
+        #[arg(long, value_name = "FORMAT")]
+        to: String,
+        /// Write to this file instead of standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(ClapArgs, Clone)]
+pub struct TrustArgs {
+    /// Take it back.
+    #[arg(long, conflicts_with = "list")]
+    pub revoke: bool,
+    /// Show the projects that are trusted.
+    #[arg(long)]
+    pub list: bool,
 }
 
 #[derive(Subcommand)]
@@ -112,6 +164,12 @@ pub struct How {
     /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
     #[arg(long, short, value_name = "PROVIDER:MODEL")]
     pub model: Option<String>,
+    /// Let this agent do the task itself instead of the orchestrator.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
+    #[arg(long)]
+    pub trust: bool,
     /// Also allow these tools, such as bash (comma-separated).
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub allow: Vec<String>,

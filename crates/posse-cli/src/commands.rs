@@ -1,5 +1,6 @@
 //! One module per command.
 
+mod agents;
 mod chat;
 mod demo;
 mod doctor;
@@ -7,6 +8,7 @@ mod drive;
 mod init;
 mod run;
 mod tasks;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -28,6 +30,8 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Init => init::run(),
+        Command::Agents(command) => agents::run(&global, command),
+        Command::Trust(args) => trust::run(&global, &args),
         Command::Doctor => block_on(doctor::run(&global)),
         Command::Demo => block_on(demo::run(&global)),
         Command::Run(args) => block_on(run::run(&global, args)),

@@ -1,6 +1,7 @@
 //! The binary `posse`: flags, configuration, wiring, terminal. The only member that reads the environment, the home
 //! directory or configuration files.
 
+mod agents;
 mod args;
 mod commands;
 mod config;

@@ -130,8 +130,18 @@ pub fn default_model(config: &Config, asked: Option<&str>, env: Env) -> Result<S
     })
 }
 
+/// Names that other tools use for models, where the configuration does not say what they mean.
+const ALIASES: &[(&str, &str)] = &[
+    ("haiku", "anthropic:claude-haiku-4-5"),
+    ("sonnet", "anthropic:claude-sonnet-4-5"),
+    ("opus", "anthropic:claude-opus-4-5"),
+];
+
 pub fn resolve_alias(config: &Config, name: &str) -> Result<String> {
-    let resolved = config.aliases.get(name).map_or(name, String::as_str);
+    // A vendor's short name may stand after the vendor: `anthropic:sonnet`.
+    let short = name.strip_prefix("anthropic:").unwrap_or(name);
+    let usual = || ALIASES.iter().find(|(alias, _)| *alias == short).map(|(_, model)| *model);
+    let resolved = config.aliases.get(name).map(String::as_str).or_else(usual).unwrap_or(name);
     Ok(ModelRef::parse(resolved)?.to_string())
 }
 
@@ -326,6 +336,11 @@ impl Models for ModelSource {
             if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
         let reference = ModelRef::parse(&resolve_alias(&self.config, &agent.model)?)?;
         Ok(OpenModel { model, price: self.prices.price(&reference) })
+    }
+
+    fn resolve(&self, reference: &str) -> Result<String> {
+        self.open_one(reference)?;
+        resolve_alias(&self.config, reference)
     }
 }
 

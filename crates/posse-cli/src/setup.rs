@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, Origin, Scope};
 use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::text::visible;
 use posse_core::tool::{Effect, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::places::Places;
+use posse_definitions::trust::Trust;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
-use posse_runtime::ports::{Agents, Tool};
+use posse_runtime::ports::Tool;
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::Confinement;
@@ -26,6 +27,7 @@ use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
 use posse_tools::workspace::Workspace;
 
+use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
 use crate::config::{self, Config, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
@@ -58,8 +60,7 @@ impl Setup {
             user_dir: user_config_dir().as_deref(),
             here: &workspace,
             home: home.as_deref(),
-            // SAFETY: reads a number.
-            user: unsafe { libc::geteuid() },
+            user: user(),
         })?;
         for warning in &config.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));
@@ -116,17 +117,19 @@ impl Setup {
     }
 
     /// Who can be delegated to.
-    pub fn agents() -> Arc<dyn Agents> {
-        let origin = Origin {
-            path: "built-in".to_owned(),
-            format: Format::Native,
-            scope: Scope::BuiltIn,
-            hash: String::new(),
-        };
-        let (description, prompt) =
-            ("Investigates and works on any task of several steps", include_str!("../prompts/general.md"));
-        let general = Definition::new(name("general"), origin, description.to_owned(), prompt.to_owned());
-        Arc::new(vec![Arc::new(general)])
+    pub fn agents(&self, how: &How) -> Arc<AgentFiles> {
+        Arc::new(AgentFiles::new(self.places(), self.trust(how.trust)))
+    }
+
+    /// Where definitions of agents are looked for.
+    pub fn places(&self) -> Places {
+        let home = process_env("HOME").map(PathBuf::from);
+        Places::find(&self.workspace, home.as_deref(), user_config_dir().as_deref(), user())
+    }
+
+    /// Whose definitions may run: those somebody said yes to, or all.
+    pub fn trust(&self, all: bool) -> Trust {
+        if all { Trust::All } else { Trust::Store(trust_store(&self.state)) }
     }
 
     pub fn caps(&self, how: &How) -> Caps {
@@ -255,6 +258,11 @@ impl Setup {
             confinement: Confinement::default(),
         }
     }
+}
+
+fn user() -> u32 {
+    // SAFETY: reads a number.
+    unsafe { libc::geteuid() }
 }
 
 pub fn name(raw: &str) -> AgentName {

@@ -16,6 +16,18 @@ pub struct Caps {
     pub cost_micros: Option<u64>,
 }
 
+impl Caps {
+    /// What keeps to both.
+    pub fn least(&self, other: &Caps) -> Caps {
+        let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
+        Caps {
+            input_tokens: least(self.input_tokens, other.input_tokens),
+            output_tokens: least(self.output_tokens, other.output_tokens),
+            cost_micros: least(self.cost_micros, other.cost_micros),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
     pub input_tokens: u64,

@@ -154,12 +154,12 @@ impl Session {
         failure.map_or(Ok(session), Err)
     }
 
-    /// Runs the session's own task, the orchestrator's.
-    pub async fn run(&self, agent: Agent, task: String) -> Result<Outcome> {
+    /// Runs the session's own task, the orchestrator's. `notes` are told with the answer.
+    pub async fn run(&self, agent: Agent, task: String, notes: Vec<String>) -> Result<Outcome> {
         let grant = self.grant.keep(&agent.rights);
         let ports = self.ports(&agent, Caps::default(), self.stop.clone(), self.observers.clone())?;
         let workspace = self.workspace.clone();
-        let start = TaskStart { agent, task, grant, caps: self.caps, workspace, notes: Vec::new() };
+        let start = TaskStart { agent, task, grant, caps: self.caps, workspace, notes };
         let id = TaskId::root(&self.id);
         self.lead(id.clone(), &start);
         let outcome = driver::start(&ports, id, None, self.owner.clone(), start).await;

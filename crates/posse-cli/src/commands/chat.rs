@@ -4,14 +4,13 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use posse_core::agent::Agent;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::Onward;
 use rustyline::error::ReadlineError;
 
 use super::drive::{Room, Work};
-use super::run;
+use super::run::{self, Lead};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, Global, How};
 use crate::setup::{Setup, new_session_id};
@@ -27,19 +26,19 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
     };
     talk.check(&args.how)?;
     let mut code = ExitCode::SUCCESS;
-    let Talk { agent, session_id, .. } = &talk;
-    terminal::note(&format!("{} · Ctrl-D ends · the conversation is `{session_id}`", agent.model));
+    let Talk { lead, session_id, .. } = &talk;
+    terminal::note(&format!("{} · Ctrl-D ends · the conversation is `{session_id}`", lead.agent.model));
     while let Some(line) = read_line().await? {
         // A room per message: Ctrl-C stops an answer, not the conversation.
         let room = talk.room(&args.how, global.json, &line)?;
         let began = Instant::now();
         let work = match talk.id.clone() {
             Some(id) => Work::GoOn { id, onward: Onward::Message(line) },
-            None => Work::Start { agent: Box::new(talk.agent.clone()), task: line },
+            None => Work::Start { agent: Box::new(talk.lead.agent.clone()), task: line, notes: talk.lead.notes.clone() },
         };
         let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();
         let outcome = room.work(work).await?;
-        code = room.conclude(&task, &talk.agent, &outcome, began);
+        code = room.conclude(&task, &talk.lead.agent, &outcome, began);
     }
     Ok(code)
 }
@@ -48,7 +47,7 @@ struct Talk {
     /// `None` before the first message.
     id: Option<TaskId>,
     session_id: String,
-    agent: Agent,
+    lead: Lead,
     place: Place,
 }
 
@@ -60,14 +59,14 @@ enum Place {
 
 impl Talk {
     fn begin(setup: Setup, how: &How) -> Result<Self> {
-        let agent = setup.orchestrator(how)?;
-        Ok(Self { id: None, session_id: new_session_id(), agent, place: Place::New(Box::new(setup)) })
+        let lead = run::lead(&setup, how)?;
+        Ok(Self { id: None, session_id: new_session_id(), lead, place: Place::New(Box::new(setup)) })
     }
 
     fn take_up(taken_up: TakenUp) -> Self {
         let id = taken_up.row.id.clone();
-        let (session_id, agent) = (id.session().to_owned(), taken_up.start.agent.clone());
-        Self { id: Some(id), session_id, agent, place: Place::Earlier(Box::new(taken_up)) }
+        let (session_id, lead) = (id.session().to_owned(), Lead::of(taken_up.start.agent.clone()));
+        Self { id: Some(id), session_id, lead, place: Place::Earlier(Box::new(taken_up)) }
     }
 
     /// Says before the first message is typed that no answer could come.
@@ -76,12 +75,12 @@ impl Talk {
             Place::New(setup) => (&**setup, setup.caps(how)),
             Place::Earlier(taken_up) => (&taken_up.setup, taken_up.caps(how)),
         };
-        run::check_model(&*setup.models(how)?, &self.agent, &caps)
+        run::check_model(&*setup.models(how)?, &self.lead.agent, &caps)
     }
 
     fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
         match &self.place {
-            Place::New(setup) => run::room(setup, how, &self.agent, self.session_id.clone(), json, title),
+            Place::New(setup) => run::room(setup, how, &self.lead, self.session_id.clone(), json, title),
             Place::Earlier(taken_up) => taken_up.room(how, json, title),
         }
     }
@@ -91,6 +90,7 @@ impl Talk {
 fn refuse_what_is_fixed(how: &How) -> Result<()> {
     let fixed = [
         ("--model", how.model.is_some()),
+        ("--agent", how.agent.is_some()),
         ("--allow", !how.allow.is_empty()),
         ("--read-only", how.read_only),
         ("--max-turns", how.max_turns.is_some()),

@@ -75,8 +75,8 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         ..Agent::new(name("orchestrator"), MODEL, prompt("orchestrator"))
     };
     let began = Instant::now();
-    let outcome =
-        room.work(Work::Start { agent: Box::new(orchestrator.clone()), task: TASK.to_owned() }).await?;
+    let agent = Box::new(orchestrator.clone());
+    let outcome = room.work(Work::Start { agent, task: TASK.to_owned(), notes: Vec::new() }).await?;
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }

@@ -49,7 +49,7 @@ pub struct Parts {
 
 /// What to do in a room.
 pub enum Work {
-    Start { agent: Box<Agent>, task: String },
+    Start { agent: Box<Agent>, task: String, notes: Vec<String> },
     GoOn { id: TaskId, onward: Onward },
 }
 
@@ -77,7 +77,7 @@ impl Room {
     pub async fn work(&self, work: Work) -> Result<Outcome> {
         let working = async {
             match work {
-                Work::Start { agent, task } => self.session.run(*agent, task).await,
+                Work::Start { agent, task, notes } => self.session.run(*agent, task, notes).await,
                 Work::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
         };

@@ -15,7 +15,7 @@ const FILES: &[(&str, &str, &str)] = &[
     (
         ".posse/agents/reviewer.md",
         include_str!("../../templates/reviewer.md"),
-        "an example for later: this version does not read agent definitions yet",
+        "an agent to try: posse run --agent reviewer \"…\"",
     ),
 ];
 
@@ -37,7 +37,7 @@ pub fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
+pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent)?;
     }

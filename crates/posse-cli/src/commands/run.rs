@@ -10,7 +10,9 @@ use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
-use posse_runtime::ports::Models;
+use posse_core::tool::SESSION_TOOLS;
+use posse_runtime::ports::{Agents, Models};
+use posse_runtime::resolve::resolve;
 
 use super::drive::{Parts, Room, Work};
 use crate::args::{Global, How, RunArgs};
@@ -23,27 +25,58 @@ const TASK_BYTES_MAX: u64 = 1 << 20;
 pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     let task = task_text(args.task.join(" "))?;
     let setup = Setup::load(global)?;
-    let agent = setup.orchestrator(&args.how)?;
+    let lead = lead(&setup, &args.how)?;
     let session_id = new_session_id();
-    let room = room(&setup, &args.how, &agent, session_id.clone(), global.json, &task)?;
+    let room = room(&setup, &args.how, &lead, session_id.clone(), global.json, &task)?;
     let began = Instant::now();
     let id = TaskId::root(&session_id);
-    let outcome = room.work(Work::Start { agent: Box::new(agent.clone()), task }).await?;
+    let Lead { agent, notes, .. } = lead;
+    let work = Work::Start { agent: Box::new(agent.clone()), task, notes };
+    let outcome = room.work(work).await?;
     Ok(room.conclude(&id, &agent, &outcome, began))
+}
+
+/// Who does the task, and what had to be done differently from what its definition asks for.
+pub struct Lead {
+    pub agent: Agent,
+    pub notes: Vec<String>,
+    /// What its definition says that it may spend.
+    caps: Caps,
+}
+
+impl Lead {
+    /// One that goes on as it was.
+    pub fn of(agent: Agent) -> Self {
+        Self { agent, notes: Vec::new(), caps: Caps::default() }
+    }
+}
+
+/// The orchestrator, or the agent that was named.
+pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
+    let orchestrator = setup.orchestrator(how)?;
+    let Some(name) = &how.agent else {
+        return Ok(Lead::of(orchestrator));
+    };
+    let definition = setup.agents(how).find(name)?;
+    let found = setup.tools()?;
+    let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
+    let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
+    let (agent, notes) = resolve(&definition, &orchestrator, &*setup.models(how)?, &tools)?;
+    Ok(Lead { agent, notes, caps: definition.caps() })
 }
 
 /// A room for a new task, as the configuration and the flags describe it.
 pub fn room(
     setup: &Setup,
     how: &How,
-    agent: &Agent,
+    lead: &Lead,
     session_id: String,
     json: bool,
     title: &str,
 ) -> Result<Room> {
     let found = setup.tools()?;
-    let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how));
-    furnish(setup, how, found, Furniture { session_id, agent, grant, caps, json, title })
+    let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
+    furnish(setup, how, found, Furniture { session_id, agent: &lead.agent, grant, caps, json, title })
 }
 
 /// What differs between the room of a new task and that of one that goes on.
@@ -70,7 +103,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         models,
         grant,
         tools: found.tools,
-        agents: Setup::agents(),
+        agents: setup.agents(how),
         caps,
         json,
         title: title.to_owned(),

@@ -85,7 +85,7 @@ fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) 
 async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::default());
-    let outcome = session.run(agent("boss", None), "the task".to_owned()).await.unwrap();
+    let outcome = session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
     assert_eq!(outcome.status(), Status::Completed);
     (results(&store).await, store)
 }
@@ -259,7 +259,7 @@ async fn a_child_nobody_waited_for_is_ended_written_down_and_reported() {
     let script = "{boss: [{calls: [{subagent: {action: spawn, agent: helper, task: look}}]}, {text: bye}], helper: [{text: late, delay_ms: 100000}]}";
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::new(vec![Arc::new(hook)]));
-    session.run(agent("boss", None), "the task".to_owned()).await.unwrap();
+    session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
     assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
     let notes = notes.lock().unwrap();
     assert_eq!(*notes, ["t_01 was still running when its orchestrator ended, and was cancelled"]);

@@ -1,0 +1,169 @@
+//! `posse agents`: who can be asked here, and what became of what their files say.
+
+mod check;
+mod view;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use posse_core::definition::Format;
+use posse_core::id::AgentName;
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::registry::Snapshot;
+
+use crate::agents::load;
+use crate::args::{AgentsCommand, Global};
+use crate::commands::init::write_new;
+use crate::setup::{Setup, user_config_dir};
+use crate::terminal;
+use view::Eyes;
+
+pub fn run(global: &Global, command: AgentsCommand) -> Result<ExitCode> {
+    match command {
+        AgentsCommand::Schema => {
+            terminal::out(&format!("{:#}", posse_definitions::schema::schema()));
+            Ok(ExitCode::SUCCESS)
+        }
+        AgentsCommand::New { name, user } => new(&name, user),
+        AgentsCommand::List => list(global),
+        AgentsCommand::Show { name } => show(global, &name),
+        AgentsCommand::Check { which } => check(global, &which),
+        AgentsCommand::Export { name, to, out } => export(global, &name, &to, out.as_deref()),
+    }
+}
+
+fn snapshot(setup: &Setup) -> Arc<Snapshot> {
+    load(setup.places(), setup.trust(false)).snapshot()
+}
+
+fn list(global: &Global) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let (eyes, snapshot) = (Eyes::open(&setup)?, snapshot(&setup));
+    let seen: Vec<view::Seen> = snapshot.entries().iter().map(|entry| eyes.see(entry)).collect();
+    if global.json {
+        seen.iter().for_each(|seen| terminal::out(&seen.json().to_string()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = seen.iter().map(|seen| seen.name.chars().count()).max().unwrap_or(0).clamp(8, 32);
+    for seen in &seen {
+        terminal::out_foreign(&seen.line(width));
+    }
+    let untrusted = seen.iter().filter(|seen| seen.state == "not trusted").count();
+    if untrusted > 0 {
+        terminal::note(&format!(
+            "{untrusted} not trusted: look at them with `posse agents check`, then let them run with `posse trust`"
+        ));
+    }
+    say_remarks(&snapshot);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(global: &Global, name: &str) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let (eyes, snapshot) = (Eyes::open(&setup)?, snapshot(&setup));
+    let Some(entry) = snapshot.get(name) else {
+        return Err(snapshot.find(name).err().unwrap_or_else(|| Error::new(ErrorCode::AgentNotFound, name)));
+    };
+    let seen = eyes.see(entry);
+    let prompt = entry.definition().map(|definition| definition.system_prompt()).unwrap_or_default();
+    if global.json {
+        let mut value = seen.json();
+        value["system_prompt"] = prompt.into();
+        terminal::out(&value.to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    for line in seen.page() {
+        terminal::out_foreign(&line);
+    }
+    if !prompt.is_empty() {
+        terminal::out_foreign(&format!("\n{prompt}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn check(global: &Global, which: &[String]) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let (eyes, snapshot) = (Eyes::open(&setup)?, snapshot(&setup));
+    let reports = check::reports(&eyes, &snapshot, which)?;
+    for report in &reports {
+        if global.json {
+            terminal::out(&report.json().to_string());
+        } else {
+            terminal::out_foreign(&report.text());
+        }
+    }
+    if !global.json {
+        say_remarks(&snapshot);
+        let (errors, warnings) = check::count(&reports);
+        terminal::note(&format!("{} files · {errors} errors · {warnings} warnings", reports.len()));
+    }
+    let failed = check::count(&reports).0 > 0;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn say_remarks(snapshot: &Snapshot) {
+    for remark in snapshot.remarks() {
+        terminal::note(&format!("warning: {}", visible(&remark.text)));
+    }
+}
+
+fn new(name: &str, user: bool) -> Result<ExitCode> {
+    let name = AgentName::parse(name)?;
+    let dir = match (user, user_config_dir()) {
+        (false, _) => PathBuf::from(".posse"),
+        (true, Some(dir)) => dir,
+        (true, None) => {
+            return Err(Error::new(ErrorCode::Io, "there is no place for agents of yours: HOME is not set")
+                .hint("set HOME, or leave out --user"));
+        }
+    };
+    let path = dir.join("agents").join(format!("{name}.md"));
+    let text = include_str!("../../templates/agent.md").replace("NAME", name.as_str());
+    write_new(&path, &text).map_err(|e| {
+        let hint = match e.kind() {
+            std::io::ErrorKind::AlreadyExists => "it exists; edit it, or choose another name",
+            _ => "check that you may write there and that the disk has room",
+        };
+        Error::new(ErrorCode::Io, format!("{} cannot be written", path.display())).caused_by(e).hint(hint)
+    })?;
+    terminal::out(&path.display().to_string());
+    let trust = if user { "" } else { ", then `posse trust`" };
+    terminal::note(&format!("next: fill it in, look at it with `posse agents check {name}`{trust}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<ExitCode> {
+    let Some(format) = Format::ALL.iter().copied().find(|format| format.wire() == to) else {
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.wire()).collect();
+        return Err(Error::new(ErrorCode::InvalidRequest, format!("there is no format `{}`", visible(to)))
+            .hint(format!("there are: {}", known.join(", "))));
+    };
+    let setup = Setup::load(global)?;
+    let snapshot = snapshot(&setup);
+    // Writing down what a file says needs no trust in it.
+    let definition = match snapshot.get(name).and_then(|entry| entry.definition()) {
+        Some(definition) => definition,
+        None => snapshot.find(name)?,
+    };
+    let export = posse_definitions::export::export(&definition, format)?;
+    match out {
+        Some(path) => {
+            write_new(path, &export.text).map_err(|e| {
+                Error::new(ErrorCode::Io, format!("{} cannot be written", path.display()))
+                    .caused_by(e)
+                    .hint("nothing that exists is overwritten")
+            })?;
+            terminal::out(&path.display().to_string());
+        }
+        None => terminal::out_foreign(export.text.trim_end()),
+    }
+    for lost in &export.lost {
+        terminal::note(&format!("lost: {}", visible(lost)));
+    }
+    if out.is_none() {
+        terminal::note(&format!("{} reads it as {}", format.wire(), export.file_name));
+    }
+    Ok(ExitCode::SUCCESS)
+}

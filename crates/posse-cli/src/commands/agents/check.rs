@@ -1,0 +1,148 @@
+//! The doctor for definitions: for each file what is honoured, mapped or ignored, and why.
+
+use std::fmt::Write;
+
+use posse_core::definition::{Fate, Remark, Severity};
+use posse_core::text::estimate_tokens;
+use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
+use serde_json::{Value, json};
+
+use super::view::{Eyes, severity};
+
+pub struct Report<'a> {
+    candidate: &'a Candidate,
+    /// What hides it, if something does.
+    hidden_by: Option<&'a str>,
+    shadows: Vec<&'a str>,
+    remarks: Vec<Remark>,
+    /// As it would run; empty for one that cannot.
+    model: String,
+    tools: Vec<String>,
+}
+
+/// One report for each file, in the order of names; those that are hidden come after what hides them.
+pub fn reports<'a>(eyes: &Eyes, snapshot: &'a Snapshot, which: &[String]) -> Result<Vec<Report<'a>>> {
+    let mut reports = Vec::new();
+    for entry in snapshot.entries() {
+        let path = entry.chosen.read.origin.path.as_str();
+        reports.push(Report::of(eyes, &entry.chosen, Some(entry), None));
+        for other in &entry.shadowed {
+            reports.push(Report::of(eyes, other, None, Some(path)));
+        }
+    }
+    let names = |report: &Report<'_>, wanted: &str| {
+        let read = &report.candidate.read;
+        let wanted_path = wanted.strip_prefix("./").unwrap_or(wanted);
+        read.name == wanted || read.origin.path == wanted || read.origin.path.ends_with(&format!("/{wanted_path}"))
+    };
+    if let Some(unknown) = which.iter().find(|wanted| !reports.iter().any(|report| names(report, wanted))) {
+        let text = format!("no agent and no file of an agent is called `{unknown}`");
+        return Err(Error::new(ErrorCode::AgentNotFound, text).hint("`posse agents list` shows what there is"));
+    }
+    reports.retain(|report| which.is_empty() || which.iter().any(|wanted| names(report, wanted)));
+    Ok(reports)
+}
+
+/// Errors and warnings.
+pub fn count(reports: &[Report<'_>]) -> (usize, usize) {
+    let of = |severity: Severity| {
+        reports.iter().flat_map(|report| &report.remarks).filter(|remark| remark.severity == severity).count()
+    };
+    (of(Severity::Error), of(Severity::Warning))
+}
+
+impl<'a> Report<'a> {
+    fn of(eyes: &Eyes, candidate: &'a Candidate, entry: Option<&'a Entry>, hidden_by: Option<&'a str>) -> Self {
+        let mut remarks: Vec<Remark> = candidate.remarks().cloned().collect();
+        if let Some(State::Invalid(errors)) = entry.map(|entry| &entry.state) {
+            remarks.extend(errors.iter().filter(|error| !remarks.contains(error)).cloned().collect::<Vec<_>>());
+        }
+        let flat = entry.and_then(Entry::definition);
+        let definition = flat.as_deref().or(candidate.read.definition.as_ref());
+        let mut problems = Vec::new();
+        let agent = definition.and_then(|definition| eyes.fit(definition, &mut problems));
+        let severity = if definition.is_some() && agent.is_none() { Severity::Error } else { Severity::Warning };
+        remarks.extend(problems.into_iter().map(|text| Remark { severity, text, line: None, hint: None }));
+        Self {
+            candidate,
+            hidden_by,
+            shadows: entry.iter().flat_map(|entry| &entry.shadowed).map(|c| c.read.origin.path.as_str()).collect(),
+            remarks,
+            model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
+            tools: agent.as_ref().map(|agent| eyes.effective_tools(agent)).unwrap_or_default(),
+        }
+    }
+
+    fn standing(&self) -> &'static str {
+        match self.candidate.standing {
+            Standing::Trusted => "trusted",
+            Standing::NotTrusted => "not trusted: `posse trust` lets it run",
+            Standing::NotOurs => "belongs to another user and cannot be trusted",
+        }
+    }
+
+    fn description_tokens(&self) -> u64 {
+        self.candidate.read.definition.as_ref().map_or(0, |d| estimate_tokens(&d.description))
+    }
+
+    pub fn text(&self) -> String {
+        let read = &self.candidate.read;
+        let mut text = format!("{}\n  agent        {} ({})", read.origin.path, read.name, read.origin.format.wire());
+        let mut row = |name: &str, value: &str| {
+            let _ = write!(text, "\n  {name:<12} {value}");
+        };
+        row("standing", self.standing());
+        if let Some(path) = self.hidden_by {
+            row("hidden by", path);
+        }
+        self.shadows.iter().for_each(|path| row("shadows", path));
+        for field in &read.fields {
+            match &field.fate {
+                Fate::Honoured => row(&field.key, "honoured"),
+                Fate::Mapped(into) => row(&field.key, &format!("mapped: {into}")),
+                Fate::Ignored(why) => row(&field.key, &format!("ignored: {why}")),
+            }
+        }
+        if !self.model.is_empty() {
+            row("→ model", &self.model);
+            row("→ tools", &if self.tools.is_empty() { "none".to_owned() } else { self.tools.join(", ") });
+            row("→ costs", &format!("{} tokens in a list of agents", self.description_tokens()));
+        }
+        for remark in &self.remarks {
+            let line = remark.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            let hint = remark.hint.as_ref().map(|hint| format!(" · {hint}")).unwrap_or_default();
+            row(severity(remark), &format!("{line}{}{hint}", remark.text));
+        }
+        text.push('\n');
+        text
+    }
+
+    pub fn json(&self) -> Value {
+        let read = &self.candidate.read;
+        let fields: Vec<Value> = read.fields.iter().map(|field| {
+            let (fate, detail) = match &field.fate {
+                Fate::Honoured => ("honoured", None),
+                Fate::Mapped(into) => ("mapped", Some(into)),
+                Fate::Ignored(why) => ("ignored", Some(why)),
+            };
+            json!({ "key": field.key, "fate": fate, "detail": detail })
+        }).collect();
+        let remarks: Vec<Value> = self.remarks.iter().map(|remark| {
+            json!({ "severity": severity(remark), "text": remark.text, "line": remark.line, "hint": remark.hint })
+        }).collect();
+        json!({
+            "path": read.origin.path,
+            "name": read.name,
+            "format": read.origin.format.wire(),
+            "trusted": self.candidate.standing == Standing::Trusted,
+            "hidden_by": self.hidden_by,
+            "shadows": self.shadows,
+            "fields": fields,
+            "model": self.model,
+            "tools": self.tools,
+            "description_tokens": self.description_tokens(),
+            "remarks": remarks,
+        })
+    }
+}

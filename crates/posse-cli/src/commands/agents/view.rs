@@ -1,0 +1,206 @@
+//! An agent as it would run here: which model, which tools, how far.
+
+use std::sync::Arc;
+
+use posse_core::Result;
+use posse_core::agent::Agent;
+use posse_core::definition::{Definition, Remark, Severity};
+use posse_core::grant::Grant;
+use posse_core::text::{estimate_tokens, prefix};
+use posse_core::tool::{Effect, SESSION_TOOLS};
+use posse_definitions::registry::{Entry, State};
+use posse_runtime::resolve::resolve;
+use serde_json::{Value, json};
+
+use crate::args::How;
+use crate::models::ModelSource;
+use crate::setup::Setup;
+
+/// Shown for the model when none is configured.
+const NO_MODEL: &str = "no model configured";
+
+/// What an agent is measured against: what a run here would give it.
+pub struct Eyes {
+    base: Agent,
+    grant: Grant,
+    models: Arc<ModelSource>,
+    tools: Vec<(String, Effect)>,
+}
+
+/// One agent, with everything a person wants to know of it.
+pub struct Seen {
+    pub name: String,
+    pub state: &'static str,
+    pub description: String,
+    pub version: u32,
+    pub format: &'static str,
+    pub path: String,
+    pub model: String,
+    pub tools: Vec<String>,
+    /// Conditions on calls, as they are written.
+    pub conditions: Vec<String>,
+    pub turns_max: u32,
+    pub timeout_s: u64,
+    pub shadows: Vec<String>,
+    /// What is wrong with it, or what would be done differently from what it asks for.
+    pub problems: Vec<String>,
+}
+
+impl Eyes {
+    pub fn open(setup: &Setup) -> Result<Self> {
+        let how = How::default();
+        let found = setup.tools()?;
+        let grant = setup.grant(&how, &found)?;
+        let own = found.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect));
+        let session = SESSION_TOOLS.iter().map(|name| ((*name).to_owned(), Effect::Unsafe));
+        let base = match setup.orchestrator(&how) {
+            Ok(agent) => agent,
+            Err(_) => setup.orchestrator(&How { model: Some(format!("none:{NO_MODEL}")), ..how.clone() })?,
+        };
+        let base = match base.model.strip_prefix("none:") {
+            Some(_) => Agent { model: NO_MODEL.to_owned(), ..base },
+            None => base,
+        };
+        Ok(Self { base, grant, models: setup.models(&how)?, tools: own.chain(session).collect() })
+    }
+
+    pub fn see(&self, entry: &Entry) -> Seen {
+        let read = &entry.chosen.read;
+        let definition = entry.definition();
+        let description = definition.as_ref().map(|d| d.description.clone()).unwrap_or_default();
+        let mut problems: Vec<String> = match &entry.state {
+            State::Invalid(remarks) => remarks.iter().map(|remark| remark.text.clone()).collect(),
+            State::Ready(_) | State::Disabled | State::NotTrusted { .. } => Vec::new(),
+        };
+        let agent = definition.as_ref().and_then(|definition| self.fit(definition, &mut problems));
+        let conditions = definition.as_ref().map(|d| conditions(d)).unwrap_or_default();
+        let limits = agent.as_ref().map(|agent| &agent.limits);
+        Seen {
+            name: entry.name.clone(),
+            state: match entry.state {
+                State::Ready(_) if agent.is_some() => "ready",
+                State::Ready(_) | State::Invalid(_) => "error",
+                State::Disabled => "disabled",
+                State::NotTrusted { .. } => "not trusted",
+            },
+            description,
+            version: entry.version,
+            format: read.origin.format.wire(),
+            path: read.origin.path.clone(),
+            model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
+            tools: agent.as_ref().map(|agent| self.effective_tools(agent)).unwrap_or_default(),
+            conditions,
+            turns_max: limits.map_or(0, |limits| limits.turns_max),
+            timeout_s: limits.map_or(0, |limits| limits.wall_ms_max / 1000),
+            shadows: entry.shadowed.iter().map(|other| other.read.origin.path.clone()).collect(),
+            problems,
+        }
+    }
+
+    /// The agent as a run here would have it; what is different from what it asks for is added to `problems`.
+    pub fn fit(&self, definition: &Definition, problems: &mut Vec<String>) -> Option<Agent> {
+        let names: Vec<&str> = self.tools.iter().map(|(name, _)| name.as_str()).collect();
+        match resolve(definition, &self.base, &*self.models, &names) {
+            Ok((agent, notes)) => {
+                problems.extend(notes);
+                Some(agent)
+            }
+            Err(e) => {
+                problems.push(e.message().to_owned());
+                None
+            }
+        }
+    }
+
+    /// What a delegated task of this agent would be offered.
+    pub fn effective_tools(&self, agent: &Agent) -> Vec<String> {
+        let grant = self.grant.narrow(&agent.rights);
+        let offered = self.tools.iter().filter(|(name, effect)| grant.offers(name, *effect));
+        offered.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// What calls are held to, in words.
+fn conditions(definition: &Definition) -> Vec<String> {
+    let rights = &definition.rights;
+    let with_argument = |patterns: &[posse_core::pattern::ToolPattern], word: &str| {
+        let patterns = patterns.iter().filter(|pattern| pattern.argument().is_some());
+        patterns.map(|pattern| format!("{word} {pattern}")).collect::<Vec<_>>()
+    };
+    let mut all = with_argument(rights.tools.as_deref().unwrap_or_default(), "only");
+    all.extend(with_argument(&rights.deny, "never"));
+    all.extend(rights.rules.iter().map(|rule| format!("{:?} {}", rule.verdict, rule.pattern).to_lowercase()));
+    if rights.access == posse_core::grant::Access::ReadOnly {
+        all.push("changes nothing".to_owned());
+    }
+    if let Some(paths) = &rights.write_paths {
+        all.push(format!("writes only {}", paths.join(", ")));
+    }
+    all
+}
+
+impl Seen {
+    pub fn line(&self, width: usize) -> String {
+        let name = &self.name;
+        let from = format!("{} · {}", self.format, self.path);
+        let first = self.description.lines().next().unwrap_or_default();
+        let what = match (self.state, self.problems.first()) {
+            ("error", Some(problem)) => format!("error: {problem}"),
+            ("ready", _) => prefix(first, 90).to_owned(),
+            (state, _) => format!("{state} · {}", prefix(first, 80)),
+        };
+        let tools = if self.tools.is_empty() { "no tools".to_owned() } else { self.tools.join(", ") };
+        let indent = " ".repeat(width + 2);
+        let mut line = format!("{name:<width$}  {what}\n{indent}{from}");
+        if self.state != "error" {
+            line.push_str(&format!("\n{indent}{} · {} turns · {tools}", self.model, self.turns_max));
+        }
+        line
+    }
+
+    pub fn page(&self) -> Vec<String> {
+        let row = |name: &str, text: &str| format!("{name:<12} {text}");
+        let mut lines = vec![
+            row("name", &format!("{} (version {}, {})", self.name, self.version, self.state)),
+            row("from", &format!("{} · {}", self.format, self.path)),
+        ];
+        lines.extend(self.shadows.iter().map(|path| row("shadows", path)));
+        lines.push(row("description", &self.description));
+        let tokens = estimate_tokens(&self.description);
+        lines.push(row("costs", &format!("{tokens} tokens whenever agents are listed to a model")));
+        if self.state != "error" {
+            lines.push(row("model", &self.model));
+            lines.push(row("tools", &self.tools.join(", ")));
+            lines.extend(self.conditions.iter().map(|condition| row("rule", condition)));
+            lines.push(row("limits", &format!("{} turns · {} s", self.turns_max, self.timeout_s)));
+        }
+        lines.extend(self.problems.iter().map(|problem| row("note", problem)));
+        lines
+    }
+
+    pub fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "state": self.state,
+            "description": self.description,
+            "description_tokens": estimate_tokens(&self.description),
+            "version": self.version,
+            "format": self.format,
+            "path": self.path,
+            "model": self.model,
+            "tools": self.tools,
+            "rules": self.conditions,
+            "max_turns": self.turns_max,
+            "timeout_s": self.timeout_s,
+            "shadows": self.shadows,
+            "problems": self.problems,
+        })
+    }
+}
+
+pub fn severity(remark: &Remark) -> &'static str {
+    match remark.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
