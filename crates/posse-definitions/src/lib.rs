@@ -3,6 +3,12 @@
 //! `read` turns one file into definitions in one form, with a report of every key. `places` knows where files are,
 //! `registry` which of them count and in which version, `trust` which of them may run.
 
+mod fields;
+mod formats;
+mod frontmatter;
+mod model_names;
+mod names;
+mod node;
 pub mod read;
 
 pub use read::{File, read};
