@@ -135,6 +135,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("haiku", "anthropic:claude-haiku-4-5"),
     ("sonnet", "anthropic:claude-sonnet-4-5"),
     ("opus", "anthropic:claude-opus-4-5"),
+    ("fable", "anthropic:claude-fable-5"),
 ];
 
 pub fn resolve_alias(config: &Config, name: &str) -> Result<String> {

@@ -34,7 +34,11 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
         let began = Instant::now();
         let work = match talk.id.clone() {
             Some(id) => Work::GoOn { id, onward: Onward::Message(line) },
-            None => Work::Start { agent: Box::new(talk.lead.agent.clone()), task: line, notes: talk.lead.notes.clone() },
+            None => Work::Start {
+                agent: Box::new(talk.lead.agent.clone()),
+                task: line,
+                notes: talk.lead.notes.clone(),
+            },
         };
         let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();
         let outcome = room.work(work).await?;

@@ -9,8 +9,8 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
-use posse_core::{Error, ErrorCode, Result};
 use posse_core::tool::SESSION_TOOLS;
+use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::ports::{Agents, Models};
 use posse_runtime::resolve::resolve;
 

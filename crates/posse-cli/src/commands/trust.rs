@@ -38,7 +38,8 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
     }
     let registry = load(places, setup.trust(false));
     let snapshot = registry.snapshot();
-    let all = snapshot.entries().iter().flat_map(|entry| std::iter::once(&entry.chosen).chain(&entry.shadowed));
+    let all =
+        snapshot.entries().iter().flat_map(|entry| std::iter::once(&entry.chosen).chain(&entry.shadowed));
     let files: Vec<&Candidate> =
         all.filter(|candidate| matches!(candidate.read.origin.scope, Scope::Project { .. })).collect();
     for candidate in &files {

@@ -280,7 +280,7 @@ async fn children_outlive_the_process_of_their_orchestrator() {
         "#;
     let first = Arc::new(MemoryStore::new());
     let outcome = session(script, first.clone(), Observers::default())
-        .run(agent("boss", None), "the task".to_owned())
+        .run(agent("boss", None), "the task".to_owned(), Vec::new())
         .await;
     assert_eq!(outcome.unwrap().text, "done");
     for died_after in 1..=first.writes() {

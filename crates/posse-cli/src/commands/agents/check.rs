@@ -34,11 +34,15 @@ pub fn reports<'a>(eyes: &Eyes, snapshot: &'a Snapshot, which: &[String]) -> Res
     let names = |report: &Report<'_>, wanted: &str| {
         let read = &report.candidate.read;
         let wanted_path = wanted.strip_prefix("./").unwrap_or(wanted);
-        read.name == wanted || read.origin.path == wanted || read.origin.path.ends_with(&format!("/{wanted_path}"))
+        read.name == wanted
+            || read.origin.path == wanted
+            || read.origin.path.ends_with(&format!("/{wanted_path}"))
     };
     if let Some(unknown) = which.iter().find(|wanted| !reports.iter().any(|report| names(report, wanted))) {
         let text = format!("no agent and no file of an agent is called `{unknown}`");
-        return Err(Error::new(ErrorCode::AgentNotFound, text).hint("`posse agents list` shows what there is"));
+        return Err(
+            Error::new(ErrorCode::AgentNotFound, text).hint("`posse agents list` shows what there is")
+        );
     }
     reports.retain(|report| which.is_empty() || which.iter().any(|wanted| names(report, wanted)));
     Ok(reports)
@@ -53,21 +57,32 @@ pub fn count(reports: &[Report<'_>]) -> (usize, usize) {
 }
 
 impl<'a> Report<'a> {
-    fn of(eyes: &Eyes, candidate: &'a Candidate, entry: Option<&'a Entry>, hidden_by: Option<&'a str>) -> Self {
+    fn of(
+        eyes: &Eyes,
+        candidate: &'a Candidate,
+        entry: Option<&'a Entry>,
+        hidden_by: Option<&'a str>,
+    ) -> Self {
         let mut remarks: Vec<Remark> = candidate.remarks().cloned().collect();
         if let Some(State::Invalid(errors)) = entry.map(|entry| &entry.state) {
-            remarks.extend(errors.iter().filter(|error| !remarks.contains(error)).cloned().collect::<Vec<_>>());
+            remarks
+                .extend(errors.iter().filter(|error| !remarks.contains(error)).cloned().collect::<Vec<_>>());
         }
         let flat = entry.and_then(Entry::definition);
         let definition = flat.as_deref().or(candidate.read.definition.as_ref());
         let mut problems = Vec::new();
         let agent = definition.and_then(|definition| eyes.fit(definition, &mut problems));
-        let severity = if definition.is_some() && agent.is_none() { Severity::Error } else { Severity::Warning };
+        let severity =
+            if definition.is_some() && agent.is_none() { Severity::Error } else { Severity::Warning };
         remarks.extend(problems.into_iter().map(|text| Remark { severity, text, line: None, hint: None }));
         Self {
             candidate,
             hidden_by,
-            shadows: entry.iter().flat_map(|entry| &entry.shadowed).map(|c| c.read.origin.path.as_str()).collect(),
+            shadows: entry
+                .iter()
+                .flat_map(|entry| &entry.shadowed)
+                .map(|c| c.read.origin.path.as_str())
+                .collect(),
             remarks,
             model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
             tools: agent.as_ref().map(|agent| eyes.effective_tools(agent)).unwrap_or_default(),
@@ -88,7 +103,8 @@ impl<'a> Report<'a> {
 
     pub fn text(&self) -> String {
         let read = &self.candidate.read;
-        let mut text = format!("{}\n  agent        {} ({})", read.origin.path, read.name, read.origin.format.wire());
+        let mut text =
+            format!("{}\n  agent        {} ({})", read.origin.path, read.name, read.origin.format.wire());
         let mut row = |name: &str, value: &str| {
             let _ = write!(text, "\n  {name:<12} {value}");
         };
@@ -120,14 +136,18 @@ impl<'a> Report<'a> {
 
     pub fn json(&self) -> Value {
         let read = &self.candidate.read;
-        let fields: Vec<Value> = read.fields.iter().map(|field| {
-            let (fate, detail) = match &field.fate {
-                Fate::Honoured => ("honoured", None),
-                Fate::Mapped(into) => ("mapped", Some(into)),
-                Fate::Ignored(why) => ("ignored", Some(why)),
-            };
-            json!({ "key": field.key, "fate": fate, "detail": detail })
-        }).collect();
+        let fields: Vec<Value> = read
+            .fields
+            .iter()
+            .map(|field| {
+                let (fate, detail) = match &field.fate {
+                    Fate::Honoured => ("honoured", None),
+                    Fate::Mapped(into) => ("mapped", Some(into)),
+                    Fate::Ignored(why) => ("ignored", Some(why)),
+                };
+                json!({ "key": field.key, "fate": fate, "detail": detail })
+            })
+            .collect();
         let remarks: Vec<Value> = self.remarks.iter().map(|remark| {
             json!({ "severity": severity(remark), "text": remark.text, "line": remark.line, "hint": remark.hint })
         }).collect();
