@@ -4,8 +4,9 @@
 //! program: one agent, one tool of its own, a durable journal.
 
 pub use posse_core as core;
+pub use posse_definitions as definitions;
 pub use posse_models as models;
-pub use posse_runtime::{budget, driver, observe, ports, session, toolbox};
+pub use posse_runtime::{budget, driver, observe, ports, resolve, session, toolbox};
 pub use posse_store as store;
 pub use posse_tools as tools;
 
