@@ -1,5 +1,7 @@
 //! What an agent file says, in one form for every format. Parsers make these; a registry resolves them to agents.
 
+pub mod inject;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
