@@ -3,6 +3,10 @@
 //! `read` turns one file into definitions in one form, with a report of every key. `places` knows where files are,
 //! `registry` which of them count and in which version, `trust` which of them may run.
 
+pub mod builtin;
+pub mod places;
 pub mod read;
+pub mod registry;
+pub mod trust;
 
 pub use read::{File, read};
