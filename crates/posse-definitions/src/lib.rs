@@ -8,5 +8,6 @@ pub mod places;
 pub mod read;
 pub mod registry;
 pub mod trust;
+pub mod watch;
 
 pub use read::{File, read};
