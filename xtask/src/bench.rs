@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: how long a person waits for Posse itself, and whether a turn's cost grows with the history.
+//! `cargo xtask bench`: how long a person waits for Posse itself, whether a turn's cost grows with the history, and how
+//! long many agents take to load.
 //!
 //! Needs nothing but this repository: the model is a server in this process that answers everything with one word.
 
@@ -41,6 +42,7 @@ pub fn bench() -> Result<()> {
     start_to_request(&posse, &home.0, &url, &requests)?;
     let first_request = median(|| start_to_request(&posse, &home.0, &url, &requests))?;
     run(&["run", "--release", "--locked", "--package", "posse-models", "--example", "body_growth"])?;
+    run(&["run", "--release", "--locked", "--package", "posse-definitions", "--example", "load_many"])?;
     eprintln!("\nmedians of {RUNS} runs");
     let good = [
         report("posse --version", version, VERSION_MAX),

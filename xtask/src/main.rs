@@ -12,7 +12,8 @@ cargo xtask <task>
   test    everything that must hold: installs what is missing, then formatting, lints, all tests,
           documentation tests, licences and known vulnerabilities; one line per stage at the end
   bench   how long Posse takes to start and to send its first request, and what a turn costs early and late
-          in a long conversation; builds a release first, fails above generous bounds
+          in a long conversation, and how long 2,000 agents take to load; builds a release first, fails above
+          generous bounds
   help    this text
 ";
 

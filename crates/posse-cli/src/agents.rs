@@ -1,21 +1,27 @@
 //! Who can be asked here: the registry of this directory, read when somebody first looks.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use posse_core::Result;
 use posse_core::definition::Definition;
 use posse_definitions::places::Places;
-use posse_definitions::registry::{Registry, State};
+use posse_definitions::registry::Registry;
 use posse_definitions::trust::{Trust, TrustStore};
-use posse_definitions::watch::Watcher;
+use posse_definitions::watch::{How, Watcher, watch};
 use posse_runtime::ports::Agents;
 
 /// A run that delegates nothing never reads a definition; one that does sees every change of a file.
 pub struct AgentFiles {
     places: Places,
     trust: Trust,
-    loaded: OnceLock<(Arc<Registry>, Option<Watcher>)>,
+    loaded: OnceLock<Loaded>,
+}
+
+struct Loaded {
+    registry: Arc<Registry>,
+    /// Without a thread to spare, the agents stay as they were first read.
+    _watcher: Option<Watcher>,
 }
 
 impl AgentFiles {
@@ -23,20 +29,18 @@ impl AgentFiles {
         Self { places, trust, loaded: OnceLock::new() }
     }
 
-    /// Whether definitions were looked at; and then how many could not be used for want of trust.
+    /// How many files nobody trusts yet, if anyone looked at them.
     pub fn untrusted(&self) -> usize {
-        let Some((registry, _)) = self.loaded.get() else { return 0 };
-        let snapshot = registry.snapshot();
-        snapshot.entries().iter().filter(|entry| matches!(entry.state, State::NotTrusted { .. })).count()
+        self.loaded.get().map_or(0, |loaded| loaded.registry.snapshot().untrusted().count())
     }
 
-    fn registry(&self) -> &Arc<Registry> {
-        let (registry, _) = self.loaded.get_or_init(|| {
+    fn registry(&self) -> &Registry {
+        let loaded = self.loaded.get_or_init(|| {
             let registry = load(self.places.clone(), self.trust.clone());
-            let watcher = posse_definitions::watch::watch(registry.clone());
-            (registry, Some(watcher))
+            let _watcher = watch(registry.clone(), How::Events, |_| {}).ok();
+            Loaded { registry, _watcher }
         });
-        registry
+        &loaded.registry
     }
 }
 
@@ -44,14 +48,14 @@ pub fn load(places: Places, trust: Trust) -> Arc<Registry> {
     Arc::new(Registry::load(places, posse_definitions::read, trust))
 }
 
-/// Where what a person said yes to is kept.
-pub fn trust_store(state: &std::path::Path) -> TrustStore {
+/// Where it is kept what a person said yes to.
+pub fn trust_store(state: &Path) -> TrustStore {
     TrustStore::at(state.join("trust.json"))
 }
 
 impl Agents for AgentFiles {
     fn list(&self) -> Vec<Arc<Definition>> {
-        self.registry().snapshot().usable().collect()
+        self.registry().snapshot().agents().cloned().collect()
     }
 
     fn find(&self, name: &str) -> Result<Arc<Definition>> {

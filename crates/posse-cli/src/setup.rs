@@ -124,7 +124,7 @@ impl Setup {
     /// Where definitions of agents are looked for.
     pub fn places(&self) -> Places {
         let home = process_env("HOME").map(PathBuf::from);
-        Places::find(&self.workspace, home.as_deref(), user_config_dir().as_deref(), user())
+        Places::find(&self.workspace, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
     }
 
     /// Whose definitions may run: those somebody said yes to, or all.

@@ -34,6 +34,8 @@ macro_rules! codes {
 codes! {
     AgentNotFound = "AGENT_NOT_FOUND",
     AgentAlreadyExists = "AGENT_ALREADY_EXISTS",
+    AgentInvalid = "AGENT_INVALID",
+    AgentNotTrusted = "AGENT_NOT_TRUSTED",
     InvalidAgentName = "INVALID_AGENT_NAME",
     InvalidTool = "INVALID_TOOL",
     PromptTooLarge = "PROMPT_TOO_LARGE",

@@ -3,12 +3,17 @@
 //! `read` turns one file into definitions in one form, with a report of every key. `places` knows where files are,
 //! `registry` which of them count and in which version, `trust` which of them may run.
 
+pub mod builtin;
 mod fields;
 mod formats;
 mod frontmatter;
 mod model_names;
 mod names;
 mod node;
+pub mod places;
 pub mod read;
+pub mod registry;
+pub mod trust;
+pub mod watch;
 
 pub use read::{File, read};

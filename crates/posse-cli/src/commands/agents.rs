@@ -63,11 +63,11 @@ fn list(global: &Global) -> Result<ExitCode> {
 fn show(global: &Global, name: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let (eyes, snapshot) = (Eyes::open(&setup)?, snapshot(&setup));
-    let Some(entry) = snapshot.get(name) else {
-        return Err(snapshot.find(name).err().unwrap_or_else(|| Error::new(ErrorCode::AgentNotFound, name)));
+    let Some(entry) = snapshot.entry(name) else {
+        return snapshot.find(name).map(|_| ExitCode::SUCCESS);
     };
     let seen = eyes.see(entry);
-    let prompt = entry.definition().map(|definition| definition.system_prompt()).unwrap_or_default();
+    let prompt = view::definition(entry).map(|definition| definition.system_prompt()).unwrap_or_default();
     if global.json {
         let mut value = seen.json();
         value["system_prompt"] = prompt.into();
@@ -143,7 +143,7 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<E
     let setup = Setup::load(global)?;
     let snapshot = snapshot(&setup);
     // Writing down what a file says needs no trust in it.
-    let definition = match snapshot.get(name).and_then(|entry| entry.definition()) {
+    let definition = match snapshot.entry(name).and_then(view::definition) {
         Some(definition) => definition,
         None => snapshot.find(name)?,
     };

@@ -1,20 +1,84 @@
-//! Where a task goes: into the system prompt or into the first message, never both.
+//! Where the task stands in the first request. It is data: it stands in one place, and nothing in it is looked at.
 
 use super::TaskIn;
 
-const PLACEHOLDER: &str = "{{task}}";
-/// The first message of a conversation whose task stands in the system prompt.
-const BEGIN: &str = "Begin.";
+/// What an author writes where the task shall stand. Exactly this, without spaces.
+pub const PLACEHOLDER: &str = "{{task}}";
 
-/// The system prompt and the first message. Placeholders are replaced in one pass: one that a task contains is text.
+/// The first message when the task is in the system prompt: a request needs one.
+pub const BEGIN: &str = "Begin.";
+
+/// The system prompt and the first message of the user.
+///
+/// The prompt is searched once, so a task that contains the placeholder cannot multiply itself.
 pub fn place(prompt: &str, task: &str, task_in: TaskIn) -> (String, String) {
     match task_in {
         TaskIn::User => (prompt.to_owned(), task.to_owned()),
-        TaskIn::System if prompt.contains(PLACEHOLDER) => {
-            (prompt.split(PLACEHOLDER).collect::<Vec<_>>().join(task), BEGIN.to_owned())
+        TaskIn::System => (system(prompt, task), BEGIN.to_owned()),
+    }
+}
+
+fn system(prompt: &str, task: &str) -> String {
+    if prompt.contains(PLACEHOLDER) {
+        return prompt.replace(PLACEHOLDER, task);
+    }
+    match prompt.trim_end() {
+        "" => task.to_owned(),
+        content => format!("{content}\n\n{task}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_placeholder_becomes_the_task_and_a_task_stays_inert() {
+        let (system, message) = place("Do {{task}}. Again: {{task}}!", "say {{task}} $1 \\0", TaskIn::System);
+        assert_eq!(system, "Do say {{task}} $1 \\0. Again: say {{task}} $1 \\0!");
+        assert_eq!(message, BEGIN);
+    }
+
+    #[test]
+    fn without_a_placeholder_the_task_follows_after_a_blank_line() {
+        assert_eq!(place("You review.\n", "look", TaskIn::System).0, "You review.\n\nlook");
+        assert_eq!(place(" \n", "look", TaskIn::System).0, "look");
+        // Only the exact spelling is a placeholder.
+        assert_eq!(place("{{ task }} {{Task}}", "look", TaskIn::System).0, "{{ task }} {{Task}}\n\nlook");
+    }
+
+    #[test]
+    fn as_a_message_the_task_leaves_the_prompt_as_it_is() {
+        let placed = place("Do {{task}}.\n", "look", TaskIn::User);
+        assert_eq!(placed, ("Do {{task}}.\n".to_owned(), "look".to_owned()));
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_around_placeholders_is_kept_and_the_task_stands_between(
+            parts in prop::collection::vec("[a-z{} \n]{0,6}", 1..5),
+            task in "(\\{\\{task\\}\\}|[a-z{} \n]){0,4}",
+        ) {
+            let prompt = parts.join(PLACEHOLDER);
+            // Pieces that happen to form a placeholder with their neighbours would be counted differently.
+            prop_assume!(prompt.matches(PLACEHOLDER).count() == parts.len() - 1);
+            let (system, message) = place(&prompt, &task, TaskIn::System);
+            let expected = match parts.as_slice() {
+                [only] if only.trim().is_empty() => task.clone(),
+                [only] => format!("{}\n\n{task}", only.trim_end()),
+                _ => parts.join(&task),
+            };
+            prop_assert_eq!(system, expected);
+            prop_assert_eq!(message, BEGIN);
         }
-        TaskIn::System => {
-            (format!("{}\n\n{task}", prompt.trim_end()).trim_start().to_owned(), BEGIN.to_owned())
+
+        #[test]
+        fn the_task_stands_in_exactly_one_of_the_two(prompt in "[a-z{} \n]{0,20}", marker in "[0-9]{8}") {
+            for task_in in [TaskIn::System, TaskIn::User] {
+                let (system, message) = place(&prompt, &marker, task_in);
+                prop_assert!(system.contains(&marker) != message.contains(&marker));
+            }
         }
     }
 }

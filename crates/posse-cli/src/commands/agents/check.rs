@@ -68,7 +68,7 @@ impl<'a> Report<'a> {
             remarks
                 .extend(errors.iter().filter(|error| !remarks.contains(error)).cloned().collect::<Vec<_>>());
         }
-        let flat = entry.and_then(Entry::definition);
+        let flat = entry.and_then(super::view::definition);
         let definition = flat.as_deref().or(candidate.read.definition.as_ref());
         let mut problems = Vec::new();
         let agent = definition.and_then(|definition| eyes.fit(definition, &mut problems));

@@ -66,7 +66,7 @@ impl Eyes {
 
     pub fn see(&self, entry: &Entry) -> Seen {
         let read = &entry.chosen.read;
-        let definition = entry.definition();
+        let definition = definition(entry);
         let description = definition.as_ref().map(|d| d.description.clone()).unwrap_or_default();
         let mut problems: Vec<String> = match &entry.state {
             State::Invalid(remarks) => remarks.iter().map(|remark| remark.text.clone()).collect(),
@@ -117,6 +117,15 @@ impl Eyes {
         let grant = self.grant.narrow(&agent.rights);
         let offered = self.tools.iter().filter(|(name, effect)| grant.offers(name, *effect));
         offered.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// What an agent says, also of one that may not run: looking needs no trust.
+pub fn definition(entry: &Entry) -> Option<Arc<Definition>> {
+    match &entry.state {
+        State::Ready(definition) => Some(definition.clone()),
+        State::Disabled | State::NotTrusted { .. } => entry.chosen.read.definition.clone().map(Arc::new),
+        State::Invalid(_) => None,
     }
 }
 

@@ -1,0 +1,69 @@
+//! The agents that are always there. They are files of our own format, read like any other, and so also examples of it.
+
+use posse_core::definition::{Format, Scope};
+
+use crate::read::File;
+
+/// What stands below `## Context from Parent Analysis` of the `investigator` when nobody gave a context; whoever
+/// delegates with a context puts it in the place of this line.
+pub const NO_CONTEXT: &str = "No additional context provided";
+
+const FILES: &[(&str, &str)] = &[
+    ("code-reviewer.md", include_str!("../agents/code-reviewer.md")),
+    ("general.md", include_str!("../agents/general.md")),
+    ("investigator.md", include_str!("../agents/investigator.md")),
+    ("researcher.md", include_str!("../agents/researcher.md")),
+    ("test-writer.md", include_str!("../agents/test-writer.md")),
+    ("writer.md", include_str!("../agents/writer.md")),
+];
+
+pub fn files() -> impl Iterator<Item = File<'static>> {
+    FILES.iter().map(|(name, text)| File {
+        path: "built-in",
+        relative: name,
+        format: Some(Format::Native),
+        scope: Scope::BuiltIn,
+        bytes: text.as_bytes(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_investigator_asks_for_what_the_specification_lists_in_its_order() {
+        let (_, text) = FILES.iter().find(|(name, _)| *name == "investigator.md").unwrap();
+        let mut rest = *text;
+        for part in [
+            "\nYou are a focused investigation subagent. Your job is to thoroughly investigate a specific question and \
+             return actionable findings.\n",
+            "\n## Your Task\n\n{{task}}\n",
+            &format!("\n## Context from Parent Analysis\n\n{NO_CONTEXT}\n"),
+            "\n## Available Tools\n",
+            "\n## Instructions\n",
+            "1. **Parse the Task**",
+            "2. **Investigate Systematically**",
+            "Start broad",
+            "Go deep",
+            "Trace impact",
+            "Find patterns",
+            "3. **Be Proactive**",
+            "4. **Return Structured Results**",
+            "<findings>\n",
+            "Include file paths and line numbers",
+            "Quote relevant code snippets",
+            "Explain implications",
+            "</findings>",
+            "<summary>\n2-3 sentence executive summary",
+            "</summary>",
+            "<answer>\n",
+            "</answer>",
+        ] {
+            let at = rest.find(part).unwrap_or_else(|| panic!("{part:?} is missing or out of order"));
+            rest = &rest[at + part.len()..];
+        }
+        assert_eq!(text.matches("{{task}}").count(), 1);
+        assert_eq!(text.matches(NO_CONTEXT).count(), 1);
+    }
+}

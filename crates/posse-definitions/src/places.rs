@@ -1,0 +1,227 @@
+//! Where agent files are. The directories come in as values: nothing here reads the environment.
+
+pub(crate) mod find;
+
+use std::path::{Path, PathBuf};
+
+use posse_core::definition::{Format, Scope};
+
+/// Directories from where we are up to the root of the repository; a deeper working directory is a mistake.
+const PROJECT_DIRECTORIES_MAX: usize = 64;
+
+/// Where to look for agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// From where we are up to the root of the repository, nearest first.
+    project: Vec<PathBuf>,
+    home: Option<PathBuf>,
+    /// What holds the configuration of every program, usually `~/.config`.
+    config: Option<PathBuf>,
+    /// Who we are: files of a project that belong to somebody else are never trusted.
+    user: u32,
+}
+
+/// One directory that may hold agent files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directory {
+    pub path: PathBuf,
+    pub format: Format,
+    pub scope: Scope,
+    /// Whether files below its subdirectories count.
+    pub nested: bool,
+    /// How the names of its files end.
+    pub ending: &'static str,
+    /// The directory we were given; `path` lies below it.
+    pub(crate) base: PathBuf,
+    /// Where a link in place of the directory may lead; `None`: anywhere, because the user made it.
+    pub(crate) inside: Option<PathBuf>,
+}
+
+impl Places {
+    /// The project is every directory from `here` up to the one with a `.git`; outside of a repository only `here`. The
+    /// home directory and what is above it are never part of a project: what lies there is the user's or a stranger's.
+    pub fn find(here: &Path, home: Option<&Path>, config: Option<&Path>, user: u32) -> Self {
+        let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let (here, home, config) = (resolved(here), home.map(resolved), config.map(resolved));
+        let above_home = |dir: &Path| home.as_ref().is_some_and(|home| home.starts_with(dir));
+        let mut project: Vec<PathBuf> = here
+            .ancestors()
+            .take_while(|dir| !above_home(dir))
+            .take(PROJECT_DIRECTORIES_MAX)
+            .map(Path::to_owned)
+            .collect();
+        let root = project.iter().position(|dir| dir.join(".git").symlink_metadata().is_ok());
+        project.truncate(root.unwrap_or(0) + 1);
+        Self { project, home, config, user }
+    }
+
+    /// What trust is bound to: the root of the repository, or the directory we are in. `None` in the home directory.
+    pub fn root(&self) -> Option<&Path> {
+        self.project.last().map(PathBuf::as_path)
+    }
+
+    pub fn user(&self) -> u32 {
+        self.user
+    }
+
+    /// Every directory that counts, whether it exists or not, in the order of precedence.
+    pub fn directories(&self) -> Vec<Directory> {
+        let mut all = Vec::new();
+        for (base, distance) in self.project.iter().zip(0..) {
+            let scope = Scope::Project { distance };
+            for row in TABLE {
+                all.extend(row.below(base, row.project, scope, self.root()));
+            }
+        }
+        for row in TABLE {
+            if let Some(home) = &self.home {
+                all.extend(row.below(home, row.home, Scope::User, None));
+            }
+            if let Some(config) = &self.config {
+                all.extend(row.below(config, row.config, Scope::User, None));
+            }
+        }
+        all
+    }
+}
+
+/// The places of one format.
+struct Row {
+    format: Format,
+    /// Below each directory of the project.
+    project: &'static [&'static str],
+    home: &'static [&'static str],
+    config: &'static [&'static str],
+    nested: bool,
+    ending: &'static str,
+}
+
+impl Row {
+    fn below<'a>(
+        &'a self,
+        base: &'a Path,
+        names: &'static [&'static str],
+        scope: Scope,
+        inside: Option<&'a Path>,
+    ) -> impl Iterator<Item = Directory> + 'a {
+        names.iter().map(move |name| Directory {
+            path: base.join(name),
+            format: self.format,
+            scope,
+            nested: self.nested,
+            ending: self.ending,
+            base: base.to_owned(),
+            inside: inside.map(Path::to_owned),
+        })
+    }
+}
+
+const fn flat(
+    format: Format,
+    project: &'static [&'static str],
+    home: &'static [&'static str],
+    config: &'static [&'static str],
+) -> Row {
+    Row { format, project, home, config, nested: false, ending: ".md" }
+}
+
+const fn nested(
+    format: Format,
+    project: &'static [&'static str],
+    home: &'static [&'static str],
+    config: &'static [&'static str],
+) -> Row {
+    Row { nested: true, ..flat(format, project, home, config) }
+}
+
+/// Format, then its directories: of a project, in the home directory, in the configuration directory.
+#[rustfmt::skip]
+const TABLE: &[Row] = &[
+    flat(Format::Native, &[".posse/agents"], &[".posse/agents"], &["posse/agents"]),
+    flat(Format::Acai, &[".acai/subagents"], &[".acai/subagents"], &[]),
+    nested(Format::Claude, &[".claude/agents"], &[".claude/agents"], &[]),
+    nested(
+        Format::Opencode,
+        &[".opencode/agent", ".opencode/agents", ".kilo/agents"],
+        &[],
+        &["opencode/agent", "opencode/agents", "kilo/agents"],
+    ),
+    flat(Format::Gemini, &[".gemini/agents"], &[".gemini/agents"], &[]),
+    flat(Format::Copilot, &[".github/agents"], &[".copilot/agents"], &[]),
+    Row { ending: ".toml", ..nested(Format::Codex, &[".codex/agents"], &[".codex/agents"], &[]) },
+    flat(Format::Qwen, &[".qwen/agents"], &[".qwen/agents"], &[]),
+    flat(Format::Cursor, &[".cursor/agents"], &[".cursor/agents"], &[]),
+    flat(
+        Format::OpenHands,
+        &[".agents/agents", ".openhands/agents"],
+        &[".agents/agents", ".openhands/agents"],
+        &[],
+    ),
+    nested(Format::Pi, &[".pi/agents"], &[".pi/agent/agents"], &[]),
+    flat(Format::Factory, &[".factory/droids"], &[".factory/droids"], &[]),
+    flat(Format::Goose, &[".goose/agents"], &[], &["goose/agents"]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn project(places: &Places) -> Vec<&Path> {
+        places.project.iter().map(PathBuf::as_path).collect()
+    }
+
+    #[test]
+    fn every_format_has_one_row_in_the_order_of_precedence() {
+        let formats: Vec<Format> = TABLE.iter().map(|row| row.format).collect();
+        assert_eq!(formats, Format::ALL);
+    }
+
+    #[test]
+    fn a_project_reaches_up_to_the_root_of_its_repository_and_no_further() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let here = top.join("repository/a/b");
+        fs::create_dir_all(&here).unwrap();
+        assert_eq!(project(&Places::find(&here, None, None, 0)), [&*here]);
+        // A worktree has a file in place of the directory.
+        fs::write(top.join("repository/.git"), "gitdir: elsewhere").unwrap();
+        let places = Places::find(&here, None, None, 0);
+        assert_eq!(project(&places), [&*here, &*top.join("repository/a"), &*top.join("repository")]);
+        assert_eq!(places.root(), Some(&*top.join("repository")));
+        fs::create_dir(top.join("repository/a/.git")).unwrap();
+        assert_eq!(Places::find(&here, None, None, 0).root(), Some(&*top.join("repository/a")));
+    }
+
+    #[test]
+    fn the_home_directory_is_no_project_even_with_a_repository_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("work")).unwrap();
+        fs::create_dir(home.join(".git")).unwrap();
+        let find = |here: &Path| Places::find(here, Some(&home), None, 0);
+        assert_eq!(project(&find(&home.join("work"))), [&*home.join("work")]);
+        assert_eq!(find(&home).root(), None);
+        assert_eq!(find(home.parent().unwrap()).root(), None);
+        let link = home.join("link");
+        std::os::unix::fs::symlink(&home, &link).unwrap();
+        assert_eq!(Places::find(&home, Some(&link), None, 0).root(), None);
+    }
+
+    #[test]
+    fn the_order_is_nearest_project_first_then_the_user() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let here = top.join("p/sub");
+        fs::create_dir_all(top.join("p/.git")).unwrap();
+        fs::create_dir_all(&here).unwrap();
+        let places = Places::find(&here, Some(&top.join("home")), Some(&top.join("config")), 0);
+        let all = places.directories();
+        let native: Vec<&Path> =
+            all.iter().filter(|d| d.format == Format::Native).map(|d| d.path.as_path()).collect();
+        let expected =
+            ["p/sub/.posse/agents", "p/.posse/agents", "home/.posse/agents", "config/posse/agents"];
+        assert_eq!(native, expected.map(|path| top.join(path)));
+        assert!(all.is_sorted_by_key(|d| (d.scope, d.format)));
+    }
+}

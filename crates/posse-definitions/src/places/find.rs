@@ -1,0 +1,331 @@
+//! Finds the files of one directory and reads those that changed. The directory is walked by handle and no link inside
+//! of it is followed, so a project cannot make us read what lies elsewhere; nothing but a regular file is ever opened.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use posse_core::definition::{Remark, Severity};
+use posse_core::text::visible;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::Directory;
+
+/// Larger than any prompt a model would be given; real files have a few kilobytes.
+pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// Subdirectories inside subdirectories; people use one or two.
+const DEPTH_MAX: usize = 8;
+/// More files than anybody could choose from.
+const FILES_MAX: usize = 10_000;
+/// Names that are looked at, whether they are agents or not.
+const ENTRIES_MAX: usize = 100_000;
+/// All files together; what is read stays in memory.
+const TOTAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Things that were skipped and are named one by one; the rest is counted.
+const REMARKS_MAX: usize = 20;
+
+/// How much a scope may still make us read. A project has an allowance of its own, so it cannot use up the user's.
+pub(crate) struct Allowance {
+    files: usize,
+    entries: usize,
+    bytes: u64,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { files: FILES_MAX, entries: ENTRIES_MAX, bytes: TOTAL_BYTES_MAX }
+    }
+}
+
+/// Which state of a file was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    /// Changes with the mode, the owner and when a tool sets `modified` back.
+    changed: (i64, i64),
+}
+
+pub(crate) struct Found {
+    pub path: PathBuf,
+    /// Below the directory of agents, with `/` between names.
+    pub relative: String,
+    /// `None` if not even that could be told.
+    pub stamp: Option<Stamp>,
+    pub owner: u32,
+    pub content: Content,
+}
+
+pub(crate) enum Content {
+    /// Its stamp is the one that is known.
+    Same,
+    Bytes(Vec<u8>),
+    /// There is a file, and this is why it was not read.
+    Unreadable(Unreadable),
+}
+
+pub(crate) struct Unreadable {
+    pub why: String,
+    pub hint: &'static str,
+}
+
+/// What a walk saw besides the files.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Seen {
+    /// Each directory that was entered.
+    pub directories: Vec<PathBuf>,
+    pub remarks: Vec<Remark>,
+}
+
+/// Calls `each` for every agent file, in the order of names. `known` tells the stamp of a file that need not be read again.
+pub(crate) fn find(
+    directory: &Directory,
+    allowance: &mut Allowance,
+    known: &dyn Fn(&Path) -> Option<Stamp>,
+    each: &mut dyn FnMut(Found),
+) -> Seen {
+    let mut walk = Walk { directory, allowance, known, each, seen: Seen::default(), skipped: 0 };
+    match open_root(directory) {
+        Ok(Some(handle)) => walk.enter(handle, &directory.path, "", 1),
+        Ok(None) => {}
+        Err(why) => walk.remark(&directory.path, &why, "its agents are not available"),
+    }
+    if walk.skipped > REMARKS_MAX {
+        let more = walk.skipped - REMARKS_MAX;
+        walk.seen.remarks.push(warning(
+            format!("{}: {more} more were skipped", shown(&directory.path)),
+            "the remarks above say why",
+        ));
+    }
+    walk.seen
+}
+
+/// `None` if there is no such directory.
+fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, String> {
+    const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    let opened = match rustix::fs::openat(CWD, &directory.path, HOW, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(None),
+        // A file in place of a parent means absence; one in place of the directory itself is a mistake worth telling.
+        Err(Errno::NOTDIR) if directory.path.symlink_metadata().is_err() => return Ok(None),
+        Err(Errno::NOTDIR) => return Err("is not a directory".to_owned()),
+        opened => opened.map_err(|cause| format!("cannot be read: {cause}"))?,
+    };
+    let Some(inside) = &directory.inside else { return Ok(Some(opened)) };
+    let real = directory.path.canonicalize().map_err(|cause| format!("cannot be resolved: {cause}"))?;
+    if real == directory.path {
+        return Ok(Some(opened));
+    }
+    if !real.starts_with(inside) {
+        return Err("is a link that leads out of the project and is not followed".to_owned());
+    }
+    let reopened = rustix::fs::openat(CWD, &real, HOW | OFlags::NOFOLLOW, Mode::empty());
+    reopened.map(Some).map_err(|cause| format!("cannot be read: {cause}"))
+}
+
+struct Walk<'a> {
+    directory: &'a Directory,
+    allowance: &'a mut Allowance,
+    known: &'a dyn Fn(&Path) -> Option<Stamp>,
+    each: &'a mut dyn FnMut(Found),
+    seen: Seen,
+    skipped: usize,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, handle: OwnedFd, path: &Path, relative: &str, depth: usize) {
+        self.seen.directories.push(path.to_owned());
+        let names = match self.names(handle.as_fd(), path) {
+            Ok(names) => names,
+            Err(cause) => {
+                return self.remark(
+                    path,
+                    &format!("cannot be read: {cause}"),
+                    "its agents are not available",
+                );
+            }
+        };
+        for (name, kind) in names {
+            let below = path.join(&name);
+            let relative = match relative {
+                "" => name.to_string_lossy().into_owned(),
+                relative => format!("{relative}/{}", name.to_string_lossy()),
+            };
+            let is_agent = name.as_bytes().ends_with(self.directory.ending.as_bytes());
+            match kind {
+                FileType::Directory if self.directory.nested => {
+                    self.descend(handle.as_fd(), &name, &below, &relative, depth)
+                }
+                FileType::Symlink if is_agent || self.directory.nested => {
+                    self.remark(&below, "is a link and is not followed", "put the file itself there");
+                }
+                FileType::Directory | FileType::Symlink => {}
+                kind if is_agent && !self.file(handle.as_fd(), &name, below, relative, kind) => return,
+                _ => {}
+            }
+        }
+    }
+
+    /// Visible names and their kinds, in order.
+    fn names(&mut self, handle: BorrowedFd<'_>, path: &Path) -> Result<Vec<(OsString, FileType)>, Errno> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(handle)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            // Also `.` and `..`.
+            if name.as_bytes().starts_with(b".") {
+                continue;
+            }
+            if self.allowance.entries == 0 {
+                self.remark(
+                    path,
+                    &format!("is not read to its end: there are more than {ENTRIES_MAX} names"),
+                    "move what is no agent elsewhere",
+                );
+                break;
+            }
+            self.allowance.entries -= 1;
+            let kind = match entry.file_type() {
+                FileType::Unknown => rustix::fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                kind => kind,
+            };
+            names.push((name.to_owned(), kind));
+        }
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Ok(names)
+    }
+
+    fn descend(&mut self, handle: BorrowedFd<'_>, name: &OsStr, path: &Path, relative: &str, depth: usize) {
+        if depth == DEPTH_MAX {
+            return self.remark(
+                path,
+                &format!("is deeper than {DEPTH_MAX} levels and is not entered"),
+                "move it up",
+            );
+        }
+        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(handle, name, how, Mode::empty()) {
+            Ok(below) => self.enter(below, path, relative, depth + 1),
+            Err(cause) => {
+                self.remark(path, &format!("cannot be read: {cause}"), "its agents are not available")
+            }
+        }
+    }
+
+    /// `false`: no more files are read.
+    fn file(
+        &mut self,
+        handle: BorrowedFd<'_>,
+        name: &OsStr,
+        path: PathBuf,
+        relative: String,
+        kind: FileType,
+    ) -> bool {
+        if self.allowance.files == 0 {
+            self.remark(
+                &path,
+                &format!("and what follows is not read: there are more than {FILES_MAX} agents"),
+                "remove agents that nobody uses",
+            );
+            return false;
+        }
+        self.allowance.files -= 1;
+        let mut found = Found { path, relative, stamp: None, owner: u32::MAX, content: Content::Same };
+        if let Some(known) = (self.known)(&found.path)
+            && let Ok(stat) = rustix::fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW)
+            && Stamp::of(&stat) == known
+        {
+            (found.stamp, found.owner) = (Some(known), stat.st_uid);
+            self.allowance.bytes = self.allowance.bytes.saturating_sub(known.size);
+        } else {
+            found.content = self.read(handle, name, kind, &mut found);
+        }
+        (self.each)(found);
+        true
+    }
+
+    fn read(&mut self, handle: BorrowedFd<'_>, name: &OsStr, kind: FileType, found: &mut Found) -> Content {
+        let unreadable = |why: String, hint| Content::Unreadable(Unreadable { why, hint });
+        // Merely opening a device can have effects, and opening a pipe waits for its other end.
+        if kind != FileType::RegularFile {
+            return unreadable("is not a regular file".to_owned(), "put a regular file there");
+        }
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened = rustix::fs::openat(handle, name, how, Mode::empty());
+        let opened = opened.and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
+        let (fd, stat) = match opened {
+            Ok(opened) => opened,
+            Err(cause) => {
+                return unreadable(format!("cannot be opened: {cause}"), "check that this user may read it");
+            }
+        };
+        (found.stamp, found.owner) = (Some(Stamp::of(&stat)), stat.st_uid);
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return unreadable("is not a regular file".to_owned(), "put a regular file there");
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+        if size > FILE_BYTES_MAX {
+            return unreadable(format!("is larger than {FILE_BYTES_MAX} bytes"), "make it smaller");
+        }
+        if size > self.allowance.bytes {
+            return unreadable(
+                format!("is not read: there are more than {TOTAL_BYTES_MAX} bytes of agents"),
+                "remove agents that nobody uses",
+            );
+        }
+        self.allowance.bytes -= size;
+        let mut bytes = Vec::with_capacity(size as usize + 1);
+        // One more than allowed, to notice a file that grows while it is read.
+        match File::from(fd).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes) {
+            Err(cause) => unreadable(format!("cannot be read: {cause}"), "check that this user may read it"),
+            Ok(_) if bytes.len() as u64 > FILE_BYTES_MAX => {
+                unreadable(format!("is larger than {FILE_BYTES_MAX} bytes"), "make it smaller")
+            }
+            Ok(_) => Content::Bytes(bytes),
+        }
+    }
+
+    fn remark(&mut self, path: &Path, why: &str, hint: &str) {
+        self.skipped += 1;
+        if self.skipped <= REMARKS_MAX {
+            self.seen.remarks.push(warning(format!("{} {why}", shown(path)), hint));
+        }
+    }
+}
+
+impl Stamp {
+    fn of(stat: &Stat) -> Self {
+        Self {
+            device: number(stat.st_dev),
+            inode: number(stat.st_ino),
+            size: number(stat.st_size),
+            modified: (number(stat.st_mtime), number(stat.st_mtime_nsec)),
+            changed: (number(stat.st_ctime), number(stat.st_ctime_nsec)),
+        }
+    }
+
+    /// Seconds since 1970.
+    pub fn changed_s(&self) -> i64 {
+        self.changed.0.max(self.modified.0)
+    }
+}
+
+/// The fields of a `Stat` have different types on different systems.
+fn number<T: Default>(value: impl TryInto<T>) -> T {
+    value.try_into().unwrap_or_default()
+}
+
+/// A path as people see it, with nothing in it that steers a terminal.
+pub(crate) fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy()).into_owned()
+}
+
+pub(crate) fn warning(text: String, hint: &str) -> Remark {
+    Remark { severity: Severity::Warning, text, line: None, hint: Some(hint.to_owned()) }
+}

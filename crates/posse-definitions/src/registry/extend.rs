@@ -1,0 +1,177 @@
+//! What an agent is together with what it extends. Its own fields count before those it inherits; what is forbidden to
+//! the one it extends stays forbidden. Whatever comes out is bounded by the grant of whoever delegates.
+
+use std::sync::Arc;
+
+use posse_core::definition::{DefinedLimits, Definition, Isolation, Mode, ModelChoice, Remark, Severity};
+use posse_core::grant::{Access, Rights};
+
+use super::rank::Groups;
+use super::{Candidate, Standing, State};
+
+/// Longer chains are a mistake: nobody could tell what comes out.
+const EXTENDS_MAX: usize = 8;
+
+/// The state of the agent that is chosen for a name, and the hashes of everything it is made of.
+pub(super) fn resolve(groups: &Groups, name: &str) -> (State, String) {
+    let (chain, fault) = follow(groups, name);
+    let contents =
+        chain.iter().map(|candidate| candidate.read.origin.hash.as_str()).collect::<Vec<_>>().join(" ");
+    (state(&chain, fault), contents)
+}
+
+fn state(chain: &[&Candidate], fault: Option<Remark>) -> State {
+    // Before anything else: of a file that is not trusted, not even its errors are told to a model.
+    if let Some(doubtful) = chain.iter().find(|candidate| candidate.standing != Standing::Trusted) {
+        return State::NotTrusted { path: doubtful.read.origin.path.clone(), standing: doubtful.standing };
+    }
+    if let Some(fault) = fault {
+        return State::Invalid(vec![fault]);
+    }
+    let mut definitions = Vec::with_capacity(chain.len());
+    for (candidate, is_own) in chain.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
+        match usable(candidate) {
+            Ok(definition) => definitions.push(definition),
+            Err(errors) if is_own => return State::Invalid(errors),
+            Err(errors) => return State::Invalid(vec![inherited(candidate, &errors)]),
+        }
+    }
+    if definitions[0].mode.disabled {
+        return State::Disabled;
+    }
+    let mut parents = definitions.into_iter().rev();
+    let base = parents.next().expect("a chain has at least the agent itself");
+    let flat = parents.fold(joined(base.clone()), |parent, child| overlay(child.clone(), parent));
+    State::Ready(Arc::new(flat))
+}
+
+/// The agent, what it extends, and so on; and what is wrong with the way from one to the next.
+fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<Remark>) {
+    let (mut name, mut rank) = (name, 0);
+    let mut visited: Vec<(&str, usize)> = Vec::new();
+    let mut chain = Vec::new();
+    loop {
+        let Some(candidate) = groups.get(name).and_then(|group| group.get(rank)) else {
+            return (chain, Some(fault(format!("it extends `{name}`, and there is no such agent"))));
+        };
+        visited.push((name, rank));
+        chain.push(candidate);
+        let Some(next) =
+            candidate.read.definition.as_ref().and_then(|definition| definition.extends.as_ref())
+        else {
+            return (chain, None);
+        };
+        // An agent that extends its own name means the one that it hides: `general`, but a little different.
+        rank = if next.as_str() == name { rank + 1 } else { 0 };
+        name = next.as_str();
+        if visited.contains(&(name, rank)) {
+            let circle: Vec<&str> = visited.iter().map(|(name, _)| *name).chain([name]).collect();
+            return (chain, Some(fault(format!("what it extends is a circle: {}", circle.join(", ")))));
+        }
+        if chain.len() > EXTENDS_MAX {
+            return (
+                chain,
+                Some(fault(format!("it extends more than {EXTENDS_MAX} agents, one after another"))),
+            );
+        }
+    }
+}
+
+fn usable(candidate: &Candidate) -> Result<&Definition, Vec<Remark>> {
+    let errors: Vec<Remark> = candidate.read.errors().cloned().collect();
+    match &candidate.read.definition {
+        Some(definition) if errors.is_empty() => Ok(definition),
+        None if errors.is_empty() => Err(vec![fault("the file holds no agent".to_owned())]),
+        _ => Err(errors),
+    }
+}
+
+fn inherited(parent: &Candidate, errors: &[Remark]) -> Remark {
+    let why = errors.first().map_or("", |error| &error.text);
+    fault(format!(
+        "it extends `{}`, which cannot be used: {why} ({})",
+        parent.read.name, parent.read.origin.path
+    ))
+}
+
+fn fault(text: String) -> Remark {
+    Remark { severity: Severity::Error, text, line: None, hint: Some("correct `extends`".to_owned()) }
+}
+
+/// With its own addition at the end of its prompt.
+fn joined(mut definition: Definition) -> Definition {
+    if let Some(more) = definition.prompt_append.take() {
+        definition.prompt = match definition.prompt.trim_end() {
+            "" => more,
+            prompt => format!("{prompt}\n\n{more}"),
+        };
+    }
+    definition
+}
+
+/// `parent` is resolved already. Who an agent is (name, origin, display name, whether it is hidden or disabled, and the
+/// keys that nobody acts on) is its own.
+fn overlay(child: Definition, parent: Definition) -> Definition {
+    fn own_or<T>(own: Vec<T>, parent: Vec<T>) -> Vec<T> {
+        if own.is_empty() { parent } else { own }
+    }
+    let text = |own: String, parent: String| if own.trim().is_empty() { parent } else { own };
+    joined(Definition {
+        name: child.name,
+        origin: child.origin,
+        description: text(child.description, parent.description),
+        prompt: text(child.prompt, parent.prompt),
+        prompt_append: child.prompt_append,
+        extends: child.extends,
+        task_in: child.task_in.or(parent.task_in),
+        model: overlay_model(child.model, parent.model),
+        tools_written: if child.rights.tools.is_some() { child.tools_written } else { parent.tools_written },
+        rights: overlay_rights(child.rights, parent.rights),
+        limits: overlay_limits(child.limits, parent.limits),
+        approval: child.approval.or(parent.approval),
+        isolation: match child.isolation {
+            Isolation::None => parent.isolation,
+            Isolation::Worktree => Isolation::Worktree,
+        },
+        output_schema: child.output_schema.or(parent.output_schema),
+        verify: own_or(child.verify, parent.verify),
+        mcp_servers: parent.mcp_servers.into_iter().chain(child.mcp_servers).collect(),
+        skills: own_or(child.skills, parent.skills),
+        mode: Mode { background: child.mode.background || parent.mode.background, ..child.mode },
+        color: child.color.or(parent.color),
+        display_name: child.display_name,
+        extra: child.extra,
+    })
+}
+
+fn overlay_model(child: ModelChoice, parent: ModelChoice) -> ModelChoice {
+    ModelChoice {
+        candidates: if child.candidates.is_empty() { parent.candidates } else { child.candidates },
+        effort: child.effort.or(parent.effort),
+        temperature: child.temperature.or(parent.temperature),
+        options: parent.options.into_iter().chain(child.options).collect(),
+    }
+}
+
+/// A list of tools can be replaced; what was denied, ruled out or kept from writing cannot be given back.
+fn overlay_rights(child: Rights, parent: Rights) -> Rights {
+    let read_only = child.access == Access::ReadOnly || parent.access == Access::ReadOnly;
+    Rights {
+        tools: child.tools.or(parent.tools),
+        deny: parent.deny.into_iter().chain(child.deny).collect(),
+        rules: parent.rules.into_iter().chain(child.rules).collect(),
+        access: if read_only { Access::ReadOnly } else { Access::Whole },
+        write_paths: child.write_paths.or(parent.write_paths),
+    }
+}
+
+fn overlay_limits(child: DefinedLimits, parent: DefinedLimits) -> DefinedLimits {
+    DefinedLimits {
+        turns: child.turns.or(parent.turns),
+        tool_calls: child.tool_calls.or(parent.tool_calls),
+        wall_s: child.wall_s.or(parent.wall_s),
+        input_tokens: child.input_tokens.or(parent.input_tokens),
+        output_tokens: child.output_tokens.or(parent.output_tokens),
+        cost_micros: child.cost_micros.or(parent.cost_micros),
+    }
+}

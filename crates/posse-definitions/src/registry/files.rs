@@ -1,0 +1,171 @@
+//! The files of all places and what they said, kept from one look to the next: only what changed is read again.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::definition::{Format, Origin, Read, Remark, Scope, Severity};
+
+use super::{Candidate, Reader, Standing};
+use crate::places::Directory;
+use crate::places::find::{Allowance, Content, Found, Seen, Stamp, Unreadable, find, shown};
+use crate::read::File;
+use crate::trust::ProjectTrust;
+
+/// A file that changed this recently could change again without a new time stamp, so it is read again at the next look.
+const SETTLED_AFTER_S: i64 = 2;
+
+#[derive(Default)]
+pub(super) struct Files {
+    /// In the order of precedence.
+    files: Vec<Known>,
+    positions: HashMap<PathBuf, usize>,
+    seen: Vec<Seen>,
+}
+
+struct Known {
+    path: PathBuf,
+    /// `None`: it must be read again.
+    stamp: Option<Stamp>,
+    scope: Scope,
+    is_ours: bool,
+    reads: Vec<Arc<Read>>,
+}
+
+impl Files {
+    /// Whether anything is different from the last look. `now_s` counts from 1970.
+    pub fn look(&mut self, directories: &[Directory], reader: Reader, user: u32, now_s: i64) -> bool {
+        let before = &*self;
+        let mut look = Look { before, files: Vec::new(), differs: false, reader, user, now_s };
+        let mut seen = Vec::with_capacity(directories.len());
+        let (mut project, mut own) = (Allowance::default(), Allowance::default());
+        for directory in directories {
+            let allowance = if is_project(directory.scope) { &mut project } else { &mut own };
+            let known = |path: &Path| before.known(path)?.stamp;
+            seen.push(find(directory, allowance, &known, &mut |file| look.add(directory, file)));
+        }
+        let differs = look.differs || look.files.len() != before.files.len() || seen != before.seen;
+        let files = look.files;
+        self.positions = files.iter().map(|file| file.path.clone()).zip(0..).collect();
+        (self.files, self.seen) = (files, seen);
+        differs
+    }
+
+    /// In the order of precedence.
+    pub fn candidates(&self, project: Option<ProjectTrust<'_>>) -> impl Iterator<Item = Candidate> {
+        self.files.iter().flat_map(move |file| {
+            file.reads.iter().map(move |read| Candidate::new(read, file.standing(read, project)))
+        })
+    }
+
+    pub fn remarks(&self) -> impl Iterator<Item = &Remark> {
+        self.seen.iter().flat_map(|seen| &seen.remarks)
+    }
+
+    /// Each directory of agents that exists, and those below it.
+    pub fn entered(&self) -> impl Iterator<Item = &PathBuf> {
+        self.seen.iter().flat_map(|seen| &seen.directories)
+    }
+
+    fn known(&self, path: &Path) -> Option<&Known> {
+        self.positions.get(path).map(|at| &self.files[*at])
+    }
+}
+
+struct Look<'a> {
+    before: &'a Files,
+    files: Vec<Known>,
+    differs: bool,
+    reader: Reader,
+    user: u32,
+    now_s: i64,
+}
+
+impl Look<'_> {
+    fn add(&mut self, directory: &Directory, found: Found) {
+        let before = self.before.known(&found.path);
+        let path = shown(&found.path);
+        let file = |bytes| File {
+            path: &path,
+            relative: &found.relative,
+            format: Some(directory.format),
+            scope: directory.scope,
+            bytes,
+        };
+        let reads = match found.content {
+            Content::Same => before.map(|known| known.reads.clone()).unwrap_or_default(),
+            Content::Bytes(bytes) => arcs(read_safely(self.reader, file(&bytes))),
+            Content::Unreadable(why) => arcs(vec![unreadable(file(&[]), directory, why)]),
+        };
+        let is_ours = found.owner == self.user;
+        // Its place in the order counts as well: another file may have come before it.
+        let in_place = self.before.files.get(self.files.len()).filter(|known| known.path == found.path);
+        self.differs |= in_place.is_none_or(|known| known.is_ours != is_ours || known.reads != reads);
+        let stamp = found.stamp.filter(|stamp| stamp.changed_s() + SETTLED_AFTER_S < self.now_s);
+        self.files.push(Known { path: found.path, stamp, scope: directory.scope, is_ours, reads });
+    }
+}
+
+impl Known {
+    fn standing(&self, read: &Read, project: Option<ProjectTrust<'_>>) -> Standing {
+        match self.scope {
+            Scope::User | Scope::BuiltIn | Scope::Session => Standing::Trusted,
+            Scope::Project { .. } if !self.is_ours => Standing::NotOurs,
+            Scope::Project { .. } if project.is_some_and(|project| project.trusts(&read.origin.hash)) => {
+                Standing::Trusted
+            }
+            Scope::Project { .. } => Standing::NotTrusted,
+        }
+    }
+}
+
+fn is_project(scope: Scope) -> bool {
+    match scope {
+        Scope::Project { .. } => true,
+        Scope::User | Scope::BuiltIn | Scope::Session => false,
+    }
+}
+
+fn arcs(reads: Vec<Read>) -> Vec<Arc<Read>> {
+    reads.into_iter().map(Arc::new).collect()
+}
+
+/// A reader that panics has a bug, and one file must not take all the others with it.
+pub(super) fn read_safely(reader: Reader, file: File<'_>) -> Vec<Read> {
+    catch_unwind(AssertUnwindSafe(|| reader(file))).unwrap_or_else(|_| {
+        vec![broken(
+            file,
+            file.format.unwrap_or(Format::Native),
+            "could not be read because of a bug in Posse".to_owned(),
+            "please report it with the file",
+        )]
+    })
+}
+
+fn unreadable(file: File<'_>, directory: &Directory, why: Unreadable) -> Read {
+    broken(file, directory.format, why.why, why.hint)
+}
+
+fn broken(file: File<'_>, format: Format, why: String, hint: &str) -> Read {
+    let remark = Remark {
+        severity: Severity::Error,
+        text: format!("the file {why}"),
+        line: None,
+        hint: Some(hint.to_owned()),
+    };
+    Read {
+        name: name_of(file.relative).to_owned(),
+        // It has no content that could be trusted.
+        origin: Origin { path: file.path.to_owned(), format, scope: file.scope, hash: String::new() },
+        definition: None,
+        fields: Vec::new(),
+        remarks: vec![remark],
+    }
+}
+
+/// The name that the agent would have by its file.
+fn name_of(relative: &str) -> &str {
+    let name = relative.rsplit('/').next().unwrap_or(relative);
+    [".agent.md", ".md", ".toml"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}

@@ -1,0 +1,146 @@
+//! Asking a snapshot for an agent, and what to say when there is none.
+
+use std::sync::Arc;
+
+use posse_core::definition::{Definition, Remark};
+use posse_core::id::AGENT_NAME_MAX;
+use posse_core::text::{prefix, visible};
+use posse_core::{Error, ErrorCode, Result};
+
+use super::{Candidate, Entry, Snapshot, Standing, State};
+
+/// Names in a hint; a model that made a mistake should not get a book.
+const NAMES_MAX: usize = 30;
+/// Errors of a file that are told at once; the doctor shows all.
+const ERRORS_MAX: usize = 3;
+/// Longest text of one of them: it may quote the file.
+const ERROR_BYTES_MAX: usize = 300;
+
+impl Snapshot {
+    /// The agent that is asked when somebody says `name`.
+    pub fn find(&self, name: &str) -> Result<Arc<Definition>> {
+        match self.entry(name) {
+            None => Err(self.unknown(name)),
+            Some(entry) => match &entry.state {
+                State::Ready(definition) => Ok(definition.clone()),
+                State::Disabled => Err(disabled(entry)),
+                State::NotTrusted { path, standing } => Err(not_trusted(entry, path, *standing)),
+                State::Invalid(errors) => Err(invalid(entry, errors)),
+            },
+        }
+    }
+
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        let at = self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
+        Some(&self.entries[at])
+    }
+
+    /// Every name, with what cannot be used.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Those that a model may be offered.
+    pub fn agents(&self) -> impl Iterator<Item = &Arc<Definition>> {
+        self.entries.iter().filter_map(|entry| match &entry.state {
+            State::Ready(definition) if !definition.mode.hidden => Some(definition),
+            State::Ready(_) | State::Disabled | State::NotTrusted { .. } | State::Invalid(_) => None,
+        })
+    }
+
+    /// What a person would be asked to trust, also what is hidden by others.
+    pub fn untrusted(&self) -> impl Iterator<Item = &Candidate> {
+        let all = self.entries.iter().flat_map(|entry| std::iter::once(&entry.chosen).chain(&entry.shadowed));
+        all.filter(|candidate| candidate.standing == Standing::NotTrusted)
+    }
+
+    /// About directories and the list of trusted files.
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        let text = format!("no agent is called `{}`", visible(prefix(name, AGENT_NAME_MAX)));
+        let names: Vec<&str> = self.agents().map(|agent| agent.name.as_str()).collect();
+        let error = Error::new(ErrorCode::AgentNotFound, text);
+        if names.is_empty() {
+            return error.hint("there are no agents here; write one in `.posse/agents/<name>.md`");
+        }
+        let listed = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+        let more = match names.len().saturating_sub(NAMES_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let meant = nearest(name, &names).map_or(String::new(), |name| format!("did you mean `{name}`? "));
+        error.hint(format!("{meant}There are: {listed}{more}"))
+    }
+}
+
+fn disabled(entry: &Entry) -> Error {
+    let text = format!("the agent `{}` is disabled in {}", entry.name, entry.chosen.read.origin.path);
+    Error::new(ErrorCode::AgentNotFound, text).hint("enable it there, or ask another agent")
+}
+
+fn not_trusted(entry: &Entry, path: &str, standing: Standing) -> Error {
+    let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
+    let hidden = match entry.shadowed.iter().find(|candidate| candidate.standing == Standing::Trusted) {
+        Some(other) => {
+            format!("; until then it hides the agent of that name from {}", other.read.origin.path)
+        }
+        None => String::new(),
+    };
+    match standing {
+        Standing::NotOurs => Error::new(
+            ErrorCode::AgentNotTrusted,
+            format!("the agent `{name}` is not trusted: {path} belongs to another user"),
+        )
+        .hint(format!("a person can make a copy of the file that is their own{hidden}")),
+        Standing::NotTrusted | Standing::Trusted => Error::new(
+            ErrorCode::AgentNotTrusted,
+            format!("the agent `{name}` is not trusted: nobody has said yes to {path} as it is now"),
+        )
+        .hint(format!("a person can read the file and run `posse trust`{hidden}")),
+    }
+}
+
+fn invalid(entry: &Entry, errors: &[Remark]) -> Error {
+    let path = &entry.chosen.read.origin.path;
+    let told = errors.iter().take(ERRORS_MAX).map(|error| {
+        let text = visible(prefix(&error.text, ERROR_BYTES_MAX)).into_owned();
+        error.line.map_or(text.clone(), |line| format!("line {line}: {text}"))
+    });
+    let mut told = told.collect::<Vec<_>>().join("; ");
+    if let Some(more) = errors.len().checked_sub(ERRORS_MAX).filter(|more| *more > 0) {
+        told.push_str(&format!("; and {more} more"));
+    }
+    let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
+    let error =
+        Error::new(ErrorCode::AgentInvalid, format!("the agent `{name}` cannot be used ({path}): {told}"));
+    let advice = errors.iter().find_map(|error| error.hint.as_deref()).unwrap_or("correct the file");
+    error.hint(format!("{advice}; `posse agents check` shows everything about it"))
+}
+
+/// The name that somebody most likely meant, if any is near.
+fn nearest<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
+    let plain = |name: &str| prefix(name, AGENT_NAME_MAX).to_ascii_lowercase().replace(['_', ' '], "-");
+    let wanted = plain(wanted);
+    let far = (wanted.chars().count() / 3).max(1);
+    let near = names.iter().filter(|name| name.len().abs_diff(wanted.len()) <= far.max(4));
+    let distances = near.map(|name| (distance(&wanted, &plain(name)), *name));
+    distances.filter(|(distance, _)| *distance <= far).min().map(|(_, name)| name)
+}
+
+/// Characters to insert, remove or change.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, a) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,94 @@
+//! One entry for each name: who is chosen, who is hidden, and the version.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Candidate, Entry, State, extend};
+use crate::places::find::warning;
+
+/// Names that are remembered after their files are gone, so that a file that comes back goes on counting.
+const FORGOTTEN_NAMES_MAX: usize = 10_000;
+
+/// All of one name, in the order of precedence.
+pub(super) type Groups = BTreeMap<String, Vec<Candidate>>;
+
+#[derive(Default)]
+pub(super) struct Versions(HashMap<String, Version>);
+
+struct Version {
+    number: u32,
+    /// The hashes of its own content and of what it extends.
+    contents: String,
+}
+
+/// `candidates` come in the order of precedence.
+pub(super) fn arrange(candidates: impl Iterator<Item = Candidate>, versions: &mut Versions) -> Vec<Entry> {
+    let mut groups = Groups::new();
+    for candidate in candidates {
+        groups.entry(candidate.read.name.clone()).or_default().push(candidate);
+    }
+    groups.values_mut().for_each(|group| warn_of_twins(group));
+    let resolved: Vec<(State, u32)> = groups
+        .keys()
+        .map(|name| {
+            let (state, contents) = extend::resolve(&groups, name);
+            (state, versions.number(name, contents))
+        })
+        .collect();
+    versions.forget(&groups);
+    groups
+        .into_iter()
+        .zip(resolved)
+        .map(|((name, group), (state, version))| entry(name, group, state, version))
+        .collect()
+}
+
+fn entry(name: String, group: Vec<Candidate>, state: State, version: u32) -> Entry {
+    let mut group = group.into_iter();
+    let chosen = group.next().expect("a group is made by its first candidate");
+    Entry { name, version, state, chosen, shadowed: group.collect() }
+}
+
+/// Between two files of one directory and format nobody can have meant one of them to win.
+fn warn_of_twins(group: &mut [Candidate]) {
+    let rank = |candidate: &Candidate| (candidate.read.origin.scope, candidate.read.origin.format);
+    let mut rest = group;
+    while !rest.is_empty() {
+        let first_rank = rank(&rest[0]);
+        let equal = rest.iter().take_while(|candidate| rank(candidate) == first_rank).count();
+        let (twins, others) = rest.split_at_mut(equal);
+        rest = others;
+        let [first, twins @ ..] = twins else { continue };
+        let Some(second) = twins.first() else { continue };
+        let hint = "give each a name of its own, or remove one";
+        let text = format!("{} has the same name and does not count", second.read.origin.path);
+        first.remarks.push(warning(text, hint));
+        for twin in twins {
+            let text =
+                format!("does not count: {} has the same name and comes first", first.read.origin.path);
+            twin.remarks.push(warning(text, hint));
+        }
+    }
+}
+
+impl Versions {
+    fn number(&mut self, name: &str, contents: String) -> u32 {
+        match self.0.get_mut(name) {
+            None => {
+                self.0.insert(name.to_owned(), Version { number: 1, contents });
+                1
+            }
+            Some(version) => {
+                if version.contents != contents {
+                    *version = Version { number: version.number.saturating_add(1), contents };
+                }
+                version.number
+            }
+        }
+    }
+
+    fn forget(&mut self, groups: &Groups) {
+        if self.0.len() > groups.len() + FORGOTTEN_NAMES_MAX {
+            self.0.retain(|name, _| groups.contains_key(name));
+        }
+    }
+}

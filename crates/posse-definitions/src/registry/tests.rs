@@ -1,0 +1,139 @@
+//! Registries over real directories, with a reader that knows a handful of keys.
+
+mod extending;
+mod files;
+mod ranking;
+mod trusting;
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use posse_core::definition::{Definition, Format, Origin, Read, Remark, Severity};
+use posse_core::grant::{Access, Rights};
+use posse_core::id::AgentName;
+use posse_core::pattern::ToolPattern;
+use posse_core::{Error, ErrorCode};
+
+use super::*;
+use crate::trust::{TrustStore, hash};
+
+thread_local! {
+    static READS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Files that this thread has read since it last asked.
+fn reads() -> usize {
+    READS.replace(0)
+}
+
+/// `key: value` lines, a line `---`, the prompt. `name` and `description` may be missing; `broken: why` is an error, `panic:`
+/// a bug.
+pub(crate) fn reader(file: File<'_>) -> Vec<Read> {
+    READS.set(READS.get() + 1);
+    let text = String::from_utf8_lossy(file.bytes);
+    let (head, prompt) = text.split_once("---\n").unwrap_or(("", &text));
+    let value = |key: &str| {
+        head.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).map(str::to_owned)
+    };
+    assert!(value("panic").is_none(), "as asked");
+    let stem = file.relative.rsplit('/').next().unwrap().split('.').next().unwrap();
+    let name = value("name").unwrap_or_else(|| stem.to_owned());
+    let format = file.format.unwrap_or(Format::Native);
+    let origin = Origin { path: file.path.to_owned(), format, scope: file.scope, hash: hash(file.bytes) };
+    let parsed = AgentName::parse(&name).ok().filter(|_| value("broken").is_none());
+    let definition = parsed.map(|name| {
+        let description = value("description").unwrap_or_default();
+        let mut definition = Definition::new(name, origin.clone(), description, prompt.to_owned());
+        fill(&mut definition, &value);
+        definition
+    });
+    let why = value("broken").unwrap_or_else(|| "the name is wrong".to_owned());
+    let error = Remark { severity: Severity::Error, text: why, line: Some(1), hint: None };
+    let remarks = if definition.is_none() { vec![error] } else { Vec::new() };
+    vec![Read { name, origin, definition, fields: Vec::new(), remarks }]
+}
+
+fn fill(definition: &mut Definition, value: &dyn Fn(&str) -> Option<String>) {
+    definition.extends = value("extends").map(|name| AgentName::parse(&name).unwrap());
+    definition.prompt_append = value("append");
+    definition.rights.tools = value("tools").map(|tools| Rights::only(tools.split(' ')).tools.unwrap());
+    definition.rights.deny = value("deny").iter().map(|tool| ToolPattern::tool(tool)).collect();
+    definition.rights.access = if value("read_only").is_some() { Access::ReadOnly } else { Access::Whole };
+    definition.limits.turns = value("turns").map(|turns| turns.parse().unwrap());
+    definition.limits.wall_s = value("wall").map(|wall| wall.parse().unwrap());
+    definition.model.candidates = value("model").into_iter().collect();
+    definition.mode.hidden = value("hidden").is_some();
+    definition.mode.disabled = value("disabled").is_some();
+}
+
+/// A repository `project` with a directory `project/sub`, a home and a configuration directory, all empty.
+pub(crate) struct Case {
+    directory: tempfile::TempDir,
+    user: u32,
+}
+
+impl Case {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["project/.git", "project/sub", "home", "config", "state"] {
+            fs::create_dir_all(directory.path().join(name)).unwrap();
+        }
+        Self { directory, user: rustix::process::geteuid().as_raw() }
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().canonicalize().unwrap().join(path)
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.path(path)).unwrap();
+    }
+
+    pub fn places(&self) -> Places {
+        let (home, config) = (self.path("home"), self.path("config"));
+        Places::find(&self.path("project/sub"), Some(&home), Some(&config), self.user)
+    }
+
+    pub fn store(&self) -> TrustStore {
+        TrustStore::at(self.path("state/trust.json"))
+    }
+
+    pub fn load(&self) -> Registry {
+        Registry::load(self.places(), reader, Trust::All)
+    }
+
+    pub fn load_with_store(&self) -> Registry {
+        Registry::load(self.places(), reader, Trust::Store(self.store()))
+    }
+
+    /// The end of a path, from the directory of the case.
+    fn short(&self, path: &str) -> String {
+        let top = format!("{}/", self.path("").display()).replace("//", "/");
+        path.replace(&top, "")
+    }
+}
+
+fn code(error: &Error) -> ErrorCode {
+    error.code()
+}
+
+/// Everything that an error tells.
+fn told(snapshot: &Snapshot, name: &str) -> String {
+    let error = snapshot.find(name).unwrap_err();
+    format!("{error}\nhint: {}", error.advice().unwrap_or("none"))
+}
+
+fn texts<'a>(remarks: impl IntoIterator<Item = &'a Remark>) -> Vec<&'a str> {
+    remarks.into_iter().map(|remark| remark.text.as_str()).collect()
+}
+
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}

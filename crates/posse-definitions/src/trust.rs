@@ -1,0 +1,435 @@
+//! Which files of a project may run. What a project brings along (agents, servers, hooks) is data until a person said
+//! yes to its content: a file that changed or that is new asks again. What the user wrote needs no trust.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use posse_core::{Error, ErrorCode, Result};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// A list that is larger was not written by us.
+const STORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+/// Contents that are remembered for one project; the oldest are forgotten first.
+const HASHES_MAX: usize = 20_000;
+/// Another process holds the lock only while it writes a small file.
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
+
+/// Whom a registry believes.
+#[derive(Debug, Clone)]
+pub enum Trust {
+    /// What a person trusted before.
+    Store(TrustStore),
+    /// Every file of the project, for one run; for machines that only ever see checked code.
+    All,
+    /// No file of any project.
+    Nothing,
+}
+
+/// A small file in the state directory: for each project the contents that a person trusted.
+#[derive(Debug, Clone)]
+pub struct TrustStore {
+    path: PathBuf,
+}
+
+/// What the file said when it was loaded. Each question is answered from memory.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Trusted {
+    projects: BTreeMap<PathBuf, HashSet<String>>,
+    everything: bool,
+    problem: Option<String>,
+}
+
+/// What is trusted in one project.
+#[derive(Debug, Clone, Copy)]
+pub struct ProjectTrust<'a> {
+    everything: bool,
+    hashes: Option<&'a HashSet<String>>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Contents {
+    version: u32,
+    /// Root of the project, then the SHA-256 of each trusted file, oldest first.
+    projects: BTreeMap<String, Vec<String>>,
+}
+
+const VERSION: u32 = 1;
+
+impl Trust {
+    pub fn load(&self) -> Trusted {
+        match self {
+            Trust::Store(store) => store.load(),
+            Trust::All => Trusted { everything: true, ..Trusted::default() },
+            Trust::Nothing => Trusted::default(),
+        }
+    }
+}
+
+impl Trusted {
+    /// `hash` is what `hash` made of the content of a file of the project at `root`.
+    pub fn trusts(&self, root: &Path, hash: &str) -> bool {
+        self.project(root).trusts(hash)
+    }
+
+    /// For many questions about one project.
+    pub fn project(&self, root: &Path) -> ProjectTrust<'_> {
+        ProjectTrust { everything: self.everything, hashes: self.projects.get(&resolved(root)) }
+    }
+
+    /// Why nothing is trusted, if the file could not be used.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+}
+
+impl ProjectTrust<'_> {
+    pub fn trusts(&self, hash: &str) -> bool {
+        // A file that could not be read has no hash, and what cannot be checked is refused.
+        !hash.is_empty() && (self.everything || self.hashes.is_some_and(|hashes| hashes.contains(hash)))
+    }
+}
+
+impl TrustStore {
+    /// `path` need not exist.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Never fails: a file that cannot be used trusts nothing and says why.
+    pub fn load(&self) -> Trusted {
+        match self.contents() {
+            Ok(contents) => {
+                let projects = contents.projects.into_iter();
+                let projects =
+                    projects.map(|(root, hashes)| (root.into(), hashes.into_iter().collect())).collect();
+                Trusted { projects, ..Trusted::default() }
+            }
+            Err(why) => Trusted { problem: Some(self.damaged(&why)), ..Trusted::default() },
+        }
+    }
+
+    pub fn trusted(&self, root: &Path, hash: &str) -> bool {
+        self.load().trusts(root, hash)
+    }
+
+    /// From now on these contents may run in the project at `root`. A person should have seen exactly them, so what
+    /// is given is their hashes, not their paths.
+    pub fn trust<'a>(&self, root: &Path, hashes: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let root = key(root)?;
+        self.change(|contents| {
+            let known = contents.projects.entry(root).or_default();
+            let hashes: Vec<&str> = hashes.into_iter().filter(|hash| !hash.is_empty()).collect();
+            // Trusting again makes it the newest.
+            let again: HashSet<&str> = hashes.iter().copied().collect();
+            known.retain(|old| !again.contains(old.as_str()));
+            known.extend(hashes.into_iter().map(str::to_owned));
+            known.drain(..known.len().saturating_sub(HASHES_MAX));
+        })
+    }
+
+    /// Whether anything was trusted there.
+    pub fn revoke(&self, root: &Path) -> Result<bool> {
+        let root = key(root)?;
+        let mut had = false;
+        self.change(|contents| had = contents.projects.remove(&root).is_some())?;
+        Ok(had)
+    }
+
+    /// Each project with how many contents are trusted there.
+    pub fn list(&self) -> Result<Vec<(PathBuf, usize)>> {
+        let contents = self.contents().map_err(|why| {
+            Error::new(ErrorCode::Io, self.damaged(&why)).hint("`posse trust` writes a new list")
+        })?;
+        Ok(contents.projects.into_iter().map(|(root, hashes)| (root.into(), hashes.len())).collect())
+    }
+
+    fn damaged(&self, why: &str) -> String {
+        format!("the list of trusted files `{}` {why}, so nothing is trusted", self.path.display())
+    }
+
+    fn contents(&self) -> Result<Contents, String> {
+        let how = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits();
+        let opened = OpenOptions::new().read(true).custom_flags(how.cast_signed()).open(&self.path);
+        let file = match opened {
+            Ok(file) => file,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                return Ok(Contents { version: VERSION, ..Contents::default() });
+            }
+            Err(cause) => return Err(format!("cannot be opened ({cause})")),
+        };
+        let about = file.metadata().map_err(|cause| format!("cannot be examined ({cause})"))?;
+        if !about.is_file() {
+            return Err("is not a regular file".to_owned());
+        }
+        // Whoever can write it decides what runs.
+        if about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o022 != 0 {
+            return Err("can be written by others".to_owned());
+        }
+        let mut text = String::new();
+        match file.take(STORE_BYTES_MAX + 1).read_to_string(&mut text) {
+            Err(cause) => return Err(format!("cannot be read ({cause})")),
+            Ok(_) if text.len() as u64 > STORE_BYTES_MAX => return Err("is too large".to_owned()),
+            Ok(_) => {}
+        }
+        let contents: Contents =
+            serde_json::from_str(&text).map_err(|cause| format!("is damaged ({cause})"))?;
+        match contents.version {
+            VERSION => Ok(contents),
+            other => Err(format!("has version {other}, which this program does not know")),
+        }
+    }
+
+    /// Reads, changes and replaces the file while no other process does.
+    fn change(&self, change: impl FnOnce(&mut Contents)) -> Result<()> {
+        let failed = |cause: io::Error| {
+            let text = format!("the list of trusted files `{}` cannot be written", self.path.display());
+            Error::new(ErrorCode::Io, text).caused_by(cause)
+        };
+        let directory = match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed)?;
+        let _lock = self.lock().map_err(failed)?;
+        let mut contents = match self.contents() {
+            Ok(contents) => contents,
+            // Kept for a person to look at; nothing in it was trusted any more.
+            Err(_) => {
+                fs::rename(&self.path, self.beside("damaged")).map_err(failed)?;
+                Contents { version: VERSION, ..Contents::default() }
+            }
+        };
+        change(&mut contents);
+        let text = serde_json::to_string_pretty(&contents).map_err(|cause| {
+            Error::new(ErrorCode::Internal, "a list cannot be written as JSON").caused_by(cause)
+        })?;
+        self.replace(directory, text.as_bytes()).map_err(failed)
+    }
+
+    fn replace(&self, directory: &Path, text: &[u8]) -> io::Result<()> {
+        let temporary = self.beside(&format!("{}.new", std::process::id()));
+        // Left behind by a process of the same number that died; the lock is ours.
+        let _ = fs::remove_file(&temporary);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+        let written = file.write_all(text).and_then(|()| file.sync_all());
+        let renamed = written.and_then(|()| fs::rename(&temporary, &self.path));
+        if renamed.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        renamed?;
+        // Trust that is lost in a power cut is asked for again, so a file system that cannot do this is no problem.
+        let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        Ok(())
+    }
+
+    /// The lock is on a file of its own, because the list itself is replaced.
+    fn lock(&self) -> io::Result<File> {
+        let path = self.beside("lock");
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        let file = options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
+        let deadline = Instant::now() + LOCK_WAIT_MAX;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(cause)) => return Err(cause),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(LOCK_PAUSE),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds its lock"));
+                }
+            }
+        }
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(".");
+        name.push(ending);
+        name.into()
+    }
+}
+
+/// SHA-256 in hex.
+pub fn hash(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digest = Sha256::digest(bytes);
+    digest
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(DIGITS[usize::from(digit)]))
+        .collect()
+}
+
+/// One project has one root, however it is reached.
+fn resolved(root: &Path) -> PathBuf {
+    root.canonicalize().unwrap_or_else(|_| root.to_owned())
+}
+
+fn key(root: &Path) -> Result<String> {
+    resolved(root).into_os_string().into_string().map_err(|root| {
+        Error::new(
+            ErrorCode::InvalidRequest,
+            format!("the path {root:?} is not UTF-8, so it cannot be trusted"),
+        )
+        .hint("rename the directory, or use --trust for one run")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    struct Case {
+        directory: tempfile::TempDir,
+        store: TrustStore,
+    }
+
+    fn case() -> Case {
+        let directory = tempfile::tempdir().unwrap();
+        let store = TrustStore::at(directory.path().join("state/trust.json"));
+        Case { directory, store }
+    }
+
+    impl Case {
+        fn project(&self, name: &str) -> PathBuf {
+            let path = self.directory.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            path
+        }
+    }
+
+    #[test]
+    fn only_what_was_trusted_in_a_project_is_trusted_there_until_it_is_revoked() {
+        let case = case();
+        let (a, b) = (case.project("a"), case.project("b"));
+        assert!(!case.store.trusted(&a, "1"));
+        case.store.trust(&a, ["1", "2"]).unwrap();
+        case.store.trust(&a, ["3", ""]).unwrap();
+        for (root, hash, expected) in [
+            (&a, "1", true),
+            (&a, "2", true),
+            (&a, "3", true),
+            (&a, "4", false),
+            (&a, "", false),
+            (&b, "1", false),
+        ] {
+            assert_eq!(case.store.trusted(root, hash), expected, "{root:?} {hash:?}");
+        }
+        assert_eq!(case.store.list().unwrap(), [(resolved(&a), 3)]);
+        assert!(case.store.revoke(&a).unwrap() && !case.store.revoke(&a).unwrap());
+        assert!(!case.store.trusted(&a, "1"));
+        assert_eq!(case.store.list().unwrap(), []);
+    }
+
+    #[test]
+    fn a_project_is_the_same_through_a_link() {
+        let case = case();
+        let (project, link) = (case.project("a"), case.directory.path().join("link"));
+        std::os::unix::fs::symlink(&project, &link).unwrap();
+        case.store.trust(&link, ["1"]).unwrap();
+        assert!(case.store.trusted(&project, "1"));
+    }
+
+    #[test]
+    fn the_file_is_for_its_owner_alone_and_one_that_others_can_write_trusts_nothing() {
+        let case = case();
+        let project = case.project("a");
+        case.store.trust(&project, ["1"]).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(case.store.path()), mode(case.store.path().parent().unwrap())), (0o600, 0o700));
+        fs::set_permissions(case.store.path(), fs::Permissions::from_mode(0o620)).unwrap();
+        let loaded = case.store.load();
+        assert!(!loaded.trusts(&project, "1"));
+        assert!(loaded.problem().unwrap().contains("can be written by others, so nothing is trusted"));
+    }
+
+    #[test]
+    fn a_damaged_file_trusts_nothing_says_so_and_is_kept_when_a_new_one_is_written() {
+        let case = case();
+        let project = case.project("a");
+        case.store.trust(&project, ["1"]).unwrap();
+        for text in
+            ["{", "[]", r#"{"version":2,"projects":{}}"#, r#"{"version":1,"projects":{},"x":1}"#, "\u{0}"]
+        {
+            fs::write(case.store.path(), text).unwrap();
+            let loaded = case.store.load();
+            assert!(loaded.problem().is_some() && !loaded.trusts(&project, "1"), "{text}");
+            assert!(case.store.list().is_err(), "{text}");
+            case.store.trust(&project, ["2"]).unwrap();
+            assert_eq!(fs::read_to_string(case.store.beside("damaged")).unwrap(), text);
+            assert!(case.store.trusted(&project, "2") && !case.store.trusted(&project, "1"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_file_is_not_followed() {
+        let case = case();
+        let project = case.project("a");
+        let elsewhere = TrustStore::at(case.directory.path().join("elsewhere.json"));
+        elsewhere.trust(&project, ["1"]).unwrap();
+        fs::create_dir(case.store.path().parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), case.store.path()).unwrap();
+        assert!(case.store.load().problem().is_some() && !case.store.trusted(&project, "1"));
+    }
+
+    #[test]
+    fn processes_that_trust_at_once_lose_nothing() {
+        let case = case();
+        let roots: Vec<PathBuf> = (0..8).map(|n| case.project(&n.to_string())).collect();
+        std::thread::scope(|scope| {
+            for root in &roots {
+                // Each has its own store, as each process has.
+                let store = TrustStore::at(case.store.path());
+                scope.spawn(move || {
+                    for n in 0..5 {
+                        store.trust(root, [n.to_string().as_str()]).unwrap();
+                    }
+                });
+            }
+        });
+        assert!(case.store.list().unwrap().iter().all(|(_, hashes)| *hashes == 5));
+        assert_eq!(case.store.list().unwrap().len(), 8);
+        let left: Vec<_> = fs::read_dir(case.store.path().parent().unwrap()).unwrap().collect();
+        assert_eq!(left.len(), 2, "the list and its lock: {left:?}");
+    }
+
+    #[test]
+    fn the_oldest_contents_are_forgotten_first() {
+        let case = case();
+        let project = case.project("a");
+        let hashes: Vec<String> = (0..HASHES_MAX).map(|n| n.to_string()).collect();
+        let contents = Contents { version: VERSION, projects: [(key(&project).unwrap(), hashes)].into() };
+        fs::create_dir(case.store.path().parent().unwrap()).unwrap();
+        case.store
+            .replace(
+                case.store.path().parent().unwrap(),
+                serde_json::to_string(&contents).unwrap().as_bytes(),
+            )
+            .unwrap();
+        case.store.trust(&project, ["0", "new"]).unwrap();
+        let trusted = case.store.load();
+        assert!(
+            trusted.trusts(&project, "0")
+                && trusted.trusts(&project, "new")
+                && !trusted.trusts(&project, "1")
+        );
+    }
+
+    #[test]
+    fn the_hash_is_sha_256_in_hex() {
+        assert_eq!(hash(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

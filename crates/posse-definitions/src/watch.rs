@@ -1,0 +1,428 @@
+//! Keeps a registry current while files change. The system tells of changes; where it cannot, the files are looked at
+//! twice a second. Looking is cheap: a file whose time stamps are the same is not opened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use posse_core::{Error, ErrorCode, Result};
+
+use crate::registry::{Registry, Snapshot};
+
+/// Editors write a file in several steps; what comes within this time is one change.
+const QUIET: Duration = Duration::from_millis(100);
+/// A directory that is never quiet is looked at anyway.
+const QUIET_WAIT_MAX: Duration = Duration::from_millis(400);
+/// How often files are looked at where the system does not tell of changes.
+const POLL_PAUSE: Duration = Duration::from_millis(500);
+/// Some file systems (network, shared with a host) accept a watch and never tell anything.
+const SWEEP_PAUSE: Duration = Duration::from_secs(5);
+/// Systems allow a user some thousands of watches for all programs together.
+const POINTS_MAX: usize = 1_024;
+
+/// How changes are noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// The system tells; if it cannot, as `Polling`.
+    Events,
+    /// By looking.
+    Polling,
+}
+
+/// Ends its thread when dropped.
+#[derive(Debug)]
+pub struct Watcher {
+    signal: Arc<Signal>,
+    polling: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// `on_change` is called with each new snapshot, from a thread of the watcher; a change of files is in a snapshot in less
+/// than a second.
+pub fn watch(
+    registry: Arc<Registry>,
+    how: How,
+    mut on_change: impl FnMut(&Arc<Snapshot>) + Send + 'static,
+) -> Result<Watcher> {
+    let tell = move |news: News<'_>| match news {
+        News::Changed(snapshot) => on_change(snapshot),
+        News::Idle => {}
+    };
+    start(registry, how, SWEEP_PAUSE, tell)
+}
+
+/// What the thread tells.
+enum News<'a> {
+    Changed(&'a Arc<Snapshot>),
+    /// Everything that happened before was looked at, and what happens now will be noticed.
+    Idle,
+}
+
+fn start(
+    registry: Arc<Registry>,
+    how: How,
+    sweep_pause: Duration,
+    tell: impl FnMut(News<'_>) + Send + 'static,
+) -> Result<Watcher> {
+    let signal = Arc::new(Signal::default());
+    let polling = Arc::new(AtomicBool::new(how == How::Polling));
+    let mut work =
+        Work { registry, signal: signal.clone(), polling: polling.clone(), armed: None, sweep_pause, tell };
+    let thread = std::thread::Builder::new()
+        .name("posse-watch".to_owned())
+        .spawn(move || work.run())
+        .map_err(|cause| Error::new(ErrorCode::Internal, "no thread can be started").caused_by(cause))?;
+    Ok(Watcher { signal, polling, thread: Some(thread) })
+}
+
+impl Watcher {
+    pub fn how(&self) -> How {
+        if self.polling.load(Ordering::Relaxed) { How::Polling } else { How::Events }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.signal.set(|pending| pending.stop = true);
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, there is nobody left to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread should know about. However much happens, it stays this small.
+#[derive(Debug, Default)]
+struct Signal {
+    pending: Mutex<Pending>,
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    changed: bool,
+    /// A watched directory went away or was replaced, so its watch may be dead.
+    replaced: bool,
+    stop: bool,
+}
+
+impl Signal {
+    fn set(&self, set: impl FnOnce(&mut Pending)) {
+        set(&mut self.lock());
+        self.arrived.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something to happen, at most `pause`, and then for it to be over.
+    fn wait(&self, pause: Duration) -> Pending {
+        let waiting = |pending: &mut Pending| !pending.changed && !pending.stop;
+        let waited = self.arrived.wait_timeout_while(self.lock(), pause, waiting);
+        let mut pending = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let mut all = std::mem::take(&mut *pending);
+        let deadline = Instant::now() + QUIET_WAIT_MAX;
+        while all.changed && !all.stop && Instant::now() < deadline {
+            let waited = self.arrived.wait_timeout_while(pending, QUIET, waiting);
+            pending = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let more = std::mem::take(&mut *pending);
+            all.replaced |= more.replaced;
+            all.stop |= more.stop;
+            if !more.changed {
+                break;
+            }
+        }
+        all
+    }
+}
+
+struct Work<F> {
+    registry: Arc<Registry>,
+    signal: Arc<Signal>,
+    polling: Arc<AtomicBool>,
+    armed: Option<Armed>,
+    sweep_pause: Duration,
+    tell: F,
+}
+
+/// Watches on these directories, each with what identifies it.
+struct Armed {
+    points: Points,
+    /// Ends its watches when dropped.
+    _watcher: RecommendedWatcher,
+}
+
+type Points = BTreeMap<PathBuf, (u64, u64)>;
+
+impl<F: FnMut(News<'_>)> Work<F> {
+    fn run(&mut self) {
+        let mut replaced = false;
+        loop {
+            self.follow(replaced);
+            let pause = if self.polling.load(Ordering::Relaxed) { POLL_PAUSE } else { self.sweep_pause };
+            (self.tell)(News::Idle);
+            let pending = self.signal.wait(pause);
+            if pending.stop {
+                return;
+            }
+            replaced = pending.replaced;
+        }
+    }
+
+    /// Looks at the files until every directory that it found was watched before it looked: what happens in a new
+    /// directory before its watch is seen by the look after it.
+    fn follow(&mut self, mut replaced: bool) {
+        loop {
+            if let Some(snapshot) = self.registry.reload() {
+                (self.tell)(News::Changed(&snapshot));
+            }
+            if self.polling.load(Ordering::Relaxed) || !self.arm(replaced) {
+                return;
+            }
+            replaced = false;
+        }
+    }
+
+    /// Whether there are new watches.
+    fn arm(&mut self, replaced: bool) -> bool {
+        let matter = self.registry.points();
+        let points = points(&matter);
+        if !replaced && self.armed.as_ref().is_some_and(|armed| armed.points == points) {
+            return false;
+        }
+        let matter = matter.into_iter().map(|(_, path)| path).collect();
+        match Armed::new(points, matter, self.signal.clone()) {
+            Ok(armed) => self.armed = Some(armed),
+            Err(()) => {
+                self.armed = None;
+                self.polling.store(true, Ordering::Relaxed);
+            }
+        }
+        true
+    }
+}
+
+impl Armed {
+    /// Fails if a directory that is there cannot be watched.
+    fn new(points: Points, matter: BTreeSet<PathBuf>, signal: Arc<Signal>) -> Result<Self, ()> {
+        if points.len() > POINTS_MAX {
+            return Err(());
+        }
+        let watched: BTreeSet<PathBuf> = points.keys().cloned().collect();
+        let handler = move |event: notify::Result<notify::Event>| on_event(event, &matter, &watched, &signal);
+        let mut watcher = notify::recommended_watcher(handler).map_err(drop)?;
+        for path in points.keys() {
+            // One that has gone meanwhile is noticed by the look that follows.
+            if watcher.watch(path, RecursiveMode::NonRecursive).is_err() && path.exists() {
+                return Err(());
+            }
+        }
+        Ok(Self { points, _watcher: watcher })
+    }
+}
+
+fn on_event(
+    event: notify::Result<notify::Event>,
+    matter: &BTreeSet<PathBuf>,
+    watched: &BTreeSet<PathBuf>,
+    signal: &Signal,
+) {
+    let Ok(event) = event else {
+        // Something was lost, so everything is looked at.
+        return signal.set(|pending| pending.changed = true);
+    };
+    let goes = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+    let changes = match event.kind {
+        // Our own reading makes these.
+        EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write),
+        EventKind::Any
+        | EventKind::Create(_)
+        | EventKind::Modify(_)
+        | EventKind::Remove(_)
+        | EventKind::Other => true,
+    };
+    let concerns = |path: &PathBuf| matter.iter().any(|it| path.starts_with(it) || it.starts_with(path));
+    if event.need_rescan() || changes && event.paths.iter().any(concerns) {
+        let replaced = goes && event.paths.iter().any(|path| watched.contains(path));
+        signal.set(|pending| {
+            pending.changed = true;
+            pending.replaced |= replaced;
+        });
+    }
+}
+
+/// What must be watched: of each path, every directory on the way that exists, so that what is missing is noticed when
+/// it comes and what is there when it goes.
+fn points(matter: &[(PathBuf, PathBuf)]) -> Points {
+    let mut points = Points::new();
+    for (base, path) in matter {
+        let below: Vec<&Path> = path.ancestors().take_while(|dir| dir.starts_with(base)).collect();
+        // The base itself may be missing, as a configuration directory that nobody needed yet.
+        let base = base.ancestors().find(|dir| dir.is_dir());
+        for directory in below.into_iter().chain(base) {
+            if points.contains_key(directory) {
+                continue;
+            }
+            if let Ok(about) = directory.metadata()
+                && about.is_dir()
+            {
+                points.insert(directory.to_owned(), (about.dev(), about.ino()));
+            }
+        }
+    }
+    points
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::tests::Case;
+    use std::fs;
+    use std::sync::mpsc::{Receiver, channel};
+
+    /// Generous: only a broken watcher takes so long.
+    const DEADLINE: Duration = Duration::from_secs(20);
+
+    struct Watching {
+        case: Case,
+        registry: Arc<Registry>,
+        /// A snapshot, or nothing when the watcher became idle.
+        news: Receiver<Option<Arc<Snapshot>>>,
+        watcher: Watcher,
+    }
+
+    /// A watcher that is idle. It never sweeps: what it notices by events, it notices by them alone.
+    fn watching(case: Case, how: How) -> Watching {
+        let registry = Arc::new(case.load_with_store());
+        let (sender, news) = channel();
+        let tell = move |told: News<'_>| {
+            let told = match told {
+                News::Changed(snapshot) => Some(snapshot.clone()),
+                News::Idle => None,
+            };
+            // The test may have ended.
+            let _ = sender.send(told);
+        };
+        let watcher = start(registry.clone(), how, Duration::from_secs(3600), tell).unwrap();
+        let watching = Watching { case, registry, news, watcher };
+        assert!(watching.next("the beginning").is_none());
+        watching
+    }
+
+    impl Watching {
+        fn next(&self, what: &str) -> Option<Arc<Snapshot>> {
+            self.news.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("not noticed: {what}"))
+        }
+
+        /// Waits until the watcher has noticed, and is idle again.
+        fn until_prompt(&self, what: &str, name: &str, prompt: Option<&str>) {
+            let fits =
+                |snapshot: &Snapshot| snapshot.find(name).ok().map(|a| a.prompt.clone()).as_deref() == prompt;
+            let mut noticed = false;
+            loop {
+                match self.next(what) {
+                    Some(snapshot) => noticed = fits(&snapshot),
+                    None if noticed => break,
+                    None => {}
+                }
+            }
+            assert!(fits(&self.registry.snapshot()));
+        }
+    }
+
+    fn life_of_a_file(how: How) {
+        let case = Case::new();
+        case.write("home/.posse/agents/a.md", "one");
+        let w = watching(case, how);
+        w.case.write("home/.posse/agents/a.md", "two");
+        w.until_prompt("a change", "a", Some("two"));
+        w.case.write("home/.posse/new", "three");
+        fs::rename(w.case.path("home/.posse/new"), w.case.path("home/.posse/agents/a.md")).unwrap();
+        w.until_prompt("a replacement", "a", Some("three"));
+        w.case.write("home/.posse/agents/b.md", "b");
+        w.until_prompt("a new file", "b", Some("b"));
+        w.case.remove("home/.posse/agents/a.md");
+        w.until_prompt("a removal", "a", None);
+        assert_eq!(w.watcher.how(), how);
+    }
+
+    #[test]
+    fn the_life_of_a_file_is_followed_by_events() {
+        life_of_a_file(How::Events);
+    }
+
+    #[test]
+    fn the_life_of_a_file_is_followed_by_polling() {
+        life_of_a_file(How::Polling);
+    }
+
+    #[test]
+    fn directories_that_come_later_go_and_come_back_are_followed() {
+        let w = watching(Case::new(), How::Events);
+        w.case.write("home/.claude/agents/deep/a.md", "one");
+        w.until_prompt("a directory that did not exist", "a", Some("one"));
+        w.case.write("home/.claude/agents/deep/a.md", "two");
+        w.until_prompt("a change in it", "a", Some("two"));
+        fs::remove_dir_all(w.case.path("home/.claude")).unwrap();
+        w.until_prompt("its removal", "a", None);
+        w.case.write("home/.claude/agents/a.md", "three");
+        w.until_prompt("its return", "a", Some("three"));
+        fs::rename(w.case.path("home/.claude"), w.case.path("home/away")).unwrap();
+        w.until_prompt("its departure", "a", None);
+        fs::rename(w.case.path("home/away"), w.case.path("home/.claude")).unwrap();
+        w.until_prompt("its arrival", "a", Some("three"));
+        w.case.write("home/.claude/agents/a.md", "four");
+        w.until_prompt("a change after it", "a", Some("four"));
+        assert_eq!(w.watcher.how(), How::Events);
+    }
+
+    #[test]
+    fn a_yes_in_another_process_is_noticed() {
+        let case = Case::new();
+        case.write("project/.posse/agents/a.md", "one");
+        let w = watching(case, How::Events);
+        let snapshot = w.registry.snapshot();
+        let hashes = snapshot.untrusted().map(|candidate| candidate.read.origin.hash.as_str());
+        w.case.store().trust(w.registry.places().root().unwrap(), hashes).unwrap();
+        w.until_prompt("trust", "a", Some("one"));
+    }
+
+    #[test]
+    fn what_happens_beside_the_agents_and_our_own_reading_wake_nobody() {
+        let matter = [PathBuf::from("/p/.posse/agents")].into();
+        let watched = [PathBuf::from("/p"), PathBuf::from("/p/.posse")].into();
+        let tell = |kind: EventKind, path: &str| {
+            let signal = Signal::default();
+            on_event(Ok(notify::Event::new(kind).add_path(path.into())), &matter, &watched, &signal);
+            let pending = signal.lock();
+            (pending.changed, pending.replaced)
+        };
+        use notify::event::{CreateKind, RemoveKind};
+        let created = EventKind::Create(CreateKind::Any);
+        let removed = EventKind::Remove(RemoveKind::Any);
+        let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
+        let written = EventKind::Access(AccessKind::Close(AccessMode::Write));
+        assert_eq!(tell(created, "/p/target"), (false, false));
+        assert_eq!(tell(opened, "/p/.posse/agents/a.md"), (false, false));
+        assert_eq!(tell(written, "/p/.posse/agents/a.md"), (true, false));
+        assert_eq!(tell(created, "/p/.posse"), (true, false));
+        assert_eq!(tell(removed, "/p/.posse/agents/a.md"), (true, false));
+        assert_eq!(tell(removed, "/p/.posse"), (true, true));
+    }
+
+    #[test]
+    fn dropping_ends_the_thread() {
+        let w = watching(Case::new(), How::Events);
+        drop(w.watcher);
+        // The thread held the sender, so the channel is closed when it has ended.
+        assert_eq!(w.news.try_iter().count(), 0);
+        assert!(matches!(w.news.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected)));
+    }
+}
