@@ -1,5 +1,6 @@
 //! The real `posse` binary, used as a stranger uses it: a home, a workspace, a command line, and what comes back.
 
+mod agents;
 mod bad_input;
 mod delegation;
 mod demo;

@@ -1,0 +1,166 @@
+//! Agents of every tool: found, shown, checked, trusted, run, written.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Ran};
+
+const REVIEWER: &str = "---\nname: reviewer\ndescription: Looks at changes\ntools: Read, Grep\n---\nYou review.\n";
+
+/// A workspace that is a repository with a reviewer for Claude Code.
+fn project() -> Place {
+    let place = Place::new();
+    fs::create_dir(place.workspace().join(".git")).unwrap();
+    place.write("workspace/.claude/agents/reviewer.md", REVIEWER);
+    place
+}
+
+fn listed(place: &Place, name: &str) -> Value {
+    let ran = place.run(["agents", "list", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json().into_iter().find(|agent| agent["name"] == name).unwrap_or_else(|| panic!("{ran:?}"))
+}
+
+fn run_reviewer(place: &Place, script: &str, more: &[&str]) -> Ran {
+    let model = place.script(script);
+    let mut args = vec!["run", "--json", "--model", &model, "--agent", "reviewer"];
+    args.extend(more);
+    args.push("Look at it");
+    place.run(args)
+}
+
+#[test]
+fn everybodys_agents_are_listed_with_what_they_would_have_here() {
+    let place = project();
+    place.write("workspace/.opencode/agents/deep/planner.md", "---\ndescription: Plans\npermission:\n  edit: deny\n---\nYou plan.");
+    place.write("workspace/.codex/agents/x.toml", "name = \"explorer\"\ndescription = \"Explores\"\ndeveloper_instructions = \"You explore.\"\nsandbox_mode = \"read-only\"\n");
+    place.write("home/.posse/agents/writer.md", "---\nname: writer\ndescription: Mine\nmax_turns: 7\n---\nYou write.");
+    let reviewer = listed(&place, "reviewer");
+    assert_eq!(reviewer["format"], "claude");
+    assert_eq!(reviewer["state"], "not trusted");
+    assert_eq!(reviewer["tools"], json!(["grep", "read"]), "{reviewer}");
+    assert_eq!(listed(&place, "deep-planner")["format"], "opencode");
+    let explorer = listed(&place, "explorer");
+    assert!(!explorer["tools"].to_string().contains("write"), "{explorer}");
+    let writer = listed(&place, "writer");
+    assert_eq!((&writer["state"], &writer["max_turns"]), (&json!("ready"), &json!(7)));
+    assert!(writer["shadows"].to_string().contains("built-in"), "the user's comes before ours: {writer}");
+    assert_eq!(listed(&place, "general")["state"], "ready");
+    let text = place.run(["agents", "list"]);
+    assert!(text.stdout.contains("reviewer") && text.stderr.contains("posse trust"), "{text:?}");
+}
+
+#[test]
+fn an_agent_of_a_project_runs_after_a_person_said_yes_to_what_it_says_now() {
+    let place = project();
+    let refused = run_reviewer(&place, "[{text: Fine.}]", &[]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("AGENT_NOT_TRUSTED") && refused.stderr.contains("posse trust"), "{refused:?}");
+    let trusted = place.run(["trust"]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    assert!(trusted.stdout.contains("reviewer") && trusted.stdout.contains("trusted now"), "{trusted:?}");
+    let ran = run_reviewer(&place, "[{text: Fine.}]", &[]);
+    assert_eq!((ran.code, &ran.envelope()["text"]), (0, &json!("Fine.")), "{ran:?}");
+    assert_eq!(listed(&place, "reviewer")["state"], "ready");
+
+    place.write("workspace/.claude/agents/reviewer.md", &REVIEWER.replace("Read, Grep", "Read, Write"));
+    assert_eq!(listed(&place, "reviewer")["state"], "not trusted");
+    assert_eq!(run_reviewer(&place, "[{text: Fine.}]", &[]).code, 1);
+    assert_eq!(run_reviewer(&place, "[{text: Fine.}]", &["--trust"]).code, 0);
+    assert_eq!(run_reviewer(&place, "[{text: Fine.}]", &[]).code, 1, "--trust is for one run");
+
+    place.run(["trust"]);
+    assert!(place.run(["trust", "--list"]).stdout.contains("workspace"));
+    assert_eq!(place.run(["trust", "--revoke"]).code, 0);
+    assert_eq!(run_reviewer(&place, "[{text: Fine.}]", &[]).code, 1);
+}
+
+#[test]
+fn a_definition_never_gets_more_than_the_operator_grants() {
+    let place = project();
+    place.write("workspace/.claude/agents/reviewer.md", &REVIEWER.replace("Read, Grep", "Read, Bash, Write"));
+    let script = "[{calls: [{bash: {command: id}}, {grep: {pattern: x}}, {read: {path: a}}]}, {text: Done.}]";
+    place.write("workspace/a", "alpha");
+    let ran = run_reviewer(&place, script, &["--trust"]);
+    let envelope = ran.envelope();
+    assert_eq!(envelope["refused_tools"], json!(["bash", "grep"]), "{envelope}");
+    let id = envelope["task_id"].as_str().unwrap();
+    assert!(place.run(["tasks", "show", id, "--result", "1.2"]).stdout.contains("alpha"));
+    let allowed = run_reviewer(&place, script, &["--trust", "--allow", "bash"]);
+    assert_eq!(allowed.envelope()["refused_tools"], json!(["grep"]));
+}
+
+#[test]
+fn the_doctor_tells_what_became_of_each_key_and_fails_on_errors_only() {
+    let place = project();
+    place.write(
+        "workspace/.claude/agents/reviewer.md",
+        "---\nname: reviewer\ndescription: Looks: at changes\ntools: Read, WebSearch\nmodel: opus\nhooks: {}\nfavourite: 7\n---\nYou review.\n",
+    );
+    let ran = place.run(["agents", "check"]);
+    assert_eq!(ran.code, 0, "warnings are no failure: {ran:?}");
+    for part in ["hooks", "ignored", "favourite", "honoured", "web_search", "→ tools", "→ model", "tokens"] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    let report = place.run(["agents", "check", "reviewer", "--json"]).json().remove(0);
+    assert_eq!((&report["name"], &report["format"]), (&json!("reviewer"), &json!("claude")));
+    assert!(report["remarks"].to_string().contains("YAML"), "{report}");
+
+    place.write("workspace/.posse/agents/broken.md", "---\nname: other\ndescription: x\n---\nYou.");
+    let broken = place.run(["agents", "check"]);
+    assert_eq!(broken.code, 1, "{broken:?}");
+    assert!(broken.stdout.contains("error"), "{broken:?}");
+    let run = place.run(["run", "--model", &place.script("[{text: x}]"), "--trust", "--agent", "broken", "Go"]);
+    assert!(run.stderr.contains("AGENT_INVALID"), "a broken file is not gone: {run:?}");
+    assert_eq!(place.run(["agents", "check", "nobody"]).code, 1);
+}
+
+#[test]
+fn a_new_definition_is_sound_and_nothing_is_overwritten() {
+    let place = project();
+    let made = place.run(["agents", "new", "helper"]);
+    assert_eq!((made.code, made.stdout.trim()), (0, ".posse/agents/helper.md"), "{made:?}");
+    let checked = place.run(["agents", "check", "helper", "--json"]).json().remove(0);
+    assert_eq!(checked["remarks"], json!([]), "{checked}");
+    assert!(!checked["tools"].to_string().contains("write"), "{checked}");
+    assert_eq!(place.run(["agents", "new", "helper"]).code, 1);
+    assert_eq!(place.run(["agents", "new", "../x"]).code, 1);
+    let mine = place.run(["agents", "new", "mine", "--user"]);
+    assert!(mine.stdout.contains(".config/posse/agents/mine.md"), "{mine:?}");
+    assert_eq!(listed(&place, "mine")["state"], "ready");
+}
+
+#[test]
+fn definitions_can_be_written_for_other_tools_and_for_editors() {
+    let place = project();
+    let schema: Value = serde_json::from_str(&place.run(["agents", "schema"]).stdout).unwrap();
+    assert!(schema["properties"]["max_turns"].is_object(), "{schema}");
+    let exported = place.run(["agents", "export", "reviewer", "--to", "codex"]);
+    assert!(exported.stdout.contains("developer_instructions"), "{exported:?}");
+    assert!(exported.stderr.contains("lost: "), "Codex has no list of tools: {exported:?}");
+    let file = place.root().join("out.md");
+    let path = file.to_str().unwrap();
+    assert_eq!(place.run(["agents", "export", "reviewer", "--to", "posse", "--out", path]).code, 0);
+    assert!(fs::read_to_string(&file).unwrap().contains("name: reviewer"));
+    assert_eq!(place.run(["agents", "export", "reviewer", "--to", "posse", "--out", path]).code, 1);
+    assert!(place.run(["agents", "export", "reviewer", "--to", "nobody"]).stderr.contains("there are: posse"));
+}
+
+#[test]
+fn a_nearer_definition_hides_a_farther_one_and_both_are_shown() {
+    let place = project();
+    place.write("workspace/sub/.posse/agents/reviewer.md", &REVIEWER.replace("Looks at changes", "Nearer"));
+    let ran = |args: &[&str]| {
+        let mut command = place.posse(args.iter().copied());
+        command.current_dir(place.workspace().join("sub"));
+        Ran::of(command)
+    };
+    let agents = ran(&["agents", "list", "--json"]).json();
+    let reviewer = agents.iter().find(|agent| agent["name"] == "reviewer").unwrap();
+    assert_eq!(reviewer["description"], "Nearer");
+    assert!(reviewer["shadows"].to_string().contains(".claude/agents/reviewer.md"), "{reviewer}");
+    let checked = ran(&["agents", "check", "reviewer", "--json"]).json();
+    assert_eq!(checked.len(), 2, "{checked:?}");
+    assert!(checked[1]["hidden_by"].as_str().unwrap().contains("sub/.posse"), "{checked:?}");
+}
