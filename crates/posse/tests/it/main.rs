@@ -2,4 +2,6 @@
 //! rows that a wire module decides are tested in `posse-models`.
 
 mod faults;
+mod recovery;
+mod retries;
 mod stage;
