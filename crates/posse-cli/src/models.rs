@@ -18,6 +18,7 @@ use posse_models::record::{Record, Recorder, Replay};
 use posse_models::retry::{Gate, Retry, RetryPolicy};
 use posse_models::scripted::Scripted;
 use posse_models::watch::{Patience, Watched};
+use posse_runtime::budget::Tariff;
 use posse_runtime::ports::{Model, Models, OpenModel};
 
 use crate::config::{Config, ProviderConfig, Wire};
@@ -324,8 +325,12 @@ impl Models for ModelSource {
             agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;
         let model: Arc<dyn Model> =
             if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
-        let reference = ModelRef::parse(&resolve_alias(&self.config, &agent.model)?)?;
-        Ok(OpenModel { model, price: self.prices.price(&reference) })
+        let names = std::iter::once(&agent.model).chain(&agent.fallback_models);
+        let prices = names.map(|name| {
+            let reference = ModelRef::parse(&resolve_alias(&self.config, name)?)?;
+            Ok((reference.to_string(), self.prices.price(&reference)))
+        });
+        Ok(OpenModel { model, tariff: Tariff::new(prices.collect::<Result<Vec<_>>>()?) })
     }
 }
 
@@ -362,7 +367,7 @@ fn ollama_url(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use posse_core::agent::ModelSettings;
-    use posse_runtime::ports::{Memo, ModelRequest, NoDeltas, ToolUse};
+    use posse_runtime::ports::{Memo, ModelRequest, NoDeltas, ToolUse, Unlimited};
 
     use super::*;
 
@@ -466,6 +471,7 @@ mod tests {
             settings: &settings,
             generation: 0,
             memo: &mut memo,
+            allowance: &Unlimited,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(model.call(request, &NoDeltas)).map(|_| ()).map_err(|e| e.to_string())

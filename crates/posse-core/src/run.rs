@@ -42,6 +42,8 @@ pub struct Run {
     /// What was used before the message that is being worked on: limits count from there.
     before: Before,
     usage: Usage,
+    /// The part of `usage` that replies took, by model.
+    answered_by: BTreeMap<String, Usage>,
     /// Ids that are on the wire already.
     ids: HashSet<String>,
     /// The parts of an answer that was cut off and continued.
@@ -127,6 +129,7 @@ impl Run {
             tool_calls: 0,
             before: Before::default(),
             usage: Usage::default(),
+            answered_by: BTreeMap::new(),
             ids: HashSet::new(),
             answer: String::new(),
             last_text: String::new(),
@@ -172,6 +175,7 @@ impl Run {
     pub fn on_reply(&mut self, mut reply: Reply) {
         self.usage.add(&reply.usage);
         self.usage.add(&reply.lost);
+        self.answered_by.entry(reply.model.clone()).or_default().add(&reply.usage);
         for note in reply.notes.drain(..) {
             self.note(note);
         }
@@ -215,6 +219,7 @@ impl Run {
             FailureKind::ContextTooLong => return self.compact(),
             // Whoever cut the call off says next why the run ends.
             FailureKind::Cancelled => return,
+            FailureKind::BudgetSpent => return self.on_budget_spent(&failure.message),
             _ => {}
         }
         let reason = self.wrapping_up.unwrap_or(StopReason::ModelFailed);
@@ -342,6 +347,11 @@ impl Run {
 
     pub fn usage(&self) -> &Usage {
         &self.usage
+    }
+
+    /// The part of `usage` that replies took, by the model that gave them.
+    pub fn answered_by(&self) -> &BTreeMap<String, Usage> {
+        &self.answered_by
     }
 
     pub fn is_finished(&self) -> bool {
@@ -501,6 +511,7 @@ impl Run {
             turns: (self.turns - self.before.turns).min(self.limits.turns_max),
             tool_calls: self.tool_calls_used(),
             usage: self.usage,
+            answered_by: self.answered_by.clone(),
             changed_files: self.changed.clone(),
             in_doubt: self.in_doubt.clone(),
             refused_tools: self.refused_tools.clone(),

@@ -17,13 +17,12 @@ use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::text::estimate_tokens;
-use posse_core::usage::{Price, Usage};
 use posse_core::{Error, ErrorCode, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Account, amount};
+use crate::budget::Account;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
 use crate::ports::{Models, Observer, Store, Tool};
@@ -170,7 +169,7 @@ impl Session {
         let ports = self.ports(&start.agent, self.stop.clone(), self.observers.clone())?;
         self.lead(id.clone(), &start);
         self.say_what_is_forgotten(&id).await?;
-        self.take_children_over(&id, ports.model.price.as_ref()).await?;
+        self.take_children_over(&id).await?;
         let outcome = driver::resume(&ports, id, &self.owner, onward).await;
         self.end_children().await;
         outcome
@@ -242,11 +241,9 @@ impl Session {
     }
 
     /// What a dead process's children had become: finished ones can be collected, the others go on.
-    async fn take_children_over(self: &Arc<Self>, parent: &TaskId, price: Option<&Price>) -> Result<()> {
+    async fn take_children_over(self: &Arc<Self>, parent: &TaskId) -> Result<()> {
         let rows = self.store.tasks(u32::MAX).await?;
         for row in rows.iter().rev().filter(|row| row.parent.as_ref() == Some(parent)) {
-            let used = Usage { input: row.input_tokens, output: row.output_tokens, ..Usage::default() };
-            self.budget.charge(amount(&used, price));
             let number = row.id.short().strip_prefix("t_").and_then(|number| number.parse().ok());
             let task = Arc::new(Task::new(row.id.clone(), AgentName::parse(&row.agent)?));
             {
@@ -263,7 +260,13 @@ impl Session {
                 "running" => {
                     task.follow(tokio::spawn(async move { driver::resume(&ports, id, &owner, onward).await }))
                 }
-                _ => task.finish(last_outcome(&*self.store, &row.id).await?, row.turns),
+                _ => {
+                    let done = last_outcome(&*self.store, &row.id).await?;
+                    if let Ok(outcome) = &done {
+                        ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
+                    }
+                    task.finish(done, row.turns);
+                }
             }
         }
         Ok(())
@@ -370,8 +373,10 @@ impl Session {
 
     fn ports(&self, agent: &Agent, stop: Stop, observers: Observers) -> Result<Ports> {
         let model = self.models.open(agent)?;
-        if self.caps.cost_micros.is_some() && model.price.is_none() {
-            let text = format!("the price of `{}` is not known, so a cost limit cannot be kept", agent.model);
+        if self.caps.cost_micros.is_some()
+            && let Some(unpriced) = model.tariff.unpriced(&agent.model)
+        {
+            let text = format!("the price of `{unpriced}` is not known, so a cost limit cannot be kept");
             return Err(Error::new(ErrorCode::InvalidRequest, text)
                 .hint("add its price to the configuration, or use another model"));
         }

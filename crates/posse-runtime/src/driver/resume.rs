@@ -12,7 +12,6 @@ use posse_core::{Error, ErrorCode, Result};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
-use crate::budget::amount;
 
 /// How to go on with a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,9 +35,9 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, onward: Onward) -> R
     // The last owner may have written until the moment of the claim.
     let Replayed { start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
         read(ports, &id).await?;
-    let price = ports.model.price.as_ref();
-    ports.budget.charge(amount(run.usage(), price));
-    ports.budget.charge(amount(&Usage { input: lost_tokens, ..Usage::default() }, price));
+    let tariff = &ports.model.tariff;
+    ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
+    ports.budget.charge(tariff.of_lost(&Usage { input: lost_tokens, ..Usage::default() }));
     let mut life = Life::new(ports, id, start, epoch, elapsed_ms);
     run.on_lost(lost_tokens);
     let doubtful = match onward {

@@ -12,6 +12,7 @@ use posse_core::limits::Limits;
 use posse_core::outcome::Status;
 use posse_core::{Result, message::ToolResult};
 use posse_models::scripted::Scripted;
+use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store};
@@ -24,7 +25,7 @@ struct Script(&'static str);
 impl Models for Script {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let model = Scripted::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
-        Ok(OpenModel { model: Arc::new(model), price: None })
+        Ok(OpenModel { model: Arc::new(model), tariff: Tariff::default() })
     }
 }
 

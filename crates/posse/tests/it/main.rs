@@ -2,6 +2,7 @@
 //! rows that a wire module decides are tested in `posse-models`.
 
 mod faults;
+mod money;
 mod recovery;
 mod retries;
 mod stage;

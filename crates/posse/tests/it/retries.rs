@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use posse::core::event::Event;
 use posse::core::id::TaskId;
+use posse::core::limits::Limits;
 use posse::core::outcome::{Status, StopReason};
 use posse::models::fallback::Fallback;
 use posse::ports::{Delta, Model, Observer};
@@ -136,6 +137,24 @@ async fn a_wait_that_is_too_long_fails_at_once_and_names_the_time() {
     let detail = played.outcome.detail.unwrap();
     assert!(detail.contains("resets in 1000000000 s, and we wait at most 60 s"), "{detail}");
     assert!(start.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_a_limit_that_resets_after_the_end_of_the_run() {
+    // P02
+    let start = Instant::now();
+    let tight = Limits { wall_ms_max: 20_000, ..limits() };
+    let stage = Stage { limits: tight, ..Stage::new(FORMAT) };
+    let played = stage.play(vec![refusal(429, "rate_limit").header("retry-after", "30")]).await;
+    assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 1));
+    let detail = played.outcome.detail.unwrap();
+    assert!(detail.contains("resets in 30 s, and we wait at most 20 s"), "{detail}");
+    // The next task of the key is told without a call.
+    let server = Server::script([]).await;
+    let outcome = stage.start("next", stage.model("m", server.url())).await;
+    let detail = outcome.detail.unwrap();
+    assert!(detail.contains("the limit resets in 30 s"), "{detail}");
+    assert_eq!((server.requests().len(), start.elapsed() < Duration::from_secs(1)), (0, true));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use posse::budget::Account;
+use posse::budget::{Account, Tariff};
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::budget::Caps;
+use posse::core::budget::{Amount, Caps};
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
@@ -55,6 +55,10 @@ pub struct Stage {
     pub seed: u64,
     pub store: Arc<MemoryStore>,
     pub observers: Vec<Arc<dyn Observer>>,
+    pub caps: Caps,
+    pub tariff: Tariff,
+    /// What the last run was charged.
+    pub spent: Arc<Mutex<Amount>>,
     pub granted: &'static [&'static str],
     pub ran: Arc<Mutex<Vec<String>>>,
     /// Told when `hang` has begun, which never ends.
@@ -71,6 +75,9 @@ impl Stage {
             seed: 0,
             store: Arc::new(MemoryStore::new()),
             observers: Vec::new(),
+            caps: Caps::default(),
+            tariff: Tariff::default(),
+            spent: Arc::default(),
             granted: &["look"],
             ran: Arc::default(),
             hanging: Arc::default(),
@@ -98,13 +105,18 @@ impl Stage {
 
     pub async fn start(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
         let ports = self.ports(model);
-        start(&ports, TaskId::root(session), None, "test".to_owned(), self.task()).await.unwrap()
+        let outcome = start(&ports, TaskId::root(session), None, "test".to_owned(), self.task()).await;
+        *self.spent.lock().unwrap() = ports.budget.spent();
+        outcome.unwrap()
     }
 
     /// Goes on with a task whose process is gone.
     pub async fn resume(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
-        resume(&self.ports(model), TaskId::root(session), "another", onward).await.unwrap()
+        let ports = self.ports(model);
+        let outcome = resume(&ports, TaskId::root(session), "another", onward).await;
+        *self.spent.lock().unwrap() = ports.budget.spent();
+        outcome.unwrap()
     }
 
     fn ports(&self, model: Arc<dyn Model>) -> Ports {
@@ -113,7 +125,7 @@ impl Stage {
             Arc::new(Look { spec: spec(name, effect), ran, calls: AtomicU32::new(0), hanging })
         };
         Ports {
-            model: OpenModel { model, price: None },
+            model: OpenModel { model, tariff: self.tariff.clone() },
             tools: Toolbox::new([
                 tool("look", Effect::Pure),
                 tool("hang", Effect::Unsafe),
@@ -122,7 +134,7 @@ impl Stage {
             .unwrap(),
             store: self.store.clone(),
             observers: Observers::new(self.observers.clone()),
-            budget: Account::root(Caps::default()),
+            budget: Account::root(self.caps),
             stop: Stop::default(),
         }
     }
