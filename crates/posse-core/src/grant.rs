@@ -46,6 +46,17 @@ impl Grant {
         Grant { tools, depth: self.depth }
     }
 
+    /// What this grant has and the other one lacks.
+    pub fn beyond(&self, other: &Grant) -> Vec<String> {
+        self.tools.difference(&other.tools).cloned().collect()
+    }
+
+    /// The same task without these tools.
+    pub fn without(&self, names: &[String]) -> Grant {
+        let tools = self.tools.iter().filter(|name| !names.contains(name)).cloned().collect();
+        Grant { tools, depth: self.depth }
+    }
+
     pub fn decide(&self, tool: &str) -> Decision {
         if self.tools.contains(tool) {
             return Decision::Allow;

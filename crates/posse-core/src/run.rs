@@ -323,6 +323,26 @@ impl Run {
         self.check_limits();
     }
 
+    /// The operator does not allow these tools any more: calls that were not made yet are refused, and the model is told.
+    pub fn on_withdrawn(&mut self, tools: &[String]) {
+        self.grant = self.grant.without(tools);
+        let names = tools.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        self.note(format!("not allowed any more: {names}"));
+        match &mut self.phase {
+            Phase::Calling { calls, .. } => {
+                for planned in calls {
+                    planned.refuse_unless_granted(&self.grant);
+                }
+            }
+            Phase::Asking => {
+                let text = format!("You are not allowed to use these tools any more: {names}.");
+                self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
+                self.messages.push(Message::user(text));
+            }
+            Phase::Finished(_) => {}
+        }
+    }
+
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -335,6 +355,10 @@ impl Run {
     /// Wall time left for the message that is being worked on.
     pub fn time_left_ms(&self, elapsed_ms: u64) -> u64 {
         self.limits.wall_ms_max.saturating_sub(elapsed_ms.saturating_sub(self.before.elapsed_ms))
+    }
+
+    pub fn grant(&self) -> &Grant {
+        &self.grant
     }
 
     pub fn limits(&self) -> &Limits {

@@ -13,7 +13,7 @@ use posse_core::budget::{Amount, Caps};
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
-use posse_core::journal::{Record, TaskStart};
+use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::text::estimate_tokens;
@@ -163,14 +163,16 @@ impl Session {
         outcome
     }
 
-    /// Goes on with a task of the store in this session's room, with the rights and children it had.
+    /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
+    /// the session has them.
     pub async fn resume(self: &Arc<Self>, id: TaskId, onward: Onward) -> Result<Outcome> {
-        let start = start_of(&*self.store, &id).await?;
+        let mut start = start_of(&self.store.records(&id).await?)?;
+        start.grant = start.grant.without(&start.grant.beyond(&self.grant));
         let ports = self.ports(&start.agent, self.stop.clone(), self.observers.clone())?;
         self.lead(id.clone(), &start);
         self.say_what_is_forgotten(&id).await?;
         self.take_children_over(&id).await?;
-        let outcome = driver::resume(&ports, id, &self.owner, onward).await;
+        let outcome = driver::resume(&ports, id, &self.owner, onward, &self.grant).await;
         self.end_children().await;
         outcome
     }
@@ -251,17 +253,18 @@ impl Session {
                 tasks.spawned = tasks.spawned.max(number.unwrap_or(0));
                 tasks.tracked.insert(row.id.short().to_owned(), task.clone());
             }
-            let start = start_of(&*self.store, &row.id).await?;
+            let records = self.store.records(&row.id).await?;
+            let start = start_of(&records)?;
             let observers = self.observers.with(task.clone());
             let ports = self.ports(&start.agent, self.parent()?.stop.child(), observers)?;
-            let (id, owner) = (row.id.clone(), self.owner.clone());
+            let (id, owner, allowed) = (row.id.clone(), self.owner.clone(), self.parent()?.grant);
             let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
             match row.status.as_str() {
-                "running" => {
-                    task.follow(tokio::spawn(async move { driver::resume(&ports, id, &owner, onward).await }))
-                }
+                "running" => task.follow(tokio::spawn(async move {
+                    driver::resume(&ports, id, &owner, onward, &allowed).await
+                })),
                 _ => {
-                    let done = last_outcome(&*self.store, &row.id).await?;
+                    let done = last_outcome(records);
                     if let Ok(outcome) = &done {
                         ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
                     }
@@ -457,22 +460,12 @@ impl Task {
     }
 }
 
-async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {
-    match store.records(id).await?.into_iter().next() {
-        Some(Record::Started(start)) => Ok(*start),
-        _ => Err(Error::new(
-            ErrorCode::JournalInvalid,
-            format!("the journal of `{id}` does not begin with its start"),
-        )),
-    }
-}
-
-async fn last_outcome(store: &dyn Store, id: &TaskId) -> Result<Done> {
-    let finished = store.records(id).await?.into_iter().rev().find_map(|record| match record {
+fn last_outcome(records: Vec<Record>) -> Done {
+    let finished = records.into_iter().rev().find_map(|record| match record {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    Ok(finished.ok_or_else(|| "its outcome was not written down".to_owned()))
+    finished.ok_or_else(|| "its outcome was not written down".to_owned())
 }
 
 impl Observer for Task {

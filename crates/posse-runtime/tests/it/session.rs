@@ -230,6 +230,18 @@ async fn children_outlive_the_process_of_their_orchestrator() {
         let outcome = session.resume(TaskId::root("s1"), onward).await.unwrap();
         assert_eq!(outcome.text, "done", "write {died_after}");
         let spawned = store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()).count();
+        let mut used = outcome.usage;
+        for row in store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()) {
+            if let Some(Record::Finished { outcome, .. }) = store.records(&row.id).await.unwrap().last() {
+                used.add(&outcome.usage);
+            }
+        }
+        let spent = session.spent();
+        assert_eq!(
+            (spent.input_tokens, spent.output_tokens),
+            (used.input, used.output),
+            "write {died_after}"
+        );
         let doubted = outcome.in_doubt.len();
         assert!(spawned + doubted >= 2, "write {died_after}: {spawned} children, {doubted} in doubt");
     }

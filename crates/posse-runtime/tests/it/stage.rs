@@ -75,7 +75,7 @@ impl Stage {
     }
 
     pub async fn go_on(&self, onward: Onward) -> Result<Outcome> {
-        resume(&self.ports(), id(), "second", onward).await
+        resume(&self.ports(), id(), "second", onward, &self.task().grant).await
     }
 
     /// The same world, as another process finds it.

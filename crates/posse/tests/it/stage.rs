@@ -114,7 +114,7 @@ impl Stage {
     pub async fn resume(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
         let ports = self.ports(model);
-        let outcome = resume(&ports, TaskId::root(session), "another", onward).await;
+        let outcome = resume(&ports, TaskId::root(session), "another", onward, &self.task().grant).await;
         *self.spent.lock().unwrap() = ports.budget.spent();
         outcome.unwrap()
     }
