@@ -262,7 +262,7 @@ impl Setup {
     fn launch(&self) -> Launch {
         let mut keys: Vec<String> =
             KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
-        keys.extend(self.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
+        keys.extend(self.config.providers.values().filter_map(|provider| provider.key_variable()));
         Launch {
             supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),
