@@ -89,12 +89,19 @@ pub struct BashConfig {
 pub struct ProviderConfig {
     pub wire: Option<Wire>,
     pub base_url: Option<String>,
-    /// The environment variable that holds the key.
+    /// The environment variable that holds the key; empty if the provider wants none.
     pub api_key_env: Option<String>,
     /// A file that holds the key; read again when the provider refuses it.
     pub api_key_file: Option<PathBuf>,
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+}
+
+impl ProviderConfig {
+    /// The variable that holds the key, if there is one.
+    pub fn key_variable(&self) -> Option<String> {
+        self.api_key_env.clone().filter(|name| !name.is_empty())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]

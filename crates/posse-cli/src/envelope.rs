@@ -5,7 +5,7 @@ use std::time::Duration;
 use posse_core::budget::Amount;
 use posse_core::id::TaskId;
 use posse_core::outcome::Outcome;
-use posse_core::usage::{Price, Usage};
+use posse_core::usage::Usage;
 use serde_json::{Value, json};
 
 pub fn usage(usage: &Usage) -> Value {
@@ -19,16 +19,12 @@ pub fn usage(usage: &Usage) -> Value {
     })
 }
 
-/// Cost in US dollars, `null` when the model's price is not known.
-pub fn cost(usage: &Usage, price: Option<&Price>) -> Value {
-    price.map_or(Value::Null, |price| json!(price.micros(usage) as f64 / 1e6))
-}
-
+/// `cost` is in millionths of a dollar, and `None` when the price of a model is not known.
 pub fn envelope(
     task: &TaskId,
     model: &str,
     outcome: &Outcome,
-    price: Option<&Price>,
+    cost: Option<u64>,
     session: &Amount,
     took: Duration,
 ) -> Value {
@@ -43,7 +39,7 @@ pub fn envelope(
         "turns": outcome.turns,
         "tool_calls": outcome.tool_calls,
         "usage": usage(&outcome.usage),
-        "cost_usd": cost(&outcome.usage, price),
+        "cost_usd": cost.map(|micros| micros as f64 / 1e6),
         // With everything its subagents used; models whose price is not known add tokens and no cost.
         "session": {
             "input_tokens": session.input_tokens,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::agent::Agent;
+use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::anthropic::{self, Anthropic};
 use posse_models::catalogue::{ModelRef, Prices};
@@ -18,6 +19,7 @@ use posse_models::record::{Record, Recorder, Replay};
 use posse_models::retry::{Gate, Retry, RetryPolicy};
 use posse_models::scripted::Scripted;
 use posse_models::watch::{Patience, Watched};
+use posse_runtime::budget::Tariff;
 use posse_runtime::ports::{Model, Models, OpenModel};
 
 use crate::config::{Config, ProviderConfig, Wire};
@@ -226,7 +228,7 @@ impl ModelSource {
         let configured = self.config.providers.get(provider);
         let known = KNOWN.iter().find(|known| known.name == provider);
         let Some(wire) = configured.and_then(|c| c.wire).or(known.map(|known| known.wire)) else {
-            return Err(unknown_provider(provider, configured.is_some()));
+            return Err(unknown_provider(provider, &self.config));
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((transport, gate)) = opened.get(provider) {
@@ -282,30 +284,37 @@ impl ModelSource {
         known: Option<&Known>,
     ) -> Result<(Credential, Option<String>)> {
         if let Some(path) = configured.and_then(|c| c.api_key_file.clone()) {
-            let source = format!("file {}", path.display());
-            return Ok((key_file(provider, path)?, Some(source)));
+            let source = format!("the file {}", path.display());
+            return Ok((key_file(provider, path)?.from_where(&source), Some(source)));
         }
-        let named = configured.and_then(|c| c.api_key_env.clone());
+        let named = configured.and_then(|c| c.api_key_env.as_deref());
         let names: Vec<String> = match (named, known) {
-            (Some(name), _) => vec![name],
+            // Said in so many words that it wants no key.
+            (Some(""), _) => Vec::new(),
+            (Some(name), _) => vec![name.to_owned()],
             (None, Some(known)) => known.key_envs.iter().map(|name| (*name).to_owned()).collect(),
             (None, None) => Vec::new(),
         };
         let is_vendor = known.is_some_and(|known| known.base_url.trim_end_matches('/') == base_url);
         let env = self.env;
         if let Some(name) = names.iter().find(|name| env(name).is_some()).cloned() {
-            let source = format!("variable {name}");
+            let source = format!("the variable {name}");
             let key = Credential::from_fn(move || env(&name).map(|key| Secret::new(key.trim())));
-            return Ok((key, Some(source)));
+            return Ok((key.from_where(&source), Some(source)));
         }
-        match names.first() {
-            Some(name) if is_vendor => Err(Error::new(
-                ErrorCode::ModelNotConfigured,
-                format!("`{provider}` needs a key and {name} is not set"),
-            )
-            .hint(format!("export {name}=…, or try `posse demo`, which needs none"))),
-            _ => Ok((Credential::none(), None)),
+        let Some(name) = names.first() else { return Ok((Credential::none(), None)) };
+        if !is_vendor && named.is_none() {
+            // Another server in the vendor's place may want none.
+            return Ok((Credential::none().from_where(format!("{name} is not set")), None));
         }
+        let text = format!("`{provider}` needs a key and {name} is not set");
+        let hint = match named {
+            Some(_) => format!(
+                "export {name}=…; if it wants none, leave `api_key_env` out of `[providers.{provider}]` or make it \"\""
+            ),
+            None => format!("export {name}=…, or try `posse demo`, which needs none"),
+        };
+        Err(Error::new(ErrorCode::ModelNotConfigured, text).hint(hint))
     }
 }
 
@@ -335,8 +344,12 @@ impl Models for ModelSource {
             agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;
         let model: Arc<dyn Model> =
             if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
-        let reference = ModelRef::parse(&resolve_alias(&self.config, &agent.model)?)?;
-        Ok(OpenModel { model, price: self.prices.price(&reference) })
+        let names = std::iter::once(&agent.model).chain(&agent.fallback_models);
+        let prices = names.map(|name| {
+            let reference = ModelRef::parse(&resolve_alias(&self.config, name)?)?;
+            Ok((reference.to_string(), self.prices.price(&reference)))
+        });
+        Ok(OpenModel { model, tariff: Tariff::new(prices.collect::<Result<Vec<_>>>()?) })
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {
@@ -352,14 +365,20 @@ pub fn prices(config: &Config) -> Result<Prices> {
     Prices::built_in().with("`prices`", &table)
 }
 
-fn unknown_provider(provider: &str, configured: bool) -> Error {
-    if configured {
+fn unknown_provider(provider: &str, config: &Config) -> Error {
+    if config.providers.contains_key(provider) {
         return Error::new(ErrorCode::ConfigInvalid, format!("`providers.{provider}` needs a `wire`"))
             .hint("one of anthropic, openai, openai-compatible, openai-responses, gemini");
     }
-    let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+    let mut names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+    let own = config.providers.keys().map(String::as_str).filter(|name| !names.contains(name));
+    let own: Vec<&str> = own.collect();
+    names.extend(own);
+    names.push("scripted");
+    let likely = nearest(provider, names.iter().copied());
+    let likely = likely.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
     Error::new(ErrorCode::ModelUnknown, format!("no provider is called `{provider}`")).hint(format!(
-        "there are: {}, scripted; others go into `[providers.{provider}]` of your configuration",
+        "{likely}there are: {}; others go into `[providers.{provider}]` of your configuration",
         names.join(", ")
     ))
 }
@@ -378,7 +397,7 @@ fn ollama_url(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use posse_core::agent::ModelSettings;
-    use posse_runtime::ports::{Memo, ModelRequest, NoDeltas, ToolUse};
+    use posse_runtime::ports::{Memo, ModelRequest, NoDeltas, ToolUse, Unlimited};
 
     use super::*;
 
@@ -410,6 +429,32 @@ mod tests {
         let env: Env = |name| (name == "GEMINI_API_KEY").then(|| "k".to_owned());
         assert_eq!(default_model(&Config::default(), None, env).unwrap(), "gemini:gemini-2.5-pro");
         assert_eq!(default_model(&Config::default(), Some("ollama:x"), env).unwrap(), "ollama:x");
+    }
+
+    #[test]
+    fn a_variable_that_is_named_and_not_set_is_an_error_unless_no_key_is_wanted() {
+        let open = |more: &str| {
+            let at = "[providers.work]\nwire = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n";
+            source(&format!("{at}{more}"), |_| None).open_one("work:big").map(|_| ())
+        };
+        let e = open("api_key_env = \"WORK_KEY\"").unwrap_err();
+        assert_eq!(e.code(), ErrorCode::ModelNotConfigured);
+        assert_eq!(e.message(), "`work` needs a key and WORK_KEY is not set");
+        assert!(e.advice().unwrap().contains("export WORK_KEY=…"), "{e}");
+        for keyless in ["", "api_key_env = \"\""] {
+            assert!(open(keyless).is_ok(), "{keyless}");
+        }
+    }
+
+    #[test]
+    fn a_provider_that_is_spelled_wrong_is_guessed() {
+        let config = "[providers.work]\nwire = \"openai\"\n";
+        for (wrong, right) in [("antropic", "anthropic"), ("opnai", "openai"), ("wrk", "work")] {
+            let e = source(config, |_| None).open_one(&format!("{wrong}:x")).err().unwrap();
+            assert!(e.advice().unwrap().starts_with(&format!("did you mean `{right}`? ")), "{e:?}");
+        }
+        let e = source(config, |_| None).open_one("nobody:x").err().unwrap();
+        assert!(e.advice().unwrap().starts_with("there are: "), "{e:?}");
     }
 
     fn source(config: &str, env: Env) -> ModelSource {
@@ -482,6 +527,7 @@ mod tests {
             settings: &settings,
             generation: 0,
             memo: &mut memo,
+            allowance: &Unlimited,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(model.call(request, &NoDeltas)).map(|_| ()).map_err(|e| e.to_string())

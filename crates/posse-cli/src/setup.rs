@@ -36,12 +36,34 @@ use crate::terminal;
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
 
+/// Tools that a session brings along.
+const OURS: [&str; 2] = ["subagent", "shared_context"];
+
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
     pub tools: Vec<Arc<dyn Tool>>,
     /// Names of those that the project brings along: programs of whoever wrote the project.
     pub foreign: BTreeSet<String>,
     pub problems: Vec<Error>,
+}
+
+impl Tools {
+    /// Tools by the names people use. A name that no tool has is an error: a wrong spelling must not allow anything.
+    fn named(&self, list: &[String]) -> Result<Vec<String>> {
+        let names: Vec<String> = list.iter().flat_map(|name| expand(name)).collect();
+        if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
+            let known: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+            let text = format!("there is no tool `{unknown}` to allow or to deny");
+            return Err(
+                Error::new(ErrorCode::InvalidTool, text).hint(format!("there are: {}", known.join(", ")))
+            );
+        }
+        Ok(names)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        OURS.contains(&name) || self.tools.iter().any(|tool| tool.spec().name == name)
+    }
 }
 
 pub struct Setup {
@@ -191,20 +213,8 @@ impl Setup {
     /// own tools only when they are named; a project's tools only when they are named for this run, because the
     /// user's configuration cannot know what a project means by a name.
     pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
-        let wanted = |list: &[String]| list.iter().flat_map(|name| expand(name)).collect::<Vec<_>>();
-        let (asked, configured) = (wanted(&how.allow), wanted(&self.config.grant.allow));
-        let denied = wanted(&self.config.grant.deny);
-        let exists = |name: &str| found.tools.iter().any(|tool| tool.spec().name == name);
-        let is_ours = |name: &str| ["subagent", "shared_context"].contains(&name);
-        let known = |name: &&String| exists(name) || is_ours(name);
-        if let Some(unknown) = asked.iter().chain(&configured).chain(&denied).find(|name| !known(name)) {
-            let names: Vec<&str> = found.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-            return Err(Error::new(
-                ErrorCode::InvalidTool,
-                format!("there is no tool `{unknown}` to allow or to deny"),
-            )
-            .hint(format!("there are: {}", names.join(", "))));
-        }
+        let (asked, configured) = (found.named(&how.allow)?, found.named(&self.config.grant.allow)?);
+        let denied = found.named(&self.config.grant.deny)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
             let allowed = configured.contains(name) && !found.foreign.contains(name);
@@ -213,9 +223,14 @@ impl Setup {
         };
         let granted = found.tools.iter().map(|tool| tool.spec()).filter(|spec| is_given(spec));
         let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
-        names.extend(["subagent", "shared_context"].map(str::to_owned));
+        names.extend(OURS.map(str::to_owned));
         names.retain(|name| !denied.contains(name));
         Ok(Grant::root(names, 1))
+    }
+
+    /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
+    pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
+        Ok(before.without(&found.named(&self.config.grant.deny)?))
     }
 
     fn limits(&self, how: &How, model: &str) -> Limits {
@@ -250,7 +265,7 @@ impl Setup {
     fn launch(&self) -> Launch {
         let mut keys: Vec<String> =
             KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
-        keys.extend(self.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
+        keys.extend(self.config.providers.values().filter_map(|provider| provider.key_variable()));
         Launch {
             supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),

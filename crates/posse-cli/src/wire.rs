@@ -31,9 +31,9 @@ pub fn event(task: &TaskId, event: &Event) -> Value {
         Event::ToolRefused { key, tool, why } => {
             json!({ "type": "tool_refused", "call": key.to_string(), "tool": tool, "why": why })
         }
-        Event::ToolFinished { key, tool, is_error, in_doubt, bytes, millis } => json!({
+        Event::ToolFinished { key, tool, is_error, in_doubt, why, bytes, millis } => json!({
             "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
-            "in_doubt": in_doubt, "bytes": bytes, "ms": millis,
+            "in_doubt": in_doubt, "why": why, "bytes": bytes, "ms": millis,
         }),
         Event::Elided { results, bytes } => json!({ "type": "elided", "results": results, "bytes": bytes }),
         Event::WrappingUp { reason } => json!({ "type": "wrapping_up", "reason": reason.wire() }),

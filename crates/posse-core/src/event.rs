@@ -1,4 +1,5 @@
-//! Facts for whoever watches: store, status, dashboard, terminal, trace. They carry no prompt and no result text.
+//! Facts for whoever watches: store, status, dashboard, terminal, trace. They carry no prompt and no result text, but
+//! for the first line of why a call failed.
 
 use crate::id::CallKey;
 use crate::message::ToolCall;
@@ -51,6 +52,8 @@ pub enum Event {
         tool: String,
         is_error: bool,
         in_doubt: bool,
+        /// Why it failed.
+        why: Option<String>,
         bytes: u64,
         millis: u64,
     },
@@ -68,6 +71,15 @@ pub enum Event {
         tool_calls: u32,
         usage: Usage,
     },
+}
+
+/// Why a call failed, for a progress line: the first line of its result that says something, bounded and visible.
+pub fn reason(result: &str) -> String {
+    const SHOWN: usize = 200;
+    let line = result.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason was given");
+    let short = crate::text::prefix(line, SHOWN);
+    let more = if short.len() < line.len() { "…" } else { "" };
+    format!("{}{more}", crate::text::visible(short))
 }
 
 /// A short, bounded description of a call for a progress line: what it is about, never what it writes.
@@ -91,4 +103,17 @@ pub fn summary(call: &ToolCall) -> String {
     let told: Vec<&str> = TELLING.iter().filter_map(|name| arguments.get(*name)?.as_str()).take(2).collect();
     let line = told.iter().filter_map(|text| text.lines().next()).collect::<Vec<_>>().join(" ");
     crate::text::visible(crate::text::prefix(&line, SHOWN)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+
+    #[test]
+    fn a_reason_is_one_line_bounded_and_visible() {
+        assert_eq!(reason("\n  exit code 2\nmore"), "exit code 2");
+        assert_eq!(reason("a\u{1b}[31mb\rc"), "a\\u{1b}[31mb\\u{d}c");
+        assert_eq!(reason(&"é".repeat(1000)), format!("{}…", "é".repeat(100)));
+        assert_eq!(reason(" \n"), "no reason was given");
+    }
 }

@@ -99,6 +99,17 @@ impl Grant {
         Grant { tools, depth: self.depth, conditions }
     }
 
+    /// What this grant has and the other one lacks.
+    pub fn beyond(&self, other: &Grant) -> Vec<String> {
+        self.tools.difference(&other.tools).cloned().collect()
+    }
+
+    /// The same task without these tools.
+    pub fn without(&self, names: &[String]) -> Grant {
+        let tools = self.tools.iter().filter(|name| !names.contains(name)).cloned().collect();
+        Grant { tools, depth: self.depth, conditions: self.conditions.clone() }
+    }
+
     /// Whether any call of a tool can be allowed: the others are not shown to the model.
     pub fn offers(&self, tool: &str, effect: Effect) -> bool {
         self.tools.contains(tool)
@@ -111,7 +122,7 @@ impl Grant {
     /// `arguments` is the JSON text of the call.
     pub fn decide(&self, tool: &str, effect: Effect, arguments: &str) -> Decision {
         if !self.offers(tool, effect) {
-            return Decision::Deny(self.without(tool));
+            return Decision::Deny(self.absence(tool));
         }
         if self.conditions.is_empty() {
             return Decision::Allow;
@@ -129,7 +140,7 @@ impl Grant {
         self.depth
     }
 
-    fn without(&self, tool: &str) -> String {
+    fn absence(&self, tool: &str) -> String {
         let read_only = self.conditions.iter().any(|rights| rights.access == Access::ReadOnly);
         if read_only && self.tools.contains(tool) {
             return format!("this task may only look: `{tool}` could change something");

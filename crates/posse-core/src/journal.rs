@@ -63,6 +63,11 @@ pub enum Record {
         lost_tokens: u64,
         elapsed_ms: u64,
     },
+    /// Tools the task had and that the operator does not allow any more.
+    Withdrawn {
+        tools: Vec<String>,
+        elapsed_ms: u64,
+    },
     /// The budget did not allow the next model call.
     BudgetSpent {
         shortfall: String,
@@ -106,6 +111,20 @@ impl TaskStart {
     }
 }
 
+/// How a task was started, with what is left of its grant.
+pub fn start_of(records: &[Record]) -> Result<TaskStart> {
+    let Some((Record::Started(start), rest)) = records.split_first() else {
+        return Err(Error::new(ErrorCode::JournalInvalid, "a journal must begin with the start of its task"));
+    };
+    let mut start = (**start).clone();
+    for record in rest {
+        if let Record::Withdrawn { tools, .. } = record {
+            start.grant = start.grant.without(tools);
+        }
+    }
+    Ok(start)
+}
+
 impl Record {
     pub fn kind(&self) -> &'static str {
         match self {
@@ -117,6 +136,7 @@ impl Record {
             Record::Done { .. } => "done",
             Record::Resumed { .. } => "resumed",
             Record::Said { .. } => "said",
+            Record::Withdrawn { .. } => "withdrawn",
             Record::BudgetSpent { .. } => "budget_spent",
             Record::Cancelled { .. } => "cancelled",
             Record::Finished { .. } => "finished",
@@ -142,6 +162,7 @@ impl Record {
             | Record::Done { elapsed_ms, .. }
             | Record::Resumed { elapsed_ms, .. }
             | Record::Said { elapsed_ms, .. }
+            | Record::Withdrawn { elapsed_ms, .. }
             | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),

@@ -1,5 +1,7 @@
 //! How a run ended, with the text it has. Stopping is a value, not an error.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::id::CallKey;
@@ -16,6 +18,9 @@ pub struct Outcome {
     pub turns: u32,
     pub tool_calls: u32,
     pub usage: Usage,
+    /// The part of `usage` that replies took, by the model that gave them. The rest went into attempts without a reply.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub answered_by: BTreeMap<String, Usage>,
     pub changed_files: Vec<String>,
     /// Calls whose effect may or may not have happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,9 +55,7 @@ pub enum StopReason {
     Stalled,
     Cancelled,
     ModelFailed,
-    ToolFailed,
     Refused,
-    Interrupted,
 }
 
 /// What callers branch on. A run that stopped early is never `Completed`.
@@ -79,11 +82,7 @@ impl Outcome {
             | StopReason::ContextExhausted
             | StopReason::Truncated
             | StopReason::DeadlinePassed => Status::Partial,
-            StopReason::Stalled
-            | StopReason::ModelFailed
-            | StopReason::ToolFailed
-            | StopReason::Refused
-            | StopReason::Interrupted => Status::Failed,
+            StopReason::Stalled | StopReason::ModelFailed | StopReason::Refused => Status::Failed,
         }
     }
 }
@@ -101,9 +100,7 @@ impl StopReason {
             StopReason::Stalled => "stalled",
             StopReason::Cancelled => "cancelled",
             StopReason::ModelFailed => "model_failed",
-            StopReason::ToolFailed => "tool_failed",
             StopReason::Refused => "refused",
-            StopReason::Interrupted => "interrupted",
         }
     }
 }

@@ -73,6 +73,8 @@ pub enum FailureKind {
     Protocol,
     /// The run was cancelled or ran out of time while the call was under way.
     Cancelled,
+    /// An attempt failed, and the budget does not allow another one.
+    BudgetSpent,
 }
 
 impl FailureKind {
@@ -89,7 +91,8 @@ impl FailureKind {
             | FailureKind::UnknownModel
             | FailureKind::ContextTooLong
             | FailureKind::InvalidRequest
-            | FailureKind::Cancelled => false,
+            | FailureKind::Cancelled
+            | FailureKind::BudgetSpent => false,
         }
     }
 
@@ -106,6 +109,7 @@ impl FailureKind {
             FailureKind::InvalidRequest => "invalid_request",
             FailureKind::Protocol => "protocol",
             FailureKind::Cancelled => "cancelled",
+            FailureKind::BudgetSpent => "budget",
         }
     }
 }

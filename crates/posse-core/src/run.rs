@@ -43,6 +43,8 @@ pub struct Run {
     /// What was used before the message that is being worked on: limits count from there.
     before: Before,
     usage: Usage,
+    /// The part of `usage` that replies took, by model.
+    answered_by: BTreeMap<String, Usage>,
     /// Ids that are on the wire already.
     ids: HashSet<String>,
     /// The parts of an answer that was cut off and continued.
@@ -89,6 +91,7 @@ enum Phase {
 
 /// One instruction to the driver.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has one step at a time, and none is kept")]
 pub enum Step {
     CallModel(Ask),
     /// Calls of one reply that have no result yet, in call order.
@@ -128,6 +131,7 @@ impl Run {
             tool_calls: 0,
             before: Before::default(),
             usage: Usage::default(),
+            answered_by: BTreeMap::new(),
             ids: HashSet::new(),
             answer: String::new(),
             last_text: String::new(),
@@ -183,6 +187,7 @@ impl Run {
     pub fn on_reply(&mut self, mut reply: Reply) {
         self.usage.add(&reply.usage);
         self.usage.add(&reply.lost);
+        self.answered_by.entry(reply.model.clone()).or_default().add(&reply.usage);
         for note in reply.notes.drain(..) {
             self.note(note);
         }
@@ -226,6 +231,7 @@ impl Run {
             FailureKind::ContextTooLong => return self.compact(),
             // Whoever cut the call off says next why the run ends.
             FailureKind::Cancelled => return,
+            FailureKind::BudgetSpent => return self.on_budget_spent(&failure.message),
             _ => {}
         }
         let reason = self.wrapping_up.unwrap_or(StopReason::ModelFailed);
@@ -329,6 +335,26 @@ impl Run {
         self.check_limits();
     }
 
+    /// The operator does not allow these tools any more: calls that were not made yet are refused, and the model is told.
+    pub fn on_withdrawn(&mut self, tools: &[String]) {
+        self.grant = self.grant.without(tools);
+        let names = tools.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        self.note(format!("not allowed any more: {names}"));
+        match &mut self.phase {
+            Phase::Calling { calls, .. } => {
+                for planned in calls {
+                    planned.refuse_unless_granted(&self.grant);
+                }
+            }
+            Phase::Asking => {
+                let text = format!("You are not allowed to use these tools any more: {names}.");
+                self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
+                self.messages.push(Message::user(text));
+            }
+            Phase::Finished(_) => {}
+        }
+    }
+
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -343,6 +369,10 @@ impl Run {
         self.limits.wall_ms_max.saturating_sub(elapsed_ms.saturating_sub(self.before.elapsed_ms))
     }
 
+    pub fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -353,6 +383,11 @@ impl Run {
 
     pub fn usage(&self) -> &Usage {
         &self.usage
+    }
+
+    /// The part of `usage` that replies took, by the model that gave them.
+    pub fn answered_by(&self) -> &BTreeMap<String, Usage> {
+        &self.answered_by
     }
 
     pub fn is_finished(&self) -> bool {
@@ -512,6 +547,7 @@ impl Run {
             turns: (self.turns - self.before.turns).min(self.limits.turns_max),
             tool_calls: self.tool_calls_used(),
             usage: self.usage,
+            answered_by: self.answered_by.clone(),
             changed_files: self.changed.clone(),
             in_doubt: self.in_doubt.clone(),
             refused_tools: self.refused_tools.clone(),

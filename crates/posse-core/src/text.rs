@@ -29,6 +29,34 @@ pub fn head_and_tail(text: &str, max: usize) -> String {
     format!("{head}\n[{left_out} of {} bytes left out here]\n{tail}", text.len())
 }
 
+/// The name that was probably meant: the one with the fewest changed letters, if that is few enough.
+pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Longer words are no names, and the work grows with the square of the length.
+    const LETTERS_MAX: usize = 64;
+    let letters = wanted.chars().count();
+    if letters > LETTERS_MAX {
+        return None;
+    }
+    let near = names.into_iter().filter(|name| name.chars().count() <= LETTERS_MAX);
+    let near = near.map(|name| (changes(wanted, name), name)).min_by_key(|(changes, _)| *changes);
+    near.filter(|(changes, _)| *changes <= (letters / 3).max(1)).map(|(_, name)| name)
+}
+
+/// How many letters have to be put in, taken out or replaced to make one word of the other.
+fn changes(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (deleted, letter) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], deleted + 1);
+        for (at, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(row[at] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
 /// Makes control, bidirectional and zero-width characters visible, so that text from a model cannot steer a terminal
 /// or hide what it says. Line ends and tabs stay, and so do the joiners that scripts and emoji need.
 pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
@@ -58,6 +86,23 @@ fn is_hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_that_is_nearly_a_name_is_taken_for_it() {
+        let names = ["anthropic", "openai", "gemini", "groq"];
+        for (wrong, right) in [
+            ("antropic", Some("anthropic")),
+            ("Anthropic", Some("anthropic")),
+            ("open-ai", Some("openai")),
+            ("grok", Some("groq")),
+            ("nobody", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(wrong, names), right, "{wrong}");
+        }
+        assert_eq!(nearest(&"a".repeat(10_000), names), None);
+        assert_eq!(nearest("x", []), None);
+    }
     use proptest::prelude::*;
 
     proptest! {

@@ -29,6 +29,18 @@ impl Usage {
         self.estimated |= other.estimated;
     }
 
+    /// What is left of this when a part of it is taken away.
+    pub fn without(&self, part: &Usage) -> Usage {
+        Usage {
+            input: self.input.saturating_sub(part.input),
+            output: self.output.saturating_sub(part.output),
+            cache_read: self.cache_read.saturating_sub(part.cache_read),
+            cache_write: self.cache_write.saturating_sub(part.cache_write),
+            reasoning: self.reasoning.saturating_sub(part.reasoning),
+            estimated: self.estimated,
+        }
+    }
+
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }

@@ -19,7 +19,7 @@ use posse_models::gemini::Gemini;
 use posse_models::http::{Credential, Endpoint};
 use posse_models::openai_chat::OpenAiChat;
 use posse_models::openai_responses::OpenAiResponses;
-use posse_runtime::ports::{Memo, Model, ModelRequest, NoDeltas, ToolUse};
+use posse_runtime::ports::{Memo, Model, ModelRequest, NoDeltas, ToolUse, Unlimited};
 
 const TURNS: usize = 200;
 const RESULT_BYTES: usize = 4096;
@@ -109,6 +109,7 @@ impl Talk {
             settings: &self.settings,
             generation: 0,
             memo: &mut self.memo,
+            allowance: &Unlimited,
         }
     }
 

@@ -9,7 +9,9 @@ use posse_core::agent::ModelSettings;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
-use posse_runtime::ports::{BoxFuture, Delta, Deltas, Memo, Model, ModelRequest, NoDeltas, ToolUse};
+use posse_runtime::ports::{
+    BoxFuture, Delta, Deltas, Memo, Model, ModelRequest, NoDeltas, ToolUse, Unlimited,
+};
 use tokio::time::Instant;
 
 #[derive(Debug, Clone)]
@@ -127,6 +129,7 @@ pub async fn ask_with(
         settings,
         generation: 0,
         memo: &mut Memo::default(),
+        allowance: &Unlimited,
     };
     model.call(request, deltas).await
 }

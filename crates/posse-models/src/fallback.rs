@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
-use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
+use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
+
+use crate::retry::unpaid;
 
 /// Models in the order in which they are asked. Each call begins with the first.
 pub struct Fallback {
@@ -29,7 +31,9 @@ impl Fallback {
         let mut model = &self.first;
         let mut others = self.others.iter();
         loop {
-            let mut failure = match model.call(request.again(), deltas).await {
+            let allowance = AfterOthers { allowance: request.allowance, lost };
+            let asked = ModelRequest { allowance: &allowance, ..request.again() };
+            let mut failure = match model.call(asked, deltas).await {
                 Ok(mut reply) => {
                     reply.lost.add(&lost);
                     notes.append(&mut reply.notes);
@@ -47,6 +51,9 @@ impl Fallback {
                 }
                 return Err(failure);
             };
+            if let Err(missing) = request.allowance.again(&lost) {
+                return Err(unpaid(&failure, lost, &missing));
+            }
             let note = format!("fell back from {} to {}: {}", model.name(), next.name(), failure.kind.wire());
             deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
             notes.push(note);
@@ -69,6 +76,24 @@ impl Model for Fallback {
     }
 }
 
+/// What a model may still use after others have tried.
+struct AfterOthers<'a> {
+    allowance: &'a dyn Allowance,
+    lost: Usage,
+}
+
+impl Allowance for AfterOthers<'_> {
+    fn time_left(&self) -> Duration {
+        self.allowance.time_left()
+    }
+
+    fn again(&self, lost: &Usage) -> Result<(), String> {
+        let mut all = self.lost;
+        all.add(lost);
+        self.allowance.again(&all)
+    }
+}
+
 fn another_may_do_better(kind: FailureKind) -> bool {
     match kind {
         FailureKind::Overloaded
@@ -82,7 +107,8 @@ fn another_may_do_better(kind: FailureKind) -> bool {
         | FailureKind::InvalidRequest
         | FailureKind::ContextTooLong
         | FailureKind::Protocol
-        | FailureKind::Cancelled => false,
+        | FailureKind::Cancelled
+        | FailureKind::BudgetSpent => false,
     }
 }
 

@@ -47,24 +47,42 @@ impl fmt::Debug for Secret {
 /// Where the key comes from. It is read for every call, and once more when the provider refuses it: keys are rotated
 /// while runs are under way.
 #[derive(Clone)]
-pub struct Credential(Arc<dyn Fn() -> Option<Secret> + Send + Sync>);
+pub struct Credential {
+    read: Arc<dyn Fn() -> Option<Secret> + Send + Sync>,
+    origin: Option<String>,
+}
 
 impl Credential {
     /// For servers on the own machine, which want no key.
     pub fn none() -> Self {
-        Self(Arc::new(|| None))
+        Self::from_fn(|| None)
     }
 
     pub fn fixed(secret: Secret) -> Self {
-        Self(Arc::new(move || Some(secret.clone())))
+        Self::from_fn(move || Some(secret.clone()))
     }
 
     pub fn from_fn(read: impl Fn() -> Option<Secret> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(read))
+        Self { read: Arc::new(read), origin: None }
+    }
+
+    /// Says where the key is from, or why there is none; a person is told when it is refused. Never the key itself.
+    pub fn from_where(self, origin: impl Into<String>) -> Self {
+        Self { origin: Some(origin.into()), ..self }
     }
 
     fn read(&self) -> Option<Secret> {
-        (self.0)()
+        (self.read)()
+    }
+
+    /// What to check when the key that was sent, or that none was sent, is refused.
+    fn what_to_check(&self, sent: bool) -> Option<String> {
+        match (sent, &self.origin) {
+            (true, Some(origin)) => Some(format!("the key is from {origin}")),
+            (true, None) => None,
+            (false, Some(why)) => Some(format!("no key was sent: {why}")),
+            (false, None) => Some("no key was sent".to_owned()),
+        }
     }
 }
 
@@ -173,18 +191,22 @@ impl Transport {
         extra: &[(&'static str, &'static str)],
         body: &Encoded,
     ) -> Result<Incoming, Rejection> {
-        let key = self.0.endpoint.credential.read();
-        let first = self.attempt(path, key_header, extra, body, key.as_ref()).await;
-        match first {
-            Err(rejection) if rejection.failure.kind == FailureKind::Unauthorised => {
-                let fresh = self.0.endpoint.credential.read();
-                if fresh == key {
-                    return Err(rejection);
-                }
-                self.attempt(path, key_header, extra, body, fresh.as_ref()).await
+        let credential = &self.0.endpoint.credential;
+        let mut key = credential.read();
+        let mut answer = self.attempt(path, key_header, extra, body, key.as_ref()).await;
+        if is_unauthorised(&answer) {
+            let fresh = credential.read();
+            if fresh != key {
+                key = fresh;
+                answer = self.attempt(path, key_header, extra, body, key.as_ref()).await;
             }
-            other => other,
         }
+        if is_unauthorised(&answer)
+            && let (Err(rejection), Some(check)) = (&mut answer, credential.what_to_check(key.is_some()))
+        {
+            rejection.failure.message = format!("{} ({check})", rejection.failure.message);
+        }
+        answer
     }
 
     async fn attempt(
@@ -310,6 +332,10 @@ impl Transport {
         }
         failure
     }
+}
+
+fn is_unauthorised(answer: &Result<Incoming, Rejection>) -> bool {
+    answer.as_ref().is_err_and(|rejection| rejection.failure.kind == FailureKind::Unauthorised)
 }
 
 /// No answer: why, and the provider's words if it declined to work on the content.

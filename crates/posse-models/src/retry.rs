@@ -10,7 +10,7 @@ use std::time::Duration;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
-use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
+use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
 use tokio::time::Instant;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Retry {
         let mut lost = Usage::default();
         let mut made = Attempts::default();
         loop {
-            if let Err(mut closed) = self.pass_gate().await {
+            if let Err(mut closed) = self.pass_gate(request.allowance).await {
                 closed.lost = lost;
                 return Err(closed);
             }
@@ -110,13 +110,16 @@ impl Retry {
             if failure.kind == FailureKind::RateLimited {
                 self.gate.close_for(floor);
             }
-            match self.decide(&failure, made, floor) {
+            match self.decide(&failure, made, floor, request.allowance) {
                 Next::GiveUp(None) => return Err(failure),
                 Next::GiveUp(Some(why)) => {
                     failure.message = format!("{} ({why})", failure.message);
                     return Err(failure);
                 }
                 Next::Again(wait) => {
+                    if let Err(missing) = request.allowance.again(&lost) {
+                        return Err(unpaid(&failure, lost, &missing));
+                    }
                     deltas.delta(Delta::Restarted { why: &failure.to_string(), wait });
                     tokio::time::sleep(wait).await;
                 }
@@ -125,10 +128,10 @@ impl Retry {
     }
 
     /// Waits while the gate is closed, but not longer than the policy allows: somebody can extend it meanwhile.
-    async fn pass_gate(&self) -> Result<(), ModelFailure> {
+    async fn pass_gate(&self, allowance: &dyn Allowance) -> Result<(), ModelFailure> {
         let mut waited = Duration::ZERO;
         while let Some(left) = self.gate.closed_for() {
-            if waited + left > self.policy.wait_max {
+            if waited + left > self.policy.wait_max || left > allowance.time_left() {
                 let message =
                     format!("another call was rate limited; the limit resets in {}", in_seconds(left));
                 let retry_after_ms = Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
@@ -150,8 +153,19 @@ impl Retry {
         Duration::from_millis(failure.retry_after_ms.unwrap_or(0)).max(self.policy.backoff_min)
     }
 
-    fn decide(&self, failure: &ModelFailure, made: Attempts, floor: Duration) -> Next {
+    fn decide(
+        &self,
+        failure: &ModelFailure,
+        made: Attempts,
+        floor: Duration,
+        allowance: &dyn Allowance,
+    ) -> Next {
         let RetryPolicy { attempts_max, backoff_min, backoff_max, wait_max } = self.policy;
+        // Nobody waits for a limit that resets after the end of the run.
+        let wait_max = match failure.retry_after_ms {
+            Some(_) => wait_max.min(allowance.time_left()),
+            None => wait_max,
+        };
         if !failure.kind.is_retryable() {
             return Next::GiveUp(None);
         }
@@ -203,6 +217,12 @@ impl Attempts {
         self.all += 1;
         self.protocol += u32::from(kind == FailureKind::Protocol);
     }
+}
+
+/// There was an attempt, and there is no money for another.
+pub(crate) fn unpaid(failure: &ModelFailure, lost: Usage, missing: &str) -> ModelFailure {
+    let message = format!("not asked again after {failure}: {missing}");
+    ModelFailure { lost, ..ModelFailure::new(FailureKind::BudgetSpent, message) }
 }
 
 fn in_seconds(time: Duration) -> String {

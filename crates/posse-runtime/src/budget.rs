@@ -1,9 +1,14 @@
 //! One ledger for a tree of tasks, shared by everything that runs in it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use posse_core::budget::{AccountId, Amount, Caps, Hold, Ledger, Shortfall};
 use posse_core::usage::{Price, Usage};
+use tokio::time::Instant;
+
+use crate::ports::Allowance;
 
 /// A task's account in the shared ledger. It gives back what it reserved when it is dropped.
 pub struct Account {
@@ -23,16 +28,21 @@ impl Account {
         Ok(Self { ledger: self.ledger.clone(), id })
     }
 
-    pub(crate) fn spent(&self) -> Amount {
+    /// What was charged here so far.
+    pub fn spent(&self) -> Amount {
         self.lock().spent(self.id)
     }
 
-    pub(crate) fn authorise(&self, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
+    fn authorise(&self, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
         self.lock().authorise(self.id, amount, keep)
     }
 
-    pub(crate) fn settle(&self, hold: Hold, spent: Amount) {
-        self.lock().settle(hold, spent);
+    /// Replaces a hold, if there is one, by what was spent.
+    fn pay(&self, hold: Option<Hold>, spent: Amount) {
+        match hold {
+            Some(hold) => self.lock().settle(hold, spent),
+            None => self.charge(spent),
+        }
     }
 
     pub(crate) fn charge(&self, spent: Amount) {
@@ -51,17 +61,146 @@ impl Drop for Account {
     }
 }
 
-/// What a usage means in a ledger. Without a price the cost is unknown and counts as nothing.
-pub fn amount(usage: &Usage, price: Option<&Price>) -> Amount {
-    Amount {
-        input_tokens: usage.input,
-        output_tokens: usage.output,
-        cost_micros: price.map_or(0, |price| price.micros(usage)),
+/// What the models that may answer a call cost, by the names they answer with. What a model without a price uses
+/// counts in tokens only.
+#[derive(Debug, Clone, Default)]
+pub struct Tariff(Vec<(String, Option<Price>)>);
+
+impl Tariff {
+    pub fn new(models: impl IntoIterator<Item = (String, Option<Price>)>) -> Self {
+        Self(models.into_iter().collect())
+    }
+
+    /// A model whose price is not known, so that no limit on the cost can be kept; `asked` if nothing is known at all.
+    pub fn unpriced<'a>(&'a self, asked: &'a str) -> Option<&'a str> {
+        if self.0.is_empty() {
+            return Some(asked);
+        }
+        self.0.iter().find(|(_, price)| price.is_none()).map(|(model, _)| model.as_str())
+    }
+
+    /// What a task has cost in millionths of a dollar; `None` if something it used has no price.
+    pub fn cost(&self, usage: &Usage, answered_by: &BTreeMap<String, Usage>) -> Option<u64> {
+        let (mut micros, mut lost) = (0u64, *usage);
+        for (model, part) in answered_by {
+            micros = micros.saturating_add(self.price(model)?.micros(part));
+            lost = lost.without(part);
+        }
+        if lost.total() == 0 && !answered_by.is_empty() {
+            return Some(micros);
+        }
+        Some(micros.saturating_add(self.dearest()?.micros(&lost)))
+    }
+
+    /// What a task has used, for a ledger.
+    pub(crate) fn used(&self, usage: &Usage, answered_by: &BTreeMap<String, Usage>) -> Amount {
+        in_tokens(usage, self.cost(usage, answered_by).unwrap_or(0))
+    }
+
+    pub(crate) fn of_reply(&self, model: &str, usage: &Usage) -> Amount {
+        in_tokens(usage, self.price(model).map_or(0, |price| price.micros(usage)))
+    }
+
+    /// Attempts without an answer. Which of the models made them is not known, so the dearest counts.
+    pub(crate) fn of_lost(&self, usage: &Usage) -> Amount {
+        in_tokens(usage, self.dearest().map_or(0, |price| price.micros(usage)))
+    }
+
+    /// The most a call with this usage can cost, for asking beforehand.
+    pub(crate) fn at_most(&self, usage: &Usage) -> Amount {
+        in_tokens(usage, self.dearest().map_or(0, |price| price.micros_at_most(usage)))
+    }
+
+    /// A model that is not listed answered under another name; it costs at most as much as the dearest.
+    fn price(&self, model: &str) -> Option<Price> {
+        match self.0.iter().find(|(name, _)| name == model) {
+            Some((_, price)) => *price,
+            None => self.dearest(),
+        }
+    }
+
+    /// For each kind of token the highest price there is.
+    fn dearest(&self) -> Option<Price> {
+        let prices = self.0.iter().filter_map(|(_, price)| *price);
+        prices.reduce(|a, b| Price {
+            input: a.input.max(b.input),
+            output: a.output.max(b.output),
+            cache_read: Some(a.cache_read.unwrap_or(a.input).max(b.cache_read.unwrap_or(b.input))),
+            cache_write: Some(a.cache_write.unwrap_or(a.input).max(b.cache_write.unwrap_or(b.input))),
+        })
     }
 }
 
-/// The most a call with this usage can cost, for asking beforehand.
-pub fn amount_at_most(usage: &Usage, price: Option<&Price>) -> Amount {
-    let cost_micros = price.map_or(0, |price| price.micros_at_most(usage));
-    Amount { cost_micros, ..amount(usage, None) }
+fn in_tokens(usage: &Usage, cost_micros: u64) -> Amount {
+    Amount { input_tokens: usage.input, output_tokens: usage.output, cost_micros }
+}
+
+/// Pays for one model call: a hold for the attempt that is under way, and what the attempts before it have cost.
+pub(crate) struct Purse<'a> {
+    account: &'a Account,
+    tariff: &'a Tariff,
+    wanted: Amount,
+    /// What must stay available beyond each attempt.
+    keep: Amount,
+    began: Instant,
+    time_left: Duration,
+    state: Mutex<Payments>,
+}
+
+struct Payments {
+    /// `None` after another attempt was refused.
+    hold: Option<Hold>,
+    /// What was charged for attempts that failed.
+    charged: Usage,
+}
+
+impl<'a> Purse<'a> {
+    /// Authorises the first attempt.
+    pub fn open(
+        account: &'a Account,
+        tariff: &'a Tariff,
+        expected: &Usage,
+        keep: &Usage,
+        time_left: Duration,
+    ) -> Result<Self, Shortfall> {
+        let (wanted, keep) = (tariff.at_most(expected), tariff.at_most(keep));
+        let hold = Some(account.authorise(wanted, keep)?);
+        let state = Mutex::new(Payments { hold, charged: Usage::default() });
+        Ok(Self { account, tariff, wanted, keep, began: Instant::now(), time_left, state })
+    }
+
+    /// Replaces the hold by what was used: by the reply, if there is one, and by attempts without an answer.
+    pub fn settle(&self, reply: Option<(&str, &Usage)>, lost: &Usage) {
+        let mut payments = self.payments();
+        let lost = self.tariff.of_lost(&lost.without(&payments.charged));
+        let reply = reply.map_or(Amount::default(), |(model, usage)| self.tariff.of_reply(model, usage));
+        self.account.pay(payments.hold.take(), reply);
+        self.account.charge(lost);
+    }
+
+    /// What attempts that failed have used so far.
+    pub fn charged(&self) -> Usage {
+        self.payments().charged
+    }
+
+    fn payments(&self) -> MutexGuard<'_, Payments> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Allowance for Purse<'_> {
+    fn time_left(&self) -> Duration {
+        self.time_left.saturating_sub(self.began.elapsed())
+    }
+
+    fn again(&self, lost: &Usage) -> Result<(), String> {
+        let mut payments = self.payments();
+        let fresh = lost.without(&payments.charged);
+        self.account.pay(payments.hold.take(), self.tariff.of_lost(&fresh));
+        payments.charged.add(&fresh);
+        let hold =
+            self.account.authorise(self.wanted, self.keep).map_err(|shortfall| shortfall.to_string())?;
+        payments.hold = Some(hold);
+        Ok(())
+    }
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::budget::Amount;
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart};
@@ -16,11 +15,11 @@ use posse_core::outcome::Outcome;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{Ask, Run, Step};
 use posse_core::tool::ToolSpec;
-use posse_core::usage::{Price, Usage};
+use posse_core::usage::Usage;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Account, amount, amount_at_most};
+use crate::budget::{Account, Purse};
 use crate::journal::Journal;
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
@@ -142,12 +141,11 @@ impl<'a> Life<'a> {
 
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
     async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
-        let price = self.scene.ports.model.price;
-        let wanted = amount_at_most(&expected(&ask), price.as_ref());
-        let keep =
-            if ask.with_tools { wrap_up_reserve(run, &ask, price.as_ref()) } else { Amount::default() };
-        let hold = match self.scene.ports.budget.authorise(wanted, keep) {
-            Ok(hold) => hold,
+        let Ports { budget, model, .. } = self.scene.ports;
+        let keep = if ask.with_tools { wrap_up_reserve(run, &ask) } else { Usage::default() };
+        let time_left = self.scene.time_left(run);
+        let purse = match Purse::open(budget, &model.tariff, &expected(&ask), &keep, time_left) {
+            Ok(purse) => purse,
             Err(shortfall) => {
                 let shortfall = shortfall.to_string();
                 run.on_budget_spent(&shortfall);
@@ -158,24 +156,22 @@ impl<'a> Life<'a> {
         let asked = Record::Asked { turn: ask.turn, estimate: ask.estimate, elapsed_ms: self.elapsed_ms() };
         self.journal.note(asked);
         if let Err(e) = self.journal.commit().await {
-            self.scene.ports.budget.settle(hold, Amount::default());
+            purse.settle(None, &Usage::default());
             return Err(e);
         }
         debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
         self.scene.event(Event::TurnStarted { turn: ask.turn, turns_max: run.limits().turns_max });
-        let answer = self.call_model(run, &ask).await;
+        let answer = self.call_model(run, &ask, &purse).await;
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(reply) => {
-                let mut spent = reply.usage;
-                spent.add(&reply.lost);
-                self.scene.ports.budget.settle(hold, amount(&spent, price.as_ref()));
+                purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
                 self.scene.event(replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
             }
             Err(failure) => {
-                self.scene.ports.budget.settle(hold, amount(&failure.lost, price.as_ref()));
+                purse.settle(None, &failure.lost);
                 self.scene.event(Event::ModelFailed { kind: failure.kind, message: failure.message.clone() });
                 run.on_failure(&failure);
                 self.journal.note(Record::Unanswered { failure, elapsed_ms });
@@ -184,7 +180,7 @@ impl<'a> Life<'a> {
         Ok(())
     }
 
-    async fn call_model(&mut self, run: &Run, ask: &Ask) -> Result<Reply, ModelFailure> {
+    async fn call_model(&mut self, run: &Run, ask: &Ask, purse: &Purse<'_>) -> Result<Reply, ModelFailure> {
         let time_left = self.scene.time_left(run);
         let request = ModelRequest {
             system: &self.scene.system,
@@ -195,11 +191,13 @@ impl<'a> Life<'a> {
             settings: &self.scene.start.agent.settings,
             generation: run.generation(),
             memo: &mut self.memo,
+            allowance: purse,
         };
         let deltas = TaskDeltas { observers: &self.scene.ports.observers, task: &self.scene.id };
         let call = Contained(self.scene.ports.model.model.call(request, &deltas));
         let cut_off = |why: &str| {
-            let lost = Usage { input: ask.estimate, estimated: true, ..Usage::default() };
+            let mut lost = purse.charged();
+            lost.add(&Usage { input: ask.estimate, estimated: true, ..Usage::default() });
             Err(ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) })
         };
         tokio::select! {
@@ -257,9 +255,9 @@ impl Scene<'_> {
 }
 
 /// What the last report of the run will need, kept back from its other calls.
-fn wrap_up_reserve(run: &Run, ask: &Ask, price: Option<&Price>) -> Amount {
+fn wrap_up_reserve(run: &Run, ask: &Ask) -> Usage {
     let output = u64::from(run.limits().wrap_up_tokens);
-    amount_at_most(&Usage { input: ask.estimate, output, ..Usage::default() }, price)
+    Usage { input: ask.estimate, output, ..Usage::default() }
 }
 
 fn expected(ask: &Ask) -> Usage {

@@ -14,9 +14,11 @@ use posse_core::journal::Record;
 use posse_core::message::Message;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
-use posse_core::usage::Price;
+use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 use tokio_util::sync::CancellationToken;
+
+use crate::budget::Tariff;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -81,8 +83,8 @@ const AGENTS_NAMED: usize = 50;
 #[derive(Clone)]
 pub struct OpenModel {
     pub model: Arc<dyn Model>,
-    /// `None`: tokens are bounded, the cost is unknown.
-    pub price: Option<Price>,
+    /// What it and its fallbacks cost.
+    pub tariff: Tariff,
 }
 
 pub struct ModelRequest<'a> {
@@ -97,6 +99,31 @@ pub struct ModelRequest<'a> {
     pub generation: u64,
     /// What the model remembers between the calls of one run: the bytes it has serialised so far.
     pub memo: &'a mut Memo,
+    pub allowance: &'a dyn Allowance,
+}
+
+/// What a call may still use. A model that makes more than one attempt asks before each further one, so that attempts
+/// without an answer cannot use up more than there is.
+pub trait Allowance: Send + Sync {
+    /// A wait that is longer than this is in vain.
+    fn time_left(&self) -> Duration;
+
+    /// May another attempt be made, when those of this call may have consumed `lost` so far? The error says what is
+    /// missing.
+    fn again(&self, lost: &Usage) -> Result<(), String>;
+}
+
+/// Nobody counts.
+pub struct Unlimited;
+
+impl Allowance for Unlimited {
+    fn time_left(&self) -> Duration {
+        Duration::MAX
+    }
+
+    fn again(&self, _: &Usage) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +145,7 @@ impl ModelRequest<'_> {
             settings: self.settings,
             generation: self.generation,
             memo: self.memo,
+            allowance: self.allowance,
         }
     }
 }

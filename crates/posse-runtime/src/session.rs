@@ -14,17 +14,16 @@ use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
-use posse_core::journal::{Record, TaskStart};
+use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::text::estimate_tokens;
-use posse_core::usage::{Price, Usage};
 use posse_core::{Error, ErrorCode, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Account, amount};
+use crate::budget::Account;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
 use crate::ports::{Agents, Models, Observer, Store, Tool};
@@ -167,14 +166,16 @@ impl Session {
         outcome
     }
 
-    /// Goes on with a task of the store in this session's room, with the rights and children it had.
+    /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
+    /// the session has them.
     pub async fn resume(self: &Arc<Self>, id: TaskId, onward: Onward) -> Result<Outcome> {
-        let start = start_of(&*self.store, &id).await?;
+        let mut start = start_of(&self.store.records(&id).await?)?;
+        start.grant = start.grant.without(&start.grant.beyond(&self.grant));
         let ports = self.ports(&start.agent, Caps::default(), self.stop.clone(), self.observers.clone())?;
         self.lead(id.clone(), &start);
         self.say_what_is_forgotten(&id).await?;
-        self.take_children_over(&id, ports.model.price.as_ref()).await?;
-        let outcome = driver::resume(&ports, id, &self.owner, onward).await;
+        self.take_children_over(&id).await?;
+        let outcome = driver::resume(&ports, id, &self.owner, onward, &self.grant).await;
         self.end_children().await;
         outcome
     }
@@ -247,11 +248,9 @@ impl Session {
     }
 
     /// What a dead process's children had become: finished ones can be collected, the others go on.
-    async fn take_children_over(self: &Arc<Self>, parent: &TaskId, price: Option<&Price>) -> Result<()> {
+    async fn take_children_over(self: &Arc<Self>, parent: &TaskId) -> Result<()> {
         let rows = self.store.tasks(u32::MAX).await?;
         for row in rows.iter().rev().filter(|row| row.parent.as_ref() == Some(parent)) {
-            let used = Usage { input: row.input_tokens, output: row.output_tokens, ..Usage::default() };
-            self.budget.charge(amount(&used, price));
             let number = row.id.short().strip_prefix("t_").and_then(|number| number.parse().ok());
             let task = Arc::new(Task::new(row.id.clone(), AgentName::parse(&row.agent)?));
             {
@@ -259,16 +258,23 @@ impl Session {
                 tasks.spawned = tasks.spawned.max(number.unwrap_or(0));
                 tasks.tracked.insert(row.id.short().to_owned(), task.clone());
             }
-            let start = start_of(&*self.store, &row.id).await?;
+            let records = self.store.records(&row.id).await?;
+            let start = start_of(&records)?;
             let observers = self.observers.with(task.clone());
             let ports = self.ports(&start.agent, start.caps, self.parent()?.stop.child(), observers)?;
-            let (id, owner) = (row.id.clone(), self.owner.clone());
+            let (id, owner, allowed) = (row.id.clone(), self.owner.clone(), self.parent()?.grant);
             let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
             match row.status.as_str() {
-                "running" => {
-                    task.follow(tokio::spawn(async move { driver::resume(&ports, id, &owner, onward).await }))
+                "running" => task.follow(tokio::spawn(async move {
+                    driver::resume(&ports, id, &owner, onward, &allowed).await
+                })),
+                _ => {
+                    let done = last_outcome(records);
+                    if let Ok(outcome) = &done {
+                        ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
+                    }
+                    task.finish(done, row.turns);
                 }
-                _ => task.finish(last_outcome(&*self.store, &row.id).await?, row.turns),
             }
         }
         Ok(())
@@ -383,8 +389,10 @@ impl Session {
     /// `caps` is what the task may use of what the session has.
     fn ports(&self, agent: &Agent, caps: Caps, stop: Stop, observers: Observers) -> Result<Ports> {
         let model = self.models.open(agent)?;
-        if self.caps.cost_micros.or(caps.cost_micros).is_some() && model.price.is_none() {
-            let text = format!("the price of `{}` is not known, so a cost limit cannot be kept", agent.model);
+        if self.caps.cost_micros.or(caps.cost_micros).is_some()
+            && let Some(unpriced) = model.tariff.unpriced(&agent.model)
+        {
+            let text = format!("the price of `{unpriced}` is not known, so a cost limit cannot be kept");
             return Err(Error::new(ErrorCode::InvalidRequest, text)
                 .hint("add its price to the configuration, or use another model"));
         }
@@ -470,22 +478,12 @@ pub(crate) fn usual(parent: &Limits) -> Limits {
     Limits { turns_max: parent.turns_max.min(TURNS_USUAL), ..parent.clone() }
 }
 
-async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {
-    match store.records(id).await?.into_iter().next() {
-        Some(Record::Started(start)) => Ok(*start),
-        _ => Err(Error::new(
-            ErrorCode::JournalInvalid,
-            format!("the journal of `{id}` does not begin with its start"),
-        )),
-    }
-}
-
-async fn last_outcome(store: &dyn Store, id: &TaskId) -> Result<Done> {
-    let finished = store.records(id).await?.into_iter().rev().find_map(|record| match record {
+fn last_outcome(records: Vec<Record>) -> Done {
+    let finished = records.into_iter().rev().find_map(|record| match record {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    Ok(finished.ok_or_else(|| "its outcome was not written down".to_owned()))
+    finished.ok_or_else(|| "its outcome was not written down".to_owned())
 }
 
 impl Observer for Task {

@@ -195,6 +195,7 @@ impl Entries {
                 | Record::Asked { .. }
                 | Record::Intended { .. }
                 | Record::Done { .. }
+                | Record::Withdrawn { .. }
                 | Record::BudgetSpent { .. }
                 | Record::Cancelled { .. } => {}
             }

@@ -174,6 +174,7 @@ impl Note for TaskRow {
             | Record::Asked { .. }
             | Record::Intended { .. }
             | Record::Done { .. }
+            | Record::Withdrawn { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. } => {}
         }

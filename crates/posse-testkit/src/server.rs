@@ -11,6 +11,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
 
 /// A request that is larger is a mistake in the test.
 const REQUEST_BYTES_MAX: usize = 64 << 20;
@@ -26,6 +27,8 @@ pub struct Recorded {
     pub body: Vec<u8>,
     /// Which connection it came on, counted from 0: equal numbers mean the connection was kept.
     pub connection: usize,
+    /// When it had arrived whole, on tokio's clock.
+    pub at: Instant,
 }
 
 impl Recorded {
@@ -253,7 +256,7 @@ async fn read_request(socket: &mut BufReader<TcpStream>, connection: usize) -> i
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let mut request = Recorded { method, path, headers, body: Vec::new(), connection };
+    let mut request = Recorded { method, path, headers, body: Vec::new(), connection, at: Instant::now() };
     if let Some(length) = request.header("content-length") {
         let length = length.parse().ok().filter(|length| *length <= REQUEST_BYTES_MAX);
         request.body = vec![0; length.ok_or(io::ErrorKind::InvalidData)?];
@@ -261,6 +264,7 @@ async fn read_request(socket: &mut BufReader<TcpStream>, connection: usize) -> i
     } else if request.header("transfer-encoding") == Some("chunked") {
         read_chunks(socket, &mut request.body).await?;
     }
+    request.at = Instant::now();
     Ok(Some(request))
 }
 

@@ -255,6 +255,7 @@ pub fn finished(stop: StopReason, text: &str) -> Record {
         turns: 1,
         tool_calls: 0,
         usage: Usage::default(),
+        answered_by: Default::default(),
         changed_files: Vec::new(),
         in_doubt: Vec::new(),
         refused_tools: Vec::new(),

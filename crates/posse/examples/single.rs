@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse::budget::Account;
+use posse::budget::{Account, Tariff};
 use posse::core::agent::{Agent, ModelSettings};
 use posse::core::budget::Caps;
 use posse::core::grant::Grant;
@@ -89,7 +89,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();
     let id = TaskId::root(&format!("{started:x}"));
     let ports = Ports {
-        model: OpenModel { model: Arc::new(model), price: None },
+        model: OpenModel { model: Arc::new(model), tariff: Tariff::default() },
         tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>])?,
         store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         observers: Observers::default(),

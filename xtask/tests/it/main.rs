@@ -1,6 +1,7 @@
-//! The shape of the project: who may use whom, and how long a function may be.
+//! The shape of the project: who may use whom, how long a function may be, and which faults have their test.
 
 mod dependencies;
+mod faults;
 mod functions;
 
 use std::path::Path;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use posse_core::id::TaskId;
+use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::Onward;
 use rustyline::error::ReadlineError;
@@ -27,8 +28,27 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
     talk.check(&args.how)?;
     let mut code = ExitCode::SUCCESS;
     let Talk { lead, session_id, .. } = &talk;
-    terminal::note(&format!("{} · Ctrl-D ends · the conversation is `{session_id}`", lead.agent.model));
+    terminal::note(&format!(
+        "{} · /help, /quit or Ctrl-D · the conversation is `{session_id}`",
+        lead.agent.model
+    ));
     while let Some(line) = read_line().await? {
+        match Said::parse(&line) {
+            Said::Message => {}
+            Said::Quit => break,
+            Said::Help => {
+                terminal::note(HELP);
+                continue;
+            }
+            Said::Unknown(command) => {
+                let command = visible(prefix(command, 40));
+                terminal::note(&format!(
+                    "there is no command `{command}` and nothing was sent; /help lists the commands, and a line that \
+                     begins with a space is a message whatever follows"
+                ));
+                continue;
+            }
+        }
         // A room per message: Ctrl-C stops an answer, not the conversation.
         let room = talk.room(&args.how, global.json, &line)?;
         let began = Instant::now();
@@ -45,6 +65,37 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
         code = room.conclude(&task, &talk.lead.agent, &outcome, began);
     }
     Ok(code)
+}
+
+const HELP: &str = "\
+/help   shows this
+/quit   ends the conversation, as Ctrl-D does; it can be taken up again with `posse chat --resume`
+Ctrl-C  stops an answer
+Everything else is sent to the model.";
+
+/// What a line is: something for the model or something for us.
+#[derive(Debug, PartialEq)]
+enum Said<'a> {
+    Message,
+    Help,
+    Quit,
+    Unknown(&'a str),
+}
+
+impl<'a> Said<'a> {
+    /// A command is a slash and one word of letters, so that a path is none.
+    fn parse(line: &'a str) -> Self {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let is_command = line.starts_with('/')
+            && word.len() > 1
+            && word[1..].chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        match word {
+            _ if !is_command => Said::Message,
+            "/help" => Said::Help,
+            "/quit" => Said::Quit,
+            other => Said::Unknown(other),
+        }
+    }
 }
 
 struct Talk {
@@ -126,4 +177,27 @@ async fn read_line() -> Result<Option<String>> {
         Error::new(ErrorCode::Io, "the next message cannot be read").caused_by(e)
     };
     read.await.map_err(|e| failed(e.into()))?.map_err(|e| failed(e.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Said;
+
+    #[test]
+    fn a_command_is_a_slash_and_a_word() {
+        for (line, said) in [
+            ("/help", Said::Help),
+            ("/quit ", Said::Quit),
+            ("/quit now", Said::Quit),
+            ("/model gpt-5", Said::Unknown("/model")),
+            ("/Quit", Said::Unknown("/Quit")),
+            ("/etc/hosts is odd", Said::Message),
+            (" /tmp is full", Said::Message),
+            ("/", Said::Message),
+            ("// why?", Said::Message),
+            ("what does /quit do?", Said::Message),
+        ] {
+            assert_eq!(Said::parse(line), said, "{line}");
+        }
+    }
 }

@@ -15,6 +15,7 @@ use posse_core::outcome::Status;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
+use posse_runtime::budget::Tariff;
 use posse_runtime::ports::{BoxFuture, Models, OpenModel, Store, Tool, ToolInput, ToolOutput};
 use posse_store::SqliteStore;
 use serde_json::Value;
@@ -136,7 +137,7 @@ struct DemoModels;
 impl Models for DemoModels {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let model = Scripted::parse(MODEL, SCRIPT, Some(agent.name.as_str()))?;
-        Ok(OpenModel { model: Arc::new(model), price: None })
+        Ok(OpenModel { model: Arc::new(model), tariff: Tariff::default() })
     }
 }
 

@@ -82,7 +82,7 @@ fn configuration(setup: &Setup) -> Finding {
 fn keys(setup: &Setup) -> Vec<Finding> {
     let mut names: Vec<String> =
         KNOWN.iter().flat_map(|known| known.key_envs).map(|name| (*name).to_owned()).collect();
-    names.extend(setup.config.providers.values().filter_map(|provider| provider.api_key_env.clone()));
+    names.extend(setup.config.providers.values().filter_map(|provider| provider.key_variable()));
     names.sort_unstable();
     names.dedup();
     let seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();

@@ -18,7 +18,7 @@ use posse_runtime::session::{Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::envelope::{cost, envelope};
+use crate::envelope::envelope;
 use crate::render::{self, Live, count, many};
 use crate::terminal::Delivery;
 use crate::{setup, terminal};
@@ -140,10 +140,11 @@ impl Room {
 
     /// Prints the outcome and says how the program ends.
     pub fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
-        let price = self.models.open(agent).ok().and_then(|open| open.price);
+        let open = self.models.open(agent).ok();
+        let cost = open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by));
         if self.json {
             terminal::out(
-                &envelope(id, &agent.model, outcome, price.as_ref(), &self.session.spent(), began.elapsed())
+                &envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed())
                     .to_string(),
             );
             return super::exit_code(outcome.status());
@@ -170,8 +171,7 @@ impl Room {
             "" => Delivery::Done,
             text => terminal::deliver(text),
         };
-        let cost = cost(&outcome.usage, price.as_ref());
-        let cost = cost.as_f64().map(|usd| format!(" · ${usd:.4}")).unwrap_or_default();
+        let cost = cost.map(|micros| format!(" · ${:.4}", micros as f64 / 1e6)).unwrap_or_default();
         terminal::note(&format!(
             "{id} · {} · {} · {} · {} tokens{cost}{}",
             outcome.status().wire(),

@@ -113,8 +113,8 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
 /// An unusable model is an error of the request, not the outcome of a task; so is a limit that cannot be kept.
 pub fn check_model(models: &dyn Models, agent: &Agent, caps: &Caps) -> Result<()> {
     let open = models.open(agent)?;
-    match (caps.cost_micros, open.price) {
-        (Some(_), None) => Err(no_price(&agent.model)),
+    match (caps.cost_micros, open.tariff.unpriced(&agent.model)) {
+        (Some(_), Some(unpriced)) => Err(no_price(unpriced)),
         _ => Ok(()),
     }
 }

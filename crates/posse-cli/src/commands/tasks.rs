@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use posse_core::budget::Caps;
 use posse_core::id::TaskId;
-use posse_core::journal::{Record, TaskStart};
+use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
 use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
@@ -88,7 +88,8 @@ pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCo
     Ok(room.conclude(&row.id, &agent, &outcome, began))
 }
 
-/// A task of the store that goes on, and where it was begun: it keeps its workspace, its tools and its limits.
+/// A task of the store that goes on, and where it was begun: it keeps its workspace, its limits, and its tools unless
+/// they are denied today.
 pub struct TakenUp {
     pub row: TaskRow,
     pub start: TaskStart,
@@ -101,7 +102,7 @@ impl TakenUp {
         let store = setup.store()?;
         let row = find(&*store, wanted).await?;
         take_from_the_dead(&row)?;
-        let start = start_of(&*store, &row.id).await?;
+        let start = start_of(&store.records(&row.id).await?)?;
         setup.workspace = start.workspace.clone().into();
         Ok(Self { row, start, setup })
     }
@@ -114,10 +115,8 @@ impl TakenUp {
     pub fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
         let Self { row, start, setup } = self;
         let found = setup.tools()?;
-        let session = ["subagent", "shared_context"];
-        let is_there =
-            |name: &&str| session.contains(name) || found.tools.iter().any(|tool| tool.spec().name == **name);
-        if let Some(missing) = start.grant.tools().find(|name| !is_there(name)) {
+        let grant = setup.grant_again(&start.grant, &found)?;
+        if let Some(missing) = grant.tools().find(|name| !found.has(name)) {
             let text = format!("`{}` was given the tool `{missing}`, which is not there any more", row.id);
             return Err(Error::new(ErrorCode::InvalidTool, text).hint(
                 "`posse doctor` in its workspace shows which tools there are and what is wrong with others",
@@ -130,7 +129,7 @@ impl TakenUp {
             Furniture {
                 session_id: row.id.session().to_owned(),
                 agent: &start.agent,
-                grant: start.grant.clone(),
+                grant,
                 caps: self.caps(how),
                 json,
                 title,
@@ -173,16 +172,6 @@ async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
         }
         _ => Err(Error::new(ErrorCode::TaskNotFound, format!("several tasks begin with `{wanted}`"))
             .hint("give more of the id")),
-    }
-}
-
-async fn start_of(store: &dyn Store, id: &TaskId) -> Result<TaskStart> {
-    match store.records(id).await?.into_iter().next() {
-        Some(Record::Started(start)) => Ok(*start),
-        _ => Err(Error::new(
-            ErrorCode::JournalInvalid,
-            format!("the journal of `{id}` does not begin with its start"),
-        )),
     }
 }
 
@@ -245,6 +234,7 @@ fn lines(record: &Record) -> Vec<String> {
             vec![format!("  [{}]{mark} {}", result.key, text.replace('\n', "\n        "))]
         }
         Record::Resumed { epoch, .. } => vec![format!("-- resumed (epoch {epoch})")],
+        Record::Withdrawn { tools, .. } => vec![format!("-- not allowed any more: {}", tools.join(", "))],
         Record::BudgetSpent { shortfall, .. } => vec![format!("-- budget spent: {shortfall}")],
         Record::Cancelled { .. } => vec!["-- cancelled".to_owned()],
         Record::Finished { outcome, .. } => {

@@ -150,6 +150,7 @@ impl Screen {
                 row.tools += 1;
                 row.doing = format!("{tool} {summary}");
             }
+            Event::ToolFinished { tool, why: Some(why), .. } => row.doing = format!("{tool} failed: {why}"),
             Event::WrappingUp { .. } => row.doing = "reporting".to_owned(),
             Event::Finished { status, turns, .. } => {
                 (row.status, row.turn) = (Some(*status), *turns);

@@ -44,8 +44,8 @@ pub fn line(event: &Event) -> Option<String> {
         Event::ModelFailed { kind, message } => format!("model {}: {message}", kind.wire()),
         Event::ToolStarted { tool, summary, .. } => format!("{tool} {summary}"),
         Event::ToolRefused { tool, why, .. } => format!("{tool} refused: {why}"),
-        Event::ToolFinished { tool, is_error: true, millis, .. } => {
-            format!("{tool} failed after {millis} ms")
+        Event::ToolFinished { tool, why: Some(why), millis, .. } => {
+            format!("{tool} failed after {millis} ms: {why}")
         }
         Event::ToolFinished { .. } => return None,
         Event::Elided { results, bytes } => {

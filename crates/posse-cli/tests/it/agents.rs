@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Ran};
 
-const REVIEWER: &str = "---\nname: reviewer\ndescription: Looks at changes\ntools: Read, Grep\n---\nYou review.\n";
+const REVIEWER: &str =
+    "---\nname: reviewer\ndescription: Looks at changes\ntools: Read, Grep\n---\nYou review.\n";
 
 /// A workspace that is a repository with a reviewer for Claude Code.
 fn project() -> Place {
@@ -33,9 +34,15 @@ fn run_reviewer(place: &Place, script: &str, more: &[&str]) -> Ran {
 #[test]
 fn everybodys_agents_are_listed_with_what_they_would_have_here() {
     let place = project();
-    place.write("workspace/.opencode/agents/deep/planner.md", "---\ndescription: Plans\npermission:\n  edit: deny\n---\nYou plan.");
+    place.write(
+        "workspace/.opencode/agents/deep/planner.md",
+        "---\ndescription: Plans\npermission:\n  edit: deny\n---\nYou plan.",
+    );
     place.write("workspace/.codex/agents/x.toml", "name = \"explorer\"\ndescription = \"Explores\"\ndeveloper_instructions = \"You explore.\"\nsandbox_mode = \"read-only\"\n");
-    place.write("home/.posse/agents/writer.md", "---\nname: writer\ndescription: Mine\nmax_turns: 7\n---\nYou write.");
+    place.write(
+        "home/.posse/agents/writer.md",
+        "---\nname: writer\ndescription: Mine\nmax_turns: 7\n---\nYou write.",
+    );
     let reviewer = listed(&place, "reviewer");
     assert_eq!(reviewer["format"], "claude");
     assert_eq!(reviewer["state"], "not trusted");
@@ -56,7 +63,10 @@ fn an_agent_of_a_project_runs_after_a_person_said_yes_to_what_it_says_now() {
     let place = project();
     let refused = run_reviewer(&place, "[{text: Fine.}]", &[]);
     assert_eq!(refused.code, 1);
-    assert!(refused.stderr.contains("AGENT_NOT_TRUSTED") && refused.stderr.contains("posse trust"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("AGENT_NOT_TRUSTED") && refused.stderr.contains("posse trust"),
+        "{refused:?}"
+    );
     let trusted = place.run(["trust"]);
     assert_eq!(trusted.code, 0, "{trusted:?}");
     assert!(trusted.stdout.contains("reviewer") && trusted.stdout.contains("trusted now"), "{trusted:?}");
@@ -100,7 +110,8 @@ fn the_doctor_tells_what_became_of_each_key_and_fails_on_errors_only() {
     );
     let ran = place.run(["agents", "check"]);
     assert_eq!(ran.code, 0, "warnings are no failure: {ran:?}");
-    for part in ["hooks", "ignored", "favourite", "honoured", "web_search", "→ tools", "→ model", "tokens"] {
+    for part in ["hooks", "ignored", "favourite", "honoured", "web_search", "→ tools", "→ model", "tokens"]
+    {
         assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
     }
     let report = place.run(["agents", "check", "reviewer", "--json"]).json().remove(0);
@@ -111,7 +122,8 @@ fn the_doctor_tells_what_became_of_each_key_and_fails_on_errors_only() {
     let broken = place.run(["agents", "check"]);
     assert_eq!(broken.code, 1, "{broken:?}");
     assert!(broken.stdout.contains("error"), "{broken:?}");
-    let run = place.run(["run", "--model", &place.script("[{text: x}]"), "--trust", "--agent", "broken", "Go"]);
+    let run =
+        place.run(["run", "--model", &place.script("[{text: x}]"), "--trust", "--agent", "broken", "Go"]);
     assert!(run.stderr.contains("AGENT_INVALID"), "a broken file is not gone: {run:?}");
     assert_eq!(place.run(["agents", "check", "nobody"]).code, 1);
 }
@@ -144,7 +156,9 @@ fn definitions_can_be_written_for_other_tools_and_for_editors() {
     assert_eq!(place.run(["agents", "export", "reviewer", "--to", "posse", "--out", path]).code, 0);
     assert!(fs::read_to_string(&file).unwrap().contains("name: reviewer"));
     assert_eq!(place.run(["agents", "export", "reviewer", "--to", "posse", "--out", path]).code, 1);
-    assert!(place.run(["agents", "export", "reviewer", "--to", "nobody"]).stderr.contains("there are: posse"));
+    assert!(
+        place.run(["agents", "export", "reviewer", "--to", "nobody"]).stderr.contains("there are: posse")
+    );
 }
 
 #[test]

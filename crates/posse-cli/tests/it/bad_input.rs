@@ -483,3 +483,57 @@ fn a_disk_that_was_full_from_the_beginning() {
     disk.make_space();
     assert_eq!(place.run(["run", "--model", &model, "Do it"]).stdout, "Done.\n");
 }
+
+#[test]
+fn a_tool_call_that_failed_says_why_in_one_visible_line() {
+    let place = Place::new();
+    let model = place.script("[{calls: [{read: {path: \"no\\e[31msuch.txt\"}}, {ls: {}}]}, {text: Done.}]");
+    let ran = place.run(["run", "--model", &model, "Go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{ran:?}");
+    let line = ran.stderr.lines().find(|line| line.contains("read failed after")).unwrap_or_default();
+    assert!(line.contains(" ms: ") && line.contains("no\\u{1b}[31msuch.txt"), "{ran:?}");
+    assert!(!ran.stderr.contains('\u{1b}') && !ran.stderr.contains("ls failed"), "{ran:?}");
+    let events = place.run(["run", "--json", "--model", &model, "Go"]).json();
+    let finished = events.iter().filter(|event| event["type"] == "tool_finished");
+    let mut whys: Vec<_> = finished.map(|event| (event["tool"].as_str().unwrap(), &event["why"])).collect();
+    whys.sort_unstable_by_key(|(tool, _)| *tool);
+    assert_eq!(whys[0], ("ls", &json!(null)));
+    assert!(whys[1].1.as_str().unwrap().contains("such.txt"), "{whys:?}");
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_is_named_and_not_shown() {
+    let place = Place::new();
+    let server = Server::handler(|_| {
+        Answer::json(401, &json!({"error": {"type": "authentication_error", "message": "invalid key"}}))
+    })
+    .await;
+    let configure = |key: &str| {
+        let url = server.url();
+        let text = format!("[providers.work]\nwire = \"openai\"\nbase_url = \"{url}\"\n{key}");
+        place.write("home/.config/posse/config.toml", &text);
+    };
+    let run = async |variable: Option<&str>| {
+        let mut command = place.posse(["run", "--model", "work:big", "Go"]);
+        if let Some(name) = variable {
+            command.env(name, "canary-73e1-key");
+        }
+        Ran::beside(command).await
+    };
+    configure("api_key_env = \"WORK_KEY\"\n");
+    let unset = run(None).await;
+    let text = "error[MODEL_NOT_CONFIGURED]: `work` needs a key and WORK_KEY is not set\n";
+    assert!(unset.code == 1 && unset.stderr.starts_with(text), "{unset:?}");
+    assert_eq!(server.requests().len(), 0, "nothing is sent without the key it needs");
+    let refused = run(Some("WORK_KEY")).await;
+    let text = "unauthorised (HTTP 401): invalid key (the key is from the variable WORK_KEY)";
+    assert!(refused.stderr.contains(text) && !refused.stderr.contains("canary"), "{refused:?}");
+    let file = place.write("key.txt", "canary-73e1-key");
+    configure(&format!("api_key_file = \"{}\"\n", file.display()));
+    let refused = run(None).await;
+    let text = format!("invalid key (the key is from the file {})", file.display());
+    assert!(refused.stderr.contains(&text), "{refused:?}");
+    configure("");
+    let refused = run(None).await;
+    assert!(refused.stderr.contains("invalid key (no key was sent)"), "{refused:?}");
+}

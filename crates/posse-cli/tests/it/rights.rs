@@ -2,9 +2,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use posse_testkit::server::Server;
+use posse_testkit::wire::Say;
 use serde_json::{Value, json};
 
-use crate::support::Place;
+use crate::support::{Place, Ran};
 
 /// A tool in this directory that says who it is.
 fn tool(place: &Place, dir: &str, name: &str, effect: &str, says: &str) {
@@ -63,4 +65,52 @@ fn a_tool_of_the_project_does_not_take_the_place_or_the_right_of_one_of_the_user
     assert_eq!(refused, json!(["other"]), "{result}");
     assert_eq!(call(&place, "other", &["--read-only"]).1, json!(["other"]));
     assert!(call(&place, "other", &["--allow", "other"]).0.contains("the project"));
+}
+
+#[tokio::test]
+async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
+    let place = Place::new();
+    let server = Server::handler(|request| {
+        let command = |id: &str| Say::call(id, "bash", json!({"command": "echo once >> effects.txt"}));
+        match posse_testkit::wire::turn(request) {
+            0 => command("a").answer(request),
+            // The wrap-up turn of the first process.
+            1 => Say::text("So far.").answer(request),
+            2 => command("b").answer(request),
+            _ => Say::text("Done.").answer(request),
+        }
+    })
+    .await;
+    let posse = async |args: &[&str]| {
+        let mut command = place.posse(args.iter().copied());
+        command.env("OLLAMA_HOST", server.url());
+        Ran::beside(command).await
+    };
+    let model = ["--model", "ollama:qwen3"];
+    let begun =
+        posse(&["run", "--json", "--allow", "bash", "--max-turns", "1", model[0], model[1], "Go"]).await;
+    let id = begun.envelope()["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(begun.envelope()["reason"], "turns_exhausted", "{begun:?}");
+
+    place.write("workspace/posse.toml", "[grant]\ndeny = [\"bahs\"]\n");
+    let typo = posse(&["tasks", "resume", &id, "--max-turns", "5"]).await;
+    assert!(typo.code == 1 && typo.stderr.starts_with("error[INVALID_TOOL]"), "{typo:?}");
+    place.write("workspace/posse.toml", "[grant]\ndeny = [\"bash\"]\n");
+    let resumed = posse(&["tasks", "resume", &id, "--max-turns", "5"]).await;
+    assert_eq!((resumed.code, resumed.stdout.as_str()), (0, "Done.\n"), "{resumed:?}");
+    assert!(resumed.stderr.contains("note: not allowed any more: `bash`"), "{resumed:?}");
+    let effects = std::fs::read_to_string(place.workspace().join("effects.txt")).unwrap();
+    assert_eq!(effects, "once\n");
+
+    let requests = server.requests();
+    let offered = |at: usize| requests[at].json()["tools"].to_string().contains("\"bash\"");
+    assert_eq!((requests.len(), offered(0), offered(2), offered(3)), (4, true, false, false));
+    let sent = requests[2].json()["messages"].to_string();
+    assert!(sent.contains("You are not allowed to use these tools any more: `bash`."), "{sent}");
+    let told = posse_testkit::wire::results(&requests[3]).pop().unwrap();
+    assert!(told.contains("refused: the tool `bash` is not granted to this task"), "{told}");
+    // What was taken away does not come back.
+    place.write("workspace/posse.toml", "");
+    let shown = place.run(["tasks", "show", &id]).stdout;
+    assert!(shown.contains("-- not allowed any more: bash"), "{shown}");
 }

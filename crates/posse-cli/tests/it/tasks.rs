@@ -302,3 +302,19 @@ async fn a_cost_limit_that_cannot_be_kept_is_refused_wherever_it_is_set() {
     configure("[limits]\nmax_cost_usd = 1.0\n[prices.\"work:*\"]\ninput = 1.0\noutput = 1.0\n");
     assert_eq!(posse(&["tasks", "resume", &id]).await.code, 0);
 }
+
+#[tokio::test]
+async fn commands_of_a_chat_are_not_sent_to_the_model() {
+    let place = Place::new();
+    let server = Server::handler(|request| Say::text("Hello.").answer(request)).await;
+    let mut command = place.posse(["chat", "--model", "ollama:qwen3"]);
+    command.env("OLLAMA_HOST", server.url());
+    let ran = chat(command, "/help\n/modle gpt-5\n/etc/hosts?\n /note this\n/quit\nnever sent\n").await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Hello.\nHello.\n"), "{ran:?}");
+    assert!(ran.stderr.starts_with("ollama:qwen3 · /help, /quit or Ctrl-D · the conversation is"), "{ran:?}");
+    assert!(ran.stderr.contains("/quit   ends the conversation"), "{ran:?}");
+    assert!(ran.stderr.contains("there is no command `/modle` and nothing was sent; /help lists"), "{ran:?}");
+    let requests = server.requests();
+    let asked: Vec<String> = requests.iter().map(|request| said(request).pop().unwrap().1).collect();
+    assert_eq!(asked, ["/etc/hosts?", " /note this"]);
+}

@@ -176,7 +176,7 @@ fn a_conversation_at_a_terminal() {
     drop(command);
     let (mut hand, shown, reader) = terminal.watch();
     let sees = |text: &str| until(text, || shown.lock().unwrap().contains(text).then_some(()));
-    sees("Ctrl-D ends");
+    sees("/quit or Ctrl-D");
     hand.write_all(b"I am Ada.\r").unwrap();
     sees("Hello Ada.");
     hand.write_all(b"Who am I?\r").unwrap();

@@ -1,7 +1,7 @@
 //! A whole task over every wire format, against a provider on the loopback: five turns, several calls side by side,
 //! streamed and whole. The figures, the requests and the key are checked.
 
-use posse_testkit::server::{Recorded, Server};
+use posse_testkit::server::{Answer, Recorded, Server};
 use posse_testkit::wire::{self, Format, Say};
 use serde_json::{Value, json};
 
@@ -320,4 +320,39 @@ async fn how_hard_a_model_thinks_is_set_by_configuration_and_flag() {
     place.write("workspace/posse.toml", "");
     let body = ask("anthropic:claude-sonnet-4-5", &[]).await;
     assert_eq!(body["thinking"], json!({"type": "enabled", "budget_tokens": 2000}));
+}
+
+#[tokio::test]
+async fn a_fallback_is_charged_at_its_own_price_and_a_cost_limit_needs_it() {
+    let place = Place::new();
+    let broken =
+        Server::handler(|_| Answer::json(404, &json!({"error": {"message": "no such model"}}))).await;
+    let healthy = Server::handler(|request| Say::text("Done.").answer(request)).await;
+    let configure = |prices: &str| {
+        let provider = |name: &str, url: &str| {
+            format!("[providers.{name}]\nwire = \"openai-compatible\"\nbase_url = \"{url}\"\n")
+        };
+        let text = format!(
+            "fallback_models = [\"spare:small\"]\n{}{}{prices}",
+            provider("main", broken.url()),
+            provider("spare", healthy.url())
+        );
+        place.write("home/.config/posse/config.toml", &text);
+    };
+    let run = async |args: &[&str]| {
+        let mut command = place.posse(["run", "--json", "--model", "main:big"]);
+        command.args(args).arg("Go");
+        Ran::beside(command).await
+    };
+    let main = "[prices.\"main:big\"]\ninput = 100.0\noutput = 100.0\n";
+    configure(main);
+    let refused = run(&["--max-cost", "5"]).await;
+    let text = "error[INVALID_REQUEST]: the price of `spare:small` is not known";
+    assert!(refused.code == 1 && refused.stderr.starts_with(text), "{refused:?}");
+    assert_eq!(run(&[]).await.envelope()["cost_usd"], Value::Null);
+    configure(&format!("{main}[prices.\"spare:small\"]\ninput = 1.0\noutput = 1.0\n"));
+    let envelope = run(&["--max-cost", "5"]).await.envelope();
+    // 1012 in and 50 out at $1 per million.
+    assert_eq!((&envelope["text"], &envelope["cost_usd"]), (&json!("Done."), &json!(0.001062)), "{envelope}");
+    assert_eq!(envelope["session"]["known_cost_usd"], json!(0.001062));
 }

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::event::Event;
-use crate::grant::Decision;
+use crate::grant::{Decision, Grant};
 use crate::id::CallKey;
 use crate::message::{Arguments, Block, ToolCall, ToolResult};
 use crate::reply::{Reply, ReplyStop};
@@ -135,6 +135,16 @@ pub fn batches(calls: Vec<Planned>) -> Vec<Vec<Planned>> {
 }
 
 impl Planned {
+    pub(super) fn refuse_unless_granted(&mut self, grant: &Grant) {
+        let (Action::Execute(effect), Arguments::Object(arguments)) = (&self.action, &self.call.arguments)
+        else {
+            return;
+        };
+        if let Decision::Deny(why) = grant.decide(&canonical(&self.call.name), *effect, arguments) {
+            self.action = Action::Refuse(ToolResult::mistake(&self.call, format!("refused: {why}")));
+        }
+    }
+
     fn runs_beside_others(&self) -> bool {
         match self.action {
             Action::Execute(effect) => effect == Effect::Pure,

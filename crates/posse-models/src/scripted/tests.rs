@@ -1,7 +1,7 @@
 //! The script is driven the way a run drives a model: the messages grow, and a new process starts from them.
 
 use posse_core::agent::ModelSettings;
-use posse_runtime::ports::{Memo, NoDeltas};
+use posse_runtime::ports::{Memo, NoDeltas, Unlimited};
 
 use super::*;
 
@@ -24,6 +24,7 @@ async fn ask_with(
         settings: &ModelSettings::default(),
         generation: 0,
         memo: &mut Memo::default(),
+        allowance: &Unlimited,
     };
     model.call(request, deltas).await
 }

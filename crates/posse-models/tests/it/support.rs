@@ -13,7 +13,7 @@ use posse_models::gemini::Gemini;
 use posse_models::http::{Credential, Endpoint, Secret};
 use posse_models::openai_chat::OpenAiChat;
 use posse_models::openai_responses::OpenAiResponses;
-use posse_runtime::ports::{Delta, Deltas, Memo, Model, ModelRequest, NoDeltas, ToolUse};
+use posse_runtime::ports::{Delta, Deltas, Memo, Model, ModelRequest, NoDeltas, ToolUse, Unlimited};
 use posse_testkit::server::{Answer, Server};
 use posse_testkit::wire::Format;
 
@@ -87,6 +87,7 @@ impl Talk {
             settings: &self.settings,
             generation: self.generation,
             memo: &mut self.memo,
+            allowance: &Unlimited,
         }
     }
 

@@ -11,7 +11,7 @@ use posse_models::record::{Record, Recorder, Replay};
 use posse_models::retry::{Gate, Retry, RetryPolicy};
 use posse_models::scripted::Scripted;
 use posse_models::watch::{Patience, Watched};
-use posse_runtime::ports::{Delta, Deltas, Memo, Model, ModelRequest, ToolUse};
+use posse_runtime::ports::{Delta, Deltas, Memo, Model, ModelRequest, ToolUse, Unlimited};
 use tokio::time::Instant;
 
 /// A provider as the binary wires it: watched, and asked again. The script itself stays in reach.
@@ -49,6 +49,7 @@ async fn ask(model: &dyn Model, screen: &Screen) -> Result<Reply, ModelFailure> 
         settings: &ModelSettings::default(),
         generation: 0,
         memo: &mut Memo::default(),
+        allowance: &Unlimited,
     };
     model.call(request, screen).await
 }

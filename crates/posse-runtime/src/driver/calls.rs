@@ -4,7 +4,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::event::{Event, summary};
+use posse_core::event::{Event, reason, summary};
 use posse_core::journal::Record;
 use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{Action, Planned, Run, batches};
@@ -94,6 +94,7 @@ impl Scene<'_> {
             tool: call.name.clone(),
             is_error: result.is_error,
             in_doubt: result.in_doubt,
+            why: result.is_error.then(|| reason(&result.text)),
             bytes: result.text.len() as u64,
             millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         });

@@ -1,18 +1,18 @@
 //! Taking a task up again: its record is fed to a fresh run, what is in doubt is said, and the loop goes on.
 
 use posse_core::event::Event;
-use posse_core::id::{CallKey, TaskId};
+use posse_core::grant::Grant;
+use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::message::find_fault;
 use posse_core::outcome::{Outcome, StopReason};
-use posse_core::run::{Replayed, Run, Step, replay};
+use posse_core::run::{Action, Planned, Replayed, Run, Step, replay};
 use posse_core::tool::Effect;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
-use crate::budget::amount;
 
 /// How to go on with a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +23,15 @@ pub enum Onward {
     Message(String),
 }
 
-/// Goes on with a task that another process left, that ended early, or that was answered and is talked to again.
-pub async fn resume(ports: &Ports, id: TaskId, owner: &str, onward: Onward) -> Result<Outcome> {
+/// Goes on with a task that another process left, that ended early, or that was answered and is talked to again. It
+/// keeps of its grant what is `allowed` now.
+pub async fn resume(
+    ports: &Ports,
+    id: TaskId,
+    owner: &str,
+    onward: Onward,
+    allowed: &Grant,
+) -> Result<Outcome> {
     let found = read(ports, &id).await?;
     if let Onward::Finish { wall_ms_max, .. } = &onward {
         match found.run.next_step(0) {
@@ -34,25 +41,37 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, onward: Onward) -> R
     }
     let epoch = ports.store.claim(&id, owner).await?;
     // The last owner may have written until the moment of the claim.
-    let Replayed { start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
+    let Replayed { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
         read(ports, &id).await?;
-    let price = ports.model.price.as_ref();
-    ports.budget.charge(amount(run.usage(), price));
-    ports.budget.charge(amount(&Usage { input: lost_tokens, ..Usage::default() }, price));
+    let tariff = &ports.model.tariff;
+    ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
+    ports.budget.charge(tariff.of_lost(&Usage { input: lost_tokens, ..Usage::default() }));
+    let withdrawn = run.grant().beyond(allowed);
+    start.grant = run.grant().without(&withdrawn);
     let mut life = Life::new(ports, id, start, epoch, elapsed_ms);
     run.on_lost(lost_tokens);
     let doubtful = match onward {
         Onward::Finish { turns_max, wall_ms_max } => {
             run.on_resume(turns_max, wall_ms_max);
             life.journal.note(Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, elapsed_ms });
-            // Pure calls and calls with an idempotency key are simply made again.
-            life.say_doubt(&mut run, |key| unresolved.contains(&(key, Effect::Unsafe)))
+            life.withdraw(&mut run, withdrawn);
+            // Pure calls and calls with an idempotency key are simply made again, if that is still allowed.
+            life.say_doubt(&mut run, |planned| {
+                let effect =
+                    unresolved.iter().find(|(key, _)| *key == planned.call.key).map(|(_, effect)| *effect);
+                match &planned.action {
+                    Action::Execute(_) => effect == Some(Effect::Unsafe),
+                    Action::Refuse(_) => effect.is_some(),
+                }
+            })
         }
         Onward::Message(text) => {
             // Nobody will make these calls again, so whatever was begun is in doubt.
-            let doubtful = life.say_doubt(&mut run, |key| unresolved.iter().any(|(open, _)| *open == key));
+            let begun = |planned: &Planned| unresolved.iter().any(|(open, _)| *open == planned.call.key);
+            let doubtful = life.say_doubt(&mut run, begun);
             run.on_message(&text, elapsed_ms);
             life.journal.note(Record::Said { text, epoch, lost_tokens, elapsed_ms });
+            life.withdraw(&mut run, withdrawn);
             doubtful
         }
     };
@@ -63,11 +82,18 @@ pub async fn resume(ports: &Ports, id: TaskId, owner: &str, onward: Onward) -> R
 }
 
 impl Life<'_> {
+    fn withdraw(&mut self, run: &mut Run, tools: Vec<String>) {
+        if !tools.is_empty() {
+            run.on_withdrawn(&tools);
+            self.journal.note(Record::Withdrawn { tools, elapsed_ms: self.elapsed_ms() });
+        }
+    }
+
     /// Answers the open calls that `doubtful` picks with "may or may not have happened".
-    fn say_doubt(&mut self, run: &mut Run, doubtful: impl Fn(CallKey) -> bool) -> u32 {
+    fn say_doubt(&mut self, run: &mut Run, doubtful: impl Fn(&Planned) -> bool) -> u32 {
         let Step::CallTools(open) = run.next_step(0) else { return 0 };
         let mut said = 0;
-        for planned in open.into_iter().filter(|planned| doubtful(planned.call.key)) {
+        for planned in open.into_iter().filter(doubtful) {
             said += 1;
             let result = in_doubt(&planned.call);
             let elapsed_ms = self.elapsed_ms();

@@ -209,7 +209,6 @@ fn failure(done: &Done) -> Option<String> {
             Some("Max turns exceeded without producing a final response".to_owned())
         }
         StopReason::ModelFailed => Some(format!("Model API error: {detail}")),
-        StopReason::ToolFailed => Some(format!("Tool execution error in turn {}: {detail}", outcome.turns)),
         other => Some(format!("{}: {detail}", other.wire())),
     }
 }

@@ -14,6 +14,7 @@ use posse_core::message::ToolResult;
 use posse_core::outcome::Status;
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
+use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store};
@@ -26,7 +27,7 @@ struct Script(&'static str);
 impl Models for Script {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let model = Scripted::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
-        Ok(OpenModel { model: Arc::new(model), price: None })
+        Ok(OpenModel { model: Arc::new(model), tariff: Tariff::default() })
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {
@@ -290,6 +291,17 @@ async fn children_outlive_the_process_of_their_orchestrator() {
         let outcome = session.resume(TaskId::root("s1"), onward).await.unwrap();
         assert_eq!(outcome.text, "done", "write {died_after}");
         let spawned = store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()).count();
+        let mut used = outcome.usage;
+        for row in store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()) {
+            if let Some(Record::Finished { outcome, .. }) = store.records(&row.id).await.unwrap().last() {
+                used.add(&outcome.usage);
+            }
+        }
+        // A task that was answered already is not charged again.
+        if died_after < first.writes() {
+            let spent = (session.spent().input_tokens, session.spent().output_tokens);
+            assert_eq!(spent, (used.input, used.output), "write {died_after}: each token once");
+        }
         let doubted = outcome.in_doubt.len();
         assert!(spawned + doubted >= 2, "write {died_after}: {spawned} children, {doubted} in doubt");
     }

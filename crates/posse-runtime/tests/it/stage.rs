@@ -15,7 +15,7 @@ use posse_core::outcome::Outcome;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
-use posse_runtime::budget::Account;
+use posse_runtime::budget::{Account, Tariff};
 use posse_runtime::driver::{Onward, Ports, Stop, resume, start};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{BoxFuture, Observer, OpenModel, Store, Tool, ToolInput, ToolOutput};
@@ -75,7 +75,7 @@ impl Stage {
     }
 
     pub async fn go_on(&self, onward: Onward) -> Result<Outcome> {
-        resume(&self.ports(), id(), "second", onward).await
+        resume(&self.ports(), id(), "second", onward, &self.task().grant).await
     }
 
     /// The same world, as another process finds it.
@@ -106,7 +106,7 @@ impl Stage {
         Ports {
             model: OpenModel {
                 model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
-                price: None,
+                tariff: Tariff::default(),
             },
             tools: Toolbox::new(self.tools()).unwrap(),
             store: self.store.clone(),

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use crate::stage::{Played, play, play_streamed};
 
-fn limits() -> Limits {
+pub fn limits() -> Limits {
     Limits::default()
 }
 
-fn chat(says: impl IntoIterator<Item = Say>) -> Vec<Answer> {
+pub fn chat(says: impl IntoIterator<Item = Say>) -> Vec<Answer> {
     says.into_iter().map(|say| Answer::json(200, &say.json(Format::OpenAiChat))).collect()
 }
 
@@ -39,7 +39,7 @@ fn last_message(request: &Recorded) -> Value {
 }
 
 #[track_caller]
-fn answered(played: &Played, text: &str) {
+pub fn answered(played: &Played, text: &str) {
     assert_eq!((played.outcome.status(), played.outcome.text.as_str()), (Status::Completed, text));
     assert_eq!(played.left, 0, "every answer was asked for");
 }
@@ -102,6 +102,9 @@ async fn arguments_of_the_wrong_shape_are_answered_with_the_place() {
         answered(&played, "ok");
         assert_eq!(!played.ran.is_empty(), ran, "{arguments}");
         assert!(last_result(&played.sent[1]).contains(told), "{arguments}: {}", last_result(&played.sent[1]));
+        let sent_back = &played.sent[1].json()["messages"][2]["tool_calls"][0]["function"]["arguments"];
+        let sent_back: Value = serde_json::from_str(sent_back.as_str().unwrap()).unwrap();
+        assert!(sent_back.is_object(), "the history stays valid: {sent_back}");
     }
 }
 
@@ -147,6 +150,7 @@ async fn unknown_forbidden_and_badly_named_tools_are_refused_with_what_there_is(
     let told = results(&played.sent[1]);
     assert!(told[0].contains("there is no tool `fly`; you have: look"), "{}", told[0]);
     assert!(told[1].contains("`forbidden` is not granted to this task; granted: look"), "{}", told[1]);
+    assert_eq!(played.outcome.refused_tools, ["forbidden"], "the person in charge is told");
     let sent = played.sent[1].json()["messages"][2]["tool_calls"][2]["function"]["name"]
         .as_str()
         .unwrap()
@@ -159,11 +163,15 @@ async fn unknown_forbidden_and_badly_named_tools_are_refused_with_what_there_is(
 
 #[tokio::test]
 async fn only_wrong_calls_for_too_long_end_the_task() {
-    // P25
-    let wrong = |n: u32| Say::call(&format!("c{n}"), "fly", json!({"n": n}));
-    let played =
-        play(Format::OpenAiChat, Limits { mistakes_max: 3, ..limits() }, chat((0..3).map(wrong))).await;
-    assert_eq!((played.outcome.stop, played.outcome.status()), (StopReason::Stalled, Status::Failed));
+    // P19, P25
+    let unknown = |n: u32| Say::call(&format!("c{n}"), "fly", json!({"n": n}));
+    let misshapen = |n: u32| Say::call(&format!("c{n}"), "look", json!({"n": format!("{n}")}));
+    for wrong in [&unknown as &dyn Fn(u32) -> Say, &misshapen] {
+        let tight = Limits { mistakes_max: 3, ..limits() };
+        let played = play(Format::OpenAiChat, tight, chat((0..3).map(wrong))).await;
+        assert_eq!((played.outcome.stop, played.outcome.status()), (StopReason::Stalled, Status::Failed));
+        assert!(played.ran.is_empty());
+    }
 }
 
 #[tokio::test]
@@ -272,28 +280,17 @@ async fn two_hundred_calls_at_once_are_all_answered_and_few_are_run() {
 #[tokio::test]
 async fn going_round_in_circles_is_told_and_then_ended() {
     // P44
-    let circle = (0..8).map(|n| Say::call(&format!("c{n}"), "look", json!({"n": 1})));
-    let played = play(Format::OpenAiChat, limits(), chat(circle)).await;
-    assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::Stalled, 8));
-    assert!(
-        last_result(&played.sent[4]).contains("the same calls were made 4 times"),
-        "{}",
-        last_result(&played.sent[4])
-    );
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_reply_that_was_cut_off_is_dropped_asked_for_again_and_counted() {
-    // P05, P06, P45
-    let answers = vec![Answer::hang_up()].into_iter().chain(chat([Say::text("ok")])).collect();
-    let played = play(Format::OpenAiChat, limits(), answers).await;
-    answered(&played, "ok");
-    assert_eq!(played.sent[0].json(), played.sent[1].json());
-    assert!(
-        played.outcome.usage.input > 1012,
-        "the lost attempt may have been charged: {:?}",
-        played.outcome.usage
-    );
+    for period in 1..=4 {
+        let circle = (0..8 * period).map(|n| Say::call(&format!("c{n}"), "look", json!({"n": n % period})));
+        let played = play(Format::OpenAiChat, limits(), chat(circle)).await;
+        assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::Stalled, 8 * period));
+        let told = match period {
+            1 => "the same calls were made 4 times".to_owned(),
+            _ => format!("the same {period} turns of calls were made 4 times"),
+        };
+        let result = last_result(&played.sent[4 * period]);
+        assert!(result.contains(&told), "{result}");
+    }
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use posse::core::agent::{Agent, Effort as Thinking};
+use posse::budget::Tariff;
 use posse::core::budget::Caps;
 use posse::core::definition::{Definition, Format, Scope};
 use posse::core::grant::Grant;
@@ -268,7 +269,7 @@ impl Models for Spies {
             "boss" => model,
             _ => Arc::new(Spy { model, reference: agent.model.clone(), sent: self.sent.clone() }),
         };
-        Ok(OpenModel { model, price: None })
+        Ok(OpenModel { model, tariff: Tariff::default() })
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {

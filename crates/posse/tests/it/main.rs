@@ -3,4 +3,7 @@
 
 mod faults;
 mod formats;
+mod money;
+mod recovery;
+mod retries;
 mod stage;

@@ -3,27 +3,28 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use posse::budget::Account;
+use posse::budget::{Account, Tariff};
 use posse::core::agent::{Agent, ModelSettings};
-use posse::core::budget::Caps;
+use posse::core::budget::{Amount, Caps};
 use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::TaskStart;
 use posse::core::limits::Limits;
 use posse::core::outcome::Outcome;
 use posse::core::tool::{Effect, ToolSpec};
-use posse::driver::{Ports, Stop, start};
+use posse::driver::{Onward, Ports, Stop, resume, start};
 use posse::models::anthropic::Anthropic;
 use posse::models::http::{Credential, Endpoint, Secret};
 use posse::models::openai_chat::OpenAiChat;
 use posse::models::retry::{Gate, Retry, RetryPolicy};
 use posse::models::watch::{Patience, Watched};
 use posse::observe::Observers;
-use posse::ports::{BoxFuture, Model, OpenModel, Tool, ToolInput, ToolOutput};
+use posse::ports::{BoxFuture, Model, Observer, OpenModel, Tool, ToolInput, ToolOutput};
 use posse::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use posse_testkit::server::{Answer, Recorded, Server};
 use posse_testkit::wire::Format;
+use tokio::sync::Notify;
 
 pub struct Played {
     pub outcome: Outcome,
@@ -35,59 +36,132 @@ pub struct Played {
 
 /// Plays these answers to a task whose agent may use `look` and not `forbidden`.
 pub async fn play(format: Format, limits: Limits, answers: Vec<Answer>) -> Played {
-    play_as(format, limits, answers, true).await
+    Stage { limits, ..Stage::new(format) }.play(answers).await
 }
 
 /// The same, with replies asked for as streams.
 pub async fn play_streamed(format: Format, limits: Limits, answers: Vec<Answer>) -> Played {
-    play_as(format, limits, answers, false).await
+    Stage { limits, buffered: false, ..Stage::new(format) }.play(answers).await
 }
 
-async fn play_as(format: Format, limits: Limits, answers: Vec<Answer>, buffered: bool) -> Played {
-    let server = Server::script(answers).await;
-    let endpoint = Endpoint::new(server.url(), Credential::fixed(Secret::new("key")));
-    let model: Arc<dyn Model> = match format {
-        Format::Anthropic => Arc::new(Anthropic::new(endpoint, "m").unwrap()),
-        Format::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, "m").unwrap()),
-        Format::OpenAiResponses | Format::Gemini => unreachable!("these tests use two formats"),
-    };
-    let model = Arc::new(Watched::new(model, Patience::default()));
-    let model = Arc::new(Retry::new(model, RetryPolicy::default(), Gate::new()));
-    let ran = Arc::new(Mutex::new(Vec::new()));
-    let tool = |name: &str| -> Arc<dyn Tool> {
-        Arc::new(Look { spec: spec(name), ran: ran.clone(), calls: AtomicU32::new(0) })
-    };
-    let ports = Ports {
-        model: OpenModel { model, price: None },
-        tools: Toolbox::new([tool("look"), tool("forbidden")]).unwrap(),
-        store: Arc::new(MemoryStore::new()),
-        observers: Observers::default(),
-        budget: Account::root(Caps::default()),
-        stop: Stop::default(),
-    };
-    let agent = Agent {
-        settings: ModelSettings { buffered, ..ModelSettings::default() },
-        limits,
-        ..Agent::new(AgentName::parse("worker").unwrap(), "test:m", "You work.")
-    };
-    let task = TaskStart::new(agent, "the task", Grant::root(["look".to_owned()], 0));
-    let outcome = start(&ports, TaskId::root("s"), None, "test".to_owned(), task).await.unwrap();
-    let ran = ran.lock().unwrap().clone();
-    Played { outcome, sent: server.requests(), ran, left: server.left() }
+/// What one task is driven with. Stages that share a gate use the same key, stages that share a store the same disk.
+#[derive(Clone)]
+pub struct Stage {
+    pub format: Format,
+    pub limits: Limits,
+    pub buffered: bool,
+    pub gate: Arc<Gate>,
+    /// Decides the jitter.
+    pub seed: u64,
+    pub store: Arc<MemoryStore>,
+    pub observers: Vec<Arc<dyn Observer>>,
+    pub caps: Caps,
+    pub tariff: Tariff,
+    /// What the last run was charged.
+    pub spent: Arc<Mutex<Amount>>,
+    pub granted: &'static [&'static str],
+    pub ran: Arc<Mutex<Vec<String>>>,
+    /// Told when `hang` has begun, which never ends.
+    pub hanging: Arc<Notify>,
+}
+
+impl Stage {
+    pub fn new(format: Format) -> Self {
+        Self {
+            format,
+            limits: Limits::default(),
+            buffered: true,
+            gate: Gate::new(),
+            seed: 0,
+            store: Arc::new(MemoryStore::new()),
+            observers: Vec::new(),
+            caps: Caps::default(),
+            tariff: Tariff::default(),
+            spent: Arc::default(),
+            granted: &["look"],
+            ran: Arc::default(),
+            hanging: Arc::default(),
+        }
+    }
+
+    pub async fn play(&self, answers: Vec<Answer>) -> Played {
+        let server = Server::script(answers).await;
+        let outcome = self.start("s", self.model("m", server.url())).await;
+        let ran = self.ran.lock().unwrap().clone();
+        Played { outcome, sent: server.requests(), ran, left: server.left() }
+    }
+
+    /// A model behind this URL, with the wrappers every provider gets.
+    pub fn model(&self, name: &str, url: &str) -> Arc<dyn Model> {
+        let endpoint = Endpoint::new(url, Credential::fixed(Secret::new("key")));
+        let model: Arc<dyn Model> = match self.format {
+            Format::Anthropic => Arc::new(Anthropic::new(endpoint, name).unwrap()),
+            Format::OpenAiChat => Arc::new(OpenAiChat::new(endpoint, name).unwrap()),
+            Format::OpenAiResponses | Format::Gemini => unreachable!("these tests use two formats"),
+        };
+        let model = Arc::new(Watched::new(model, Patience::default()));
+        Arc::new(Retry::new(model, RetryPolicy::default(), self.gate.clone()).seeded(self.seed))
+    }
+
+    pub async fn start(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
+        let ports = self.ports(model);
+        let outcome = start(&ports, TaskId::root(session), None, "test".to_owned(), self.task()).await;
+        *self.spent.lock().unwrap() = ports.budget.spent();
+        outcome.unwrap()
+    }
+
+    /// Goes on with a task whose process is gone.
+    pub async fn resume(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let ports = self.ports(model);
+        let outcome = resume(&ports, TaskId::root(session), "another", onward, &self.task().grant).await;
+        *self.spent.lock().unwrap() = ports.budget.spent();
+        outcome.unwrap()
+    }
+
+    fn ports(&self, model: Arc<dyn Model>) -> Ports {
+        let tool = |name: &str, effect| -> Arc<dyn Tool> {
+            let (ran, hanging) = (self.ran.clone(), self.hanging.clone());
+            Arc::new(Look { spec: spec(name, effect), ran, calls: AtomicU32::new(0), hanging })
+        };
+        Ports {
+            model: OpenModel { model, tariff: self.tariff.clone() },
+            tools: Toolbox::new([
+                tool("look", Effect::Pure),
+                tool("hang", Effect::Unsafe),
+                tool("forbidden", Effect::Pure),
+            ])
+            .unwrap(),
+            store: self.store.clone(),
+            observers: Observers::new(self.observers.clone()),
+            budget: Account::root(self.caps),
+            stop: Stop::default(),
+        }
+    }
+
+    fn task(&self) -> TaskStart {
+        let agent = Agent {
+            settings: ModelSettings { buffered: self.buffered, ..ModelSettings::default() },
+            limits: self.limits.clone(),
+            ..Agent::new(AgentName::parse("worker").unwrap(), "test:m", "You work.")
+        };
+        TaskStart::new(agent, "the task", Grant::root(self.granted.iter().map(|name| (*name).to_owned()), 0))
+    }
 }
 
 struct Look {
     spec: ToolSpec,
     ran: Arc<Mutex<Vec<String>>>,
     calls: AtomicU32,
+    hanging: Arc<Notify>,
 }
 
-fn spec(name: &str) -> ToolSpec {
+fn spec(name: &str, effect: Effect) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: "Looks.".to_owned(),
         input_schema: r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#.to_owned(),
-        effect: Effect::Pure,
+        effect,
     }
 }
 
@@ -99,6 +173,10 @@ impl Tool for Look {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             self.ran.lock().unwrap().push(input.arguments.to_owned());
+            if self.spec.name == "hang" {
+                self.hanging.notify_one();
+                std::future::pending::<()>().await;
+            }
             let n = self.calls.fetch_add(1, Ordering::SeqCst);
             // The same question always gets the same answer; big ones fill a context.
             let big = input.arguments.contains("99");
