@@ -134,7 +134,17 @@ impl Fields {
     /// A list of tools. `[Agent(a, b)]` without quotes is two texts to YAML and one entry to whoever wrote it.
     pub fn tools(&mut self, key: &'static str) -> Option<Vec<String>> {
         let items = self.texts(key)?;
-        Some(commas(&items.join(", ")))
+        let mut entries: Vec<String> = Vec::with_capacity(items.len());
+        for item in items {
+            match entries.last_mut().filter(|last| last.contains('(') && !last.ends_with(')')) {
+                Some(open) => {
+                    open.push_str(", ");
+                    open.push_str(&item);
+                }
+                None => entries.push(item),
+            }
+        }
+        Some(entries)
     }
 
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
@@ -284,12 +294,6 @@ impl Fields {
             .map(|(entry, fate)| Field { key: visible(prefix(&entry.key, 128)).into_owned(), fate });
         self.remarks.sort_by_key(|remark| remark.line);
         Report { fields: fields.collect(), remarks: self.remarks, extra: self.extra }
-    }
-
-    /// The keys that the format knows.
-    #[cfg(test)]
-    pub fn asked(&self) -> Vec<&'static str> {
-        self.asked.clone()
     }
 
     fn unknown(&mut self, at: usize) {

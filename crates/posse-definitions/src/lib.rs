@@ -3,6 +3,7 @@
 //! `read` turns one file into definitions in one form, with a report of every key. `places` knows where files are,
 //! `registry` which of them count and in which version, `trust` which of them may run.
 
+pub mod export;
 mod fields;
 mod formats;
 mod frontmatter;
@@ -10,5 +11,7 @@ mod model_names;
 mod names;
 mod node;
 pub mod read;
+pub mod schema;
 
+pub use export::{Export, export};
 pub use read::{File, read};
