@@ -11,6 +11,8 @@ use posse_definitions::trust::{Trust, TrustStore};
 use posse_definitions::watch::{How, Watcher, watch};
 use posse_runtime::ports::Agents;
 
+use crate::render::many;
+
 /// A run that delegates nothing never reads a definition; one that does sees every change of a file.
 pub struct AgentFiles {
     places: Places,
@@ -27,11 +29,6 @@ struct Loaded {
 impl AgentFiles {
     pub fn new(places: Places, trust: Trust) -> Self {
         Self { places, trust, loaded: OnceLock::new() }
-    }
-
-    /// How many files nobody trusts yet, if anyone looked at them.
-    pub fn untrusted(&self) -> usize {
-        self.loaded.get().map_or(0, |loaded| loaded.registry.snapshot().untrusted().count())
     }
 
     fn registry(&self) -> &Registry {
@@ -60,5 +57,12 @@ impl Agents for AgentFiles {
 
     fn find(&self, name: &str) -> Result<Arc<Definition>> {
         self.registry().snapshot().find(name)
+    }
+
+    /// Only if anyone looked at them.
+    fn remark(&self) -> Option<String> {
+        let untrusted = self.loaded.get()?.registry.snapshot().untrusted().count();
+        let text = "of this project not trusted and not used: `posse agents check` shows them, `posse trust` lets them run";
+        (untrusted > 0).then(|| format!("{} {text}", many(untrusted as u32, "agent")))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use posse_core::definition::{Fate, Field, Remark, Severity};
+use posse_core::text::{prefix, visible};
 use serde_json::Value;
 
 use crate::frontmatter::{error, shown, warning};
@@ -133,7 +134,17 @@ impl Fields {
     /// A list of tools. `[Agent(a, b)]` without quotes is two texts to YAML and one entry to whoever wrote it.
     pub fn tools(&mut self, key: &'static str) -> Option<Vec<String>> {
         let items = self.texts(key)?;
-        Some(commas(&items.join(", ")))
+        let mut entries: Vec<String> = Vec::with_capacity(items.len());
+        for item in items {
+            match entries.last_mut().filter(|last| last.contains('(') && !last.ends_with(')')) {
+                Some(open) => {
+                    open.push_str(", ");
+                    open.push_str(&item);
+                }
+                None => entries.push(item),
+            }
+        }
+        Some(entries)
     }
 
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
@@ -179,14 +190,21 @@ impl Fields {
     }
 
     pub fn give_back(&mut self, key: &'static str, inner: Fields) {
-        let report = inner.finish();
-        for field in &report.fields {
-            if let Fate::Ignored(why) = &field.fate {
-                let line = self.line(key);
-                self.remarks.push(warning(format!("`{key}.{}` is ignored: {why}", field.key), line, None));
-            }
+        let unknown: Vec<(String, u32)> = inner
+            .entries
+            .iter()
+            .zip(&inner.fates)
+            .filter(|(_, fate)| fate.is_none())
+            .map(|(entry, _)| (entry.key.clone(), entry.line))
+            .collect();
+        for (name, line) in unknown {
+            let text = format!("{} is ignored: not a key of this format", shown(&format!("{key}.{name}")));
+            self.remarks.push(warning(text, Some(line), None));
         }
-        self.remarks.extend(report.remarks);
+        for mut remark in inner.remarks {
+            remark.text = remark.text.replacen('`', &format!("`{key}."), 1);
+            self.remarks.push(remark);
+        }
     }
 
     pub fn word<T: Copy>(&mut self, key: &'static str, words: Words<T>) -> Option<T> {
@@ -247,6 +265,7 @@ impl Fields {
     pub fn fail(&mut self, key: &'static str, text: impl Into<String>, hint: Option<&str>) {
         let line = self.line_of(key);
         self.remarks.push(error(text, line, hint));
+        self.mark(key, Fate::Ignored("it is the reason why this agent cannot be used".to_owned()));
     }
 
     /// Takes every key that nobody asked for, with its value.
@@ -268,28 +287,29 @@ impl Fields {
             }
         }
         let fates = self.fates.into_iter().map(|fate| fate.unwrap_or(Fate::Honoured));
-        let fields = self.entries.into_iter().zip(fates).map(|(entry, fate)| Field { key: entry.key, fate });
+        let fields = self
+            .entries
+            .into_iter()
+            .zip(fates)
+            .map(|(entry, fate)| Field { key: visible(prefix(&entry.key, 128)).into_owned(), fate });
+        self.remarks.sort_by_key(|remark| remark.line);
         Report { fields: fields.collect(), remarks: self.remarks, extra: self.extra }
-    }
-
-    /// The keys that the format knows.
-    #[cfg(test)]
-    pub fn asked(&self) -> Vec<&'static str> {
-        self.asked.clone()
     }
 
     fn unknown(&mut self, at: usize) {
         let key = self.entries[at].key.clone();
         let near = self.asked.iter().copied().find(|asked| is_near(asked, &key));
+        let is_right = near.is_some_and(|near| RIGHTS.contains(&near))
+            || RIGHTS.iter().any(|right| plain(right) == plain(&key));
         let why = match near {
             Some(near) => format!("not a key of this format; did you mean `{near}`?"),
             None => "not a key of this format".to_owned(),
         };
         // A right that somebody meant to take away is worth more than a line in a report.
-        if let Some(near) = near.filter(|near| RIGHTS.contains(near)) {
+        if is_right {
             let text = format!("{} is not a key of this format and takes nothing away", shown(&key));
-            let hint = format!("did you mean `{near}`?");
-            self.remarks.push(warning(text, Some(self.entries[at].line), Some(&hint)));
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            self.remarks.push(warning(text, Some(self.entries[at].line), hint.as_deref()));
         }
         self.fates[at] = Some(Fate::Ignored(why));
         self.keep(at);

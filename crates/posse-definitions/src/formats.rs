@@ -128,24 +128,21 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
     d.tools_written = Some(entries);
 }
 
-/// The list of tools that an agent has not.
+/// The list of tools that an agent has not. An entry that cannot be read would take nothing away.
 fn denied(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
     let Some(entries) = f.tools(key) else { return };
     let mut patterns = Vec::new();
-    for entry in &entries {
-        for spelled in spelling(entry) {
-            match ToolPattern::parse(&spelled) {
-                Ok(parsed) => patterns.extend(parsed),
-                Err(e) => f.fail(key, format!("`{key}`: {}", e.message()), e.advice()),
-            }
+    for spelled in entries.iter().flat_map(|entry| spelling(entry)) {
+        match ToolPattern::parse(&spelled) {
+            Ok(parsed) => patterns.extend(parsed),
+            Err(e) => return f.fail(key, format!("`{key}`: {}", e.message()), e.advice()),
         }
     }
     let patterns = each_once(patterns);
     if !is_same(&entries, &patterns) {
         f.mapped(key, joined(&patterns));
     }
-    d.rights.deny.extend(patterns);
-    d.rights.deny = each_once(std::mem::take(&mut d.rights.deny));
+    d.rights.deny = each_once(d.rights.deny.drain(..).chain(patterns).collect());
 }
 
 fn each_once(patterns: Vec<ToolPattern>) -> Vec<ToolPattern> {
@@ -204,7 +201,8 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
         f.reject(key, "a long list", "at most 16 names");
         return;
     }
-    let own: Vec<&String> = written.iter().filter(|name| !model_names::is_inherited(name)).collect();
+    // What comes after the parent's model would never be asked.
+    let own: Vec<&String> = written.iter().take_while(|name| !model_names::is_inherited(name)).collect();
     let references: Vec<String> = own.iter().map(|name| style(name)).collect();
     if own.iter().zip(&references).any(|(name, reference)| *name != reference) {
         f.mapped(key, references.join(", ").escape_debug().to_string());
@@ -213,6 +211,16 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
         if !d.model.candidates.contains(&reference) {
             d.model.candidates.push(reference);
         }
+    }
+}
+
+/// Models to try after the agent's own.
+fn fallback_models(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
+    if d.model.candidates.is_empty() && f.has(key) {
+        f.ignore(key, "it needs `model`: the parent's model has its own");
+        f.warn(key, format!("`{key}` needs `model`"));
+    } else {
+        model(f, d, key, style);
     }
 }
 

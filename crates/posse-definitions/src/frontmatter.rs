@@ -173,6 +173,8 @@ fn yaml(text: &str) -> Result<Node, Error> {
     serde_saphyr::from_str_with_options(text, options)
 }
 
+const TOO_MUCH: &str = "the frontmatter is not read: it nests or repeats more than any definition needs";
+
 /// Errors after which nothing is guessed: somebody wrote two things at once, or far too many.
 fn is_refused(failure: &Error) -> bool {
     match failure.without_snippet() {
@@ -191,7 +193,7 @@ fn is_refused(failure: &Error) -> bool {
 
 fn refusal(failure: &Error, entries: &[Entry], first_line: u32) -> String {
     let Error::DuplicateMappingKey { key, location } = failure.without_snippet() else {
-        return format!("the frontmatter is not read: {}", message(failure));
+        return TOO_MUCH.to_owned();
     };
     let key = key.as_deref().unwrap_or("?");
     let second = u32::try_from(location.line()).unwrap_or(0).saturating_add(first_line - 1);
@@ -248,8 +250,7 @@ fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
                 }
             }
             Err(failure) => {
-                let text = format!("the frontmatter is not read: {}", message(&failure));
-                remarks.push(error(text, Some(line), None));
+                remarks.push(error(refusal(&failure, &[], line), Some(line), None));
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
 use serde_saphyr::Spanned;
 
@@ -61,6 +62,36 @@ impl Node {
                 }
             }
             Node::Null | Node::Bool(_) | Node::Number(_) | Node::Text(_) => {}
+        }
+    }
+}
+
+impl From<Value> for Node {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Node::Null,
+            Value::Bool(flag) => Node::Bool(flag),
+            Value::Number(number) => Node::Number(number),
+            Value::String(text) => Node::Text(text),
+            Value::Array(items) => Node::List(items.into_iter().map(Node::from).collect()),
+            Value::Object(entries) => Node::Map(
+                entries.into_iter().map(|(key, value)| Entry { key, line: 0, value: value.into() }).collect(),
+            ),
+        }
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Node::Null => serializer.serialize_unit(),
+            Node::Bool(flag) => serializer.serialize_bool(*flag),
+            Node::Number(number) => number.serialize(serializer),
+            Node::Text(text) => serializer.serialize_str(text),
+            Node::List(items) => serializer.collect_seq(items),
+            Node::Map(entries) => {
+                serializer.collect_map(entries.iter().map(|entry| (&entry.key, &entry.value)))
+            }
         }
     }
 }

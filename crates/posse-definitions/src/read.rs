@@ -71,7 +71,9 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
         definition.task_in = Some(if has_place { TaskIn::System } else { TaskIn::User });
     }
     let body_line = (document.body_line > 0).then_some(document.body_line);
-    f.remarks.extend(doubts(&definition, body_line));
+    if !f.remarks.iter().any(|remark| remark.severity == Severity::Error) {
+        f.remarks.extend(doubts(&definition, body_line));
+    }
     let report = f.finish();
     definition.extra = report.extra;
     let usable = !report.remarks.iter().any(|remark| remark.severity == Severity::Error);

@@ -52,6 +52,11 @@ pub trait Agents: Send + Sync {
 
     /// Of a definition that is there and cannot be used, the error says why.
     fn find(&self, name: &str) -> Result<Arc<Definition>>;
+
+    /// What a person should know about those that could not be used.
+    fn remark(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A fixed list.

@@ -147,7 +147,7 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<E
         Some(definition) => definition,
         None => snapshot.find(name)?,
     };
-    let export = posse_definitions::export::export(&definition, format)?;
+    let export = posse_definitions::export::export(&definition, format);
     match out {
         Some(path) => {
             write_new(path, &export.text).map_err(|e| {

@@ -29,6 +29,7 @@ const TERM_GRACE: Duration = Duration::from_secs(3);
 pub struct Room {
     pub session: Arc<Session>,
     pub models: Arc<dyn Models>,
+    agents: Arc<dyn Agents>,
     pub live: Option<Arc<Live>>,
     pub json: bool,
     stop: Stop,
@@ -65,12 +66,12 @@ impl Room {
             models: parts.models.clone(),
             tools: Toolbox::new(parts.tools)?,
             observers: Observers::new(vec![observer]),
-            agents: parts.agents,
+            agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
             stop: stop.clone(),
         })?;
-        Ok(Self { session, models: parts.models, live, json: parts.json, stop })
+        Ok(Self { session, models: parts.models, agents: parts.agents, live, json: parts.json, stop })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -151,6 +152,9 @@ impl Room {
         }
         if outcome.status() != Status::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));
+        }
+        if let Some(remark) = self.agents.remark() {
+            terminal::note(&remark);
         }
         for warning in &outcome.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));

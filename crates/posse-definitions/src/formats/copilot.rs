@@ -82,8 +82,8 @@ fn set_of(entry: &str) -> Vec<String> {
     let ours: &[&str] = match entry.to_ascii_lowercase().as_str() {
         "edit" | "editfiles" | "multiedit" | "notebookedit" => &["edit", "write"],
         "search" | "codebase" => &["grep", "glob"],
-        "read" => &["read", "ls"],
         "web" => &["web_search", "web_fetch"],
+        "fetch" => &["web_fetch"],
         "todo" => &["todo_write"],
         _ => return as_written(&entry.replace(' ', "_")),
     };

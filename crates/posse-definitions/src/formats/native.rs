@@ -8,12 +8,12 @@ use posse_core::pattern::ToolPattern;
 use super::{Need, *};
 
 /// What could reach the network. A command cannot be kept from it by its text, so `network: none` takes `bash` too.
-const NO_NETWORK: &[&str] = &["bash", "web*", "fetch*", "mcp__*"];
+const NO_NETWORK: &[&str] = &["bash", "web*", "mcp__*"];
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Strict);
     model(f, d, "model", model_names::any);
-    model(f, d, "fallback_models", model_names::any);
+    fallback_models(f, d, "fallback_models", model_names::any);
     tools(f, d, "tools", as_written);
     denied(f, d, "disallowed_tools", as_written);
     effort(f, d, "effort");

@@ -3,6 +3,7 @@
 use posse_core::grant::{Rule, Verdict};
 
 use super::{Need, *};
+use crate::node::Entry;
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     f.ignore("name", "the path of the file names the agent");
@@ -37,6 +38,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     permission(f, d, "permissions");
     if let Some(entries) = f.map("options") {
         d.model.options.extend(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())));
+        f.mapped("options", "options for the provider");
     }
     d.model.options.extend(f.rest("an option for the provider"));
 }
@@ -117,9 +119,19 @@ fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
     {
         f.warn(key, "`~` and `$HOME` in a pattern are not replaced: paths are compared inside the workspace");
     }
-    f.mapped(key, rules_shown(&rules));
+    let left_out = |entries: &[Entry]| entries.iter().any(|entry| NO_TOOLS.contains(&entry.key.as_str()));
+    let note = match &value {
+        Node::Map(entries) if left_out(entries) => {
+            "; `external_directory` and `doom_loop` are no tools: the workspace is the boundary for files"
+        }
+        _ => "",
+    };
+    f.mapped(key, format!("{}{note}", rules_shown(&rules)));
     d.rights.rules.extend(rules);
 }
+
+/// Keys that are not about a tool.
+const NO_TOOLS: &[&str] = &["external_directory", "doom_loop"];
 
 /// `None`: something in it is no verdict.
 fn rules_of(value: &Node) -> Option<Vec<Rule>> {
@@ -160,12 +172,11 @@ fn verdict(value: &Node) -> Option<Verdict> {
     }
 }
 
-/// Our tools for one of their keys; `None`: it names nothing. What leads outside of the workspace and what repeats
-/// itself are no tools here.
+/// Our tools for one of their keys; `None`: it names nothing.
 fn patterns_of(key: &str) -> Option<Vec<ToolPattern>> {
     match key {
         "edit" => Some(vec![ToolPattern::tool("edit"), ToolPattern::tool("write")]),
-        "external_directory" | "doom_loop" => Some(Vec::new()),
+        key if NO_TOOLS.contains(&key) => Some(Vec::new()),
         _ => {
             let mut patterns = ToolPattern::parse(key).ok()?;
             // Tools of an MCP server are `server_tool` there.

@@ -7,9 +7,8 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     package(f, d);
     description(f, d, Need::Optional);
     tools(f, d, "tools", spelling);
-    model(f, d, "model", model_names::slashed);
-    thinking_suffix(d);
-    model(f, d, "fallbackModels", model_names::slashed);
+    model_and_thinking(f, d);
+    fallback_models(f, d, "fallbackModels", spelled);
     effort(f, d, "thinking");
     if let Some(milliseconds) = f.whole("timeoutMs", 1..=DAY_S * 1_000) {
         let seconds = milliseconds.div_ceil(1_000);
@@ -56,15 +55,30 @@ fn package(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-/// `anthropic/claude-sonnet-4-5:high`.
-fn thinking_suffix(d: &mut Definition) {
-    let Some(reference) = d.model.candidates.first_mut() else { return };
-    let Some((model, suffix)) = reference.rsplit_once(':') else { return };
-    if let Some((_, effort, _)) = EFFORTS.iter().find(|(word, ..)| *word == suffix)
-        && model.contains(':')
-    {
+/// `anthropic/claude-sonnet-4-5:high` is a model and an effort.
+fn model_and_thinking(f: &mut Fields, d: &mut Definition) {
+    model(f, d, "model", spelled);
+    let written = f.has("model").then(|| f.text("model")).flatten();
+    let suffix = written.as_deref().and_then(|text| text.rsplit_once(':')).map(|(_, suffix)| suffix);
+    let effort = EFFORTS.iter().find(|(word, ..)| suffix == Some(*word));
+    if let (Some((_, effort, _)), Some(reference)) = (effort, d.model.candidates.first()) {
+        let into = format!("{}, effort `{}`", reference.escape_debug(), effort.wire());
         d.model.effort = Some(*effort);
-        *reference = model.to_owned();
+        f.mapped("model", into);
+    } else if let (Some(written), Some(reference)) = (written, d.model.candidates.first())
+        && written != *reference
+    {
+        let into = reference.escape_debug().to_string();
+        f.mapped("model", into);
+    }
+}
+
+fn spelled(raw: &str) -> String {
+    match raw.rsplit_once(':') {
+        Some((model, suffix)) if EFFORTS.iter().any(|(word, ..)| *word == suffix) => {
+            model_names::slashed(model)
+        }
+        _ => model_names::slashed(raw),
     }
 }
 

@@ -1,2 +1,4 @@
 mod corpus;
+mod documented;
+mod exporting;
 mod reading;

@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use posse::core::agent::{Agent, Effort as Thinking};
 use posse::budget::Tariff;
+use posse::core::agent::{Agent, Effort as Thinking};
 use posse::core::budget::Caps;
 use posse::core::definition::{Definition, Format, Scope};
 use posse::core::grant::Grant;
