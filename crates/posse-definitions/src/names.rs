@@ -66,7 +66,8 @@ fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
         Ok(name) => {
             let text = format!("`name` is `{name}`, the file is called {}", shown(stem));
             f.fail("name", text, Some("both must be the same"));
-            Err(raw)
+            // Whoever asks for it knows the file.
+            Err(stem.to_owned())
         }
         Err(e) => {
             f.fail("name", e.message(), e.advice());

@@ -116,7 +116,9 @@ impl Eyes {
     pub fn effective_tools(&self, agent: &Agent) -> Vec<String> {
         let grant = self.grant.narrow(&agent.rights);
         let offered = self.tools.iter().filter(|(name, effect)| grant.offers(name, *effect));
-        offered.map(|(name, _)| name.clone()).collect()
+        let mut names: Vec<String> = offered.map(|(name, _)| name.clone()).collect();
+        names.sort_unstable();
+        names
     }
 }
 
