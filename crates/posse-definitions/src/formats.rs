@@ -293,10 +293,16 @@ fn skills(f: &mut Fields, d: &mut Definition) {
 
 fn color(f: &mut Fields, d: &mut Definition) {
     d.color = f.text("color");
+    if d.color.is_some() {
+        f.unused("color", "this version shows agents without colours");
+    }
 }
 
 fn background(f: &mut Fields, d: &mut Definition, key: &'static str) {
     d.mode.background = f.flag(key).unwrap_or_default();
+    if d.mode.background {
+        f.unused(key, "every delegated task runs in the background");
+    }
 }
 
 fn usd_to_micros(usd: f64) -> u64 {

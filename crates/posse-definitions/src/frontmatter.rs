@@ -98,10 +98,9 @@ pub fn markdown(text: &str) -> Document {
 
 /// The text between the fences with its first line, and the text after them with its first line.
 fn split(text: &str) -> Option<(&str, u32, &str, u32)> {
-    let mut line = 1;
     let mut at = 0;
     let mut front = None;
-    for piece in text.split_inclusive('\n') {
+    for (line, piece) in (1..).zip(text.split_inclusive('\n')) {
         let content = piece.trim_end();
         let next = at + piece.len();
         match front {
@@ -114,7 +113,6 @@ fn split(text: &str) -> Option<(&str, u32, &str, u32)> {
             Some(_) => {}
         }
         at = next;
-        line += 1;
     }
     None
 }

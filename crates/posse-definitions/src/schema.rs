@@ -99,11 +99,11 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub skills: Option<Names>,
-    /// The colour in which it is shown.
+    /// The colour in which it is shown. Kept, not used yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub color: Option<String>,
-    /// Whether its tasks run in the background unless the caller says otherwise.
+    /// Whether its tasks run in the background. Every delegated task does.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub background: Option<bool>,
@@ -169,15 +169,19 @@ pub fn schema() -> Value {
     settings.into_generator().into_root_schema_for::<AgentFile>().to_value()
 }
 
-/// For people: one line for each key, in the order of `AgentFile`.
+/// For people: one line for each key, first those that every file needs.
 pub fn fields_table() -> String {
     let schema = schema();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let is_required = |property: &Value| property["x-default"] == "required";
+    let (required, others): (Vec<_>, Vec<_>) = properties.partition(|(_, property)| is_required(property));
     let mut table = "| key | value | default | meaning |\n|---|---|---|---|\n".to_owned();
-    for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+    // `name` before `description`.
+    for (key, property) in required.into_iter().rev().chain(others) {
         let text = |name: &str| property[name].as_str().unwrap_or_default().replace('\n', " ");
         table.push_str(&format!(
             "| `{key}` | {} | {} | {} |\n",
-            value_of(property).replace('|', "\\|"),
+            value_of(property),
             text("x-default"),
             text("description")
         ));
@@ -196,7 +200,7 @@ fn value_of(property: &Value) -> String {
         let mut choices: Vec<String> =
             choices.iter().map(value_of).filter(|choice| !choice.is_empty()).collect();
         choices.dedup();
-        return choices.join(" or ");
+        return choices.join(" or ").replace("list or text", "list, or text with commas");
     }
     let kind = match &property["type"] {
         Value::Array(kinds) => kinds.iter().find_map(|kind| kind.as_str().filter(|kind| *kind != "null")),

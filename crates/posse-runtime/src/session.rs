@@ -474,7 +474,7 @@ impl Task {
 }
 
 /// What a delegated task may use when its definition does not say.
-pub(crate) fn usual(parent: &Limits) -> Limits {
+pub fn usual(parent: &Limits) -> Limits {
     Limits { turns_max: parent.turns_max.min(TURNS_USUAL), ..parent.clone() }
 }
 

@@ -6,6 +6,7 @@ use posse_core::Result;
 use posse_runtime::ports::Store;
 use serde_json::{Value, json};
 
+use crate::agents::load;
 use crate::args::{Global, How};
 use crate::models::{self, KNOWN, process_env};
 use crate::setup::{Setup, user_config_dir};
@@ -61,6 +62,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     });
     findings.push(confinement());
     findings.extend(tools(&setup));
+    findings.push(agents(&setup));
     findings.push(store(&setup).await);
     findings
 }
@@ -130,6 +132,16 @@ fn tools(setup: &Setup) -> Vec<Finding> {
         Err(e) => findings.push(Finding::error("tools", &e)),
     }
     findings
+}
+
+fn agents(setup: &Setup) -> Finding {
+    let snapshot = load(setup.places(), setup.trust(false)).snapshot();
+    let (usable, all) = (snapshot.agents().count(), snapshot.entries().len());
+    let untrusted = snapshot.untrusted().count();
+    let trust =
+        if untrusted == 0 { String::new() } else { format!(" · {untrusted} not trusted: posse trust") };
+    let text = format!("{usable} of {all} can be used{trust} · posse agents check tells about each");
+    Finding::new("agents", if usable == all { Mark::Fine } else { Mark::Info }, text)
 }
 
 async fn store(setup: &Setup) -> Finding {

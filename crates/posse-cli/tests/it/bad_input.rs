@@ -296,8 +296,7 @@ fn what_init_writes_is_said_with_what_reads_it() {
             && lines[0].ends_with("read by every posse command in this project")
     );
     assert!(
-        lines[1].starts_with(".posse/agents/reviewer.md")
-            && lines[1].contains("does not read agent definitions yet")
+        lines[1].starts_with(".posse/agents/reviewer.md") && lines[1].contains("posse run --agent reviewer")
     );
     let again = place.run(["init"]);
     assert!(again.stdout.lines().all(|line| line.contains("exists, left as it is")), "{again:?}");

@@ -10,6 +10,7 @@ use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, SESSION_TOOLS};
 use posse_definitions::registry::{Entry, State};
 use posse_runtime::resolve::resolve;
+use posse_runtime::session::usual;
 use serde_json::{Value, json};
 
 use crate::args::How;
@@ -57,10 +58,8 @@ impl Eyes {
             Ok(agent) => agent,
             Err(_) => setup.orchestrator(&How { model: Some(format!("none:{NO_MODEL}")), ..how.clone() })?,
         };
-        let base = match base.model.strip_prefix("none:") {
-            Some(_) => Agent { model: NO_MODEL.to_owned(), ..base },
-            None => base,
-        };
+        let model = if base.model.starts_with("none:") { NO_MODEL.to_owned() } else { base.model.clone() };
+        let base = Agent { model, limits: usual(&base.limits), ..base };
         Ok(Self { base, grant, models: setup.models(&how)?, tools: own.chain(session).collect() })
     }
 
@@ -102,7 +101,9 @@ impl Eyes {
         let names: Vec<&str> = self.tools.iter().map(|(name, _)| name.as_str()).collect();
         match resolve(definition, &self.base, &*self.models, &names) {
             Ok((agent, notes)) => {
-                problems.extend(notes);
+                let instead = format!(", so `{NO_MODEL}` is");
+                problems
+                    .extend(notes.iter().map(|note| note.replace(&instead, ", and no other is configured")));
                 Some(agent)
             }
             Err(e) => {
