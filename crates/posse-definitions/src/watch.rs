@@ -384,6 +384,18 @@ mod tests {
     }
 
     #[test]
+    fn too_many_directories_to_watch_are_looked_at_instead() {
+        let case = Case::new();
+        for number in 0..=POINTS_MAX {
+            fs::create_dir_all(case.path(&format!("home/.claude/agents/{number}"))).unwrap();
+        }
+        let w = watching(case, How::Events);
+        assert_eq!(w.watcher.how(), How::Polling);
+        w.case.write("home/.claude/agents/7/a.md", "one");
+        w.until_prompt("a new file", "a", Some("one"));
+    }
+
+    #[test]
     fn a_yes_in_another_process_is_noticed() {
         let case = Case::new();
         case.write("project/.posse/agents/a.md", "one");
