@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod fuzz;
 mod test;
 
 use std::process::ExitCode;
@@ -14,6 +15,8 @@ cargo xtask <task>
   bench   how long Posse takes to start and to send its first request, and what a turn costs early and late
           in a long conversation, and how long 2,000 agents take to load; builds a release first, fails above
           generous bounds
+  fuzz    [--seconds N] [--seed S]  damaged and invented agent files and tool patterns, 60 seconds for each target
+          unless told otherwise; prints the seed, and keeps an input that breaks something
   help    this text
 ";
 
@@ -22,13 +25,8 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["test"] => test::run_all(),
-        ["bench"] => match bench::bench() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(e) => {
-                eprintln!("{e:#}");
-                ExitCode::FAILURE
-            }
-        },
+        ["bench"] => finish(bench::bench()),
+        ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
         [] | ["help" | "--help" | "-h"] => {
             eprint!("{HELP}");
             ExitCode::SUCCESS
@@ -36,6 +34,16 @@ fn main() -> ExitCode {
         [unknown, ..] => {
             eprint!("there is no task `{unknown}`\n\n{HELP}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn finish(result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("{e:#}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -26,6 +26,7 @@ const STAGES: &[Stage] = &[
     ("format", || passes(&["fmt", "--all", "--check"])),
     ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
     ("tests", || passes(&["nextest", "run", "--workspace", "--locked"])),
+    ("fuzzing", fuzzing),
     ("documentation tests", documentation_tests),
     ("licences, bans, sources", licences),
     ("advisories", advisories),
@@ -77,6 +78,12 @@ fn add_component(component: &str) -> Result<()> {
         .with_context(|| format!("{component} is missing and rustup, which would install it, too"))?;
     anyhow::ensure!(status.success(), "`rustup component add {component}` failed ({status})");
     Ok(())
+}
+
+/// Long enough to find what is broken; what is subtle takes `cargo xtask fuzz`.
+fn fuzzing() -> Result<Verdict> {
+    crate::fuzz::fuzz(&["--seconds", "5"])?;
+    Ok(Verdict::Passed)
 }
 
 fn documentation_tests() -> Result<Verdict> {

@@ -57,6 +57,9 @@ impl ToolPattern {
         }
         let names = if name.contains('*') { vec![canonical(name)] } else { expand(name) };
         let arguments = arguments_of(&names, argument);
+        if arguments.is_empty() {
+            return Err(wrong("there is no name in the parentheses"));
+        }
         let mut patterns = Vec::with_capacity(names.len() * arguments.len());
         for name in names {
             for argument in &arguments {
@@ -96,7 +99,8 @@ fn arguments_of(names: &[String], argument: Option<&str>) -> Vec<Option<String>>
         return vec![None];
     };
     if names.iter().any(|name| name == "subagent") {
-        return argument.split(',').map(|name| Some(name.trim().to_owned())).collect();
+        let names = argument.split(',').map(str::trim).filter(|name| !name.is_empty());
+        return names.map(|name| Some(name.to_owned())).collect();
     }
     match argument.strip_suffix(":*") {
         Some(beginning) => vec![Some(format!("{beginning} *"))],
@@ -254,7 +258,8 @@ mod tests {
         assert_eq!(shown("Agent(researcher, writer)"), ["subagent(researcher)", "subagent(writer)"]);
         assert_eq!(shown("mcp__github__*"), ["mcp__github__*"]);
         assert_eq!(shown("*"), ["*"]);
-        for wrong in ["", "  ", "Bash(git", "(x)", "a b", "rm\u{0}", &"x".repeat(2000)] {
+        assert_eq!(shown("Agent(a,, b,)"), ["subagent(a)", "subagent(b)"]);
+        for wrong in ["", "  ", "Agent(,)", "Bash(git", "(x)", "a b", "rm\u{0}", &"x".repeat(2000)] {
             assert_eq!(ToolPattern::parse(wrong).unwrap_err().code(), ErrorCode::InvalidTool, "{wrong:?}");
         }
     }

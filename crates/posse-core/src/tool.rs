@@ -45,29 +45,65 @@ pub fn expand(name: &str) -> Vec<String> {
 
 /// Other spellings, in lower case with `_` for `-`.
 const ALIASES: &[(&str, &[&str])] = &[
-    ("read", &["read_file", "readfile", "view", "notebookread", "notebook_read", "cat"]),
+    ("read", &["read_file", "readfile", "read_many_files", "view", "notebookread", "notebook_read", "cat"]),
     (
         "edit",
-        &["edit_file", "multiedit", "multi_edit", "str_replace", "replace", "notebookedit", "apply_patch"],
+        &[
+            "edit_file",
+            "multiedit",
+            "multi_edit",
+            "str_replace",
+            "replace",
+            "notebookedit",
+            "apply_patch",
+            "applypatch",
+            "patch",
+            "editfiles",
+            "edit_files",
+        ],
     ),
-    ("write", &["write_file", "writefile", "create_file"]),
-    ("bash", &["shell", "execute", "run_shell_command", "run_terminal_command", "powershell", "terminal"]),
-    ("grep", &["search_file_content", "search_for_pattern", "grep_search", "ripgrep", "rg"]),
-    ("glob", &["glob_search", "find_files", "file_search"]),
-    ("ls", &["list", "list_dir", "list_directory", "listdir"]),
+    ("write", &["write_file", "writefile", "create_file", "createfile", "create"]),
+    (
+        "bash",
+        &[
+            "shell",
+            "execute",
+            "run_shell_command",
+            "run_terminal_command",
+            "run_in_terminal",
+            "runinterminal",
+            "runcommands",
+            "powershell",
+            "terminal",
+        ],
+    ),
+    (
+        "grep",
+        &[
+            "search_file_content",
+            "search_for_pattern",
+            "grep_search",
+            "ripgrep",
+            "rg",
+            "textsearch",
+            "text_search",
+        ],
+    ),
+    ("glob", &["glob_search", "find_files", "file_search", "filesearch", "find"]),
+    ("ls", &["list", "list_dir", "list_directory", "listdirectory", "listdir"]),
     ("directory_tree", &["directorytree", "tree"]),
     ("think", &["sequential_thinking"]),
     ("skill", &["skills", "activate_skill"]),
-    ("subagent", &["agent", "task", "custom_agent", "run_subagent"]),
+    // Not among our own; a server may bring them, and lists that name them mean the same thing.
+    ("web_search", &["websearch", "google_web_search"]),
+    ("web_fetch", &["webfetch", "fetch_url", "fetchurl"]),
+    ("todo_write", &["todowrite", "write_todos"]),
+    ("subagent", &["agent", "task", "custom_agent", "run_subagent", "runsubagent"]),
 ];
 
 /// Names that vendors use for several tools at once.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("search", &["grep", "glob"]),
-    ("edit", &["edit", "write"]),
-    ("notebookedit", &["edit", "write"]),
-    ("multiedit", &["edit", "write"]),
-];
+/// Only what means the same everywhere: Copilot's `edit` is two tools, Claude's is one.
+const GROUPS: &[(&str, &[&str])] = &[("search", &["grep", "glob"]), ("codebase", &["grep", "glob"])];
 
 #[cfg(test)]
 mod tests {

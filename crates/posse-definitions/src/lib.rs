@@ -4,10 +4,19 @@
 //! `registry` which of them count and in which version, `trust` which of them may run.
 
 pub mod builtin;
+pub mod export;
+mod fields;
+mod formats;
+mod frontmatter;
+mod model_names;
+mod names;
+mod node;
 pub mod places;
 pub mod read;
 pub mod registry;
+pub mod schema;
 pub mod trust;
 pub mod watch;
 
+pub use export::{Export, export};
 pub use read::{File, read};

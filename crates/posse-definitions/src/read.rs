@@ -1,6 +1,14 @@
 //! One file, whatever its format: a definition or the reason why there is none, and what became of each key.
 
-use posse_core::definition::{Format, Read, Scope};
+use posse_core::definition::{Definition, Format, Origin, Read, Remark, Scope, Severity, TaskIn};
+use posse_core::id::AgentName;
+use posse_core::text::prefix;
+use sha2::{Digest, Sha256};
+
+use crate::fields::Fields;
+use crate::frontmatter::{self, Document, error, warning};
+use crate::node::{Entry, Node};
+use crate::{formats, names};
 
 /// A file that was found, and what is known of it before it is opened.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +25,228 @@ pub struct File<'a> {
 
 /// Never fails and never panics: what is wrong with a file is in what it returns. Most files hold one agent.
 pub fn read(file: File<'_>) -> Vec<Read> {
-    let _ = file;
-    Vec::new()
+    let text = match frontmatter::text_of(file.bytes) {
+        Ok(text) => text,
+        Err(remark) => return vec![nothing(file, file.format.unwrap_or(Format::Native), vec![remark])],
+    };
+    let is_toml = file.relative.ends_with(".toml") || file.format == Some(Format::Codex);
+    let mut document = if is_toml { frontmatter::toml(&text) } else { frontmatter::markdown(&text) };
+    let format = file.format.unwrap_or_else(|| detect(file, is_toml, &document));
+    let broken = document.remarks.iter().any(|remark| remark.severity == Severity::Error);
+    match document.front.take() {
+        Some(Node::Map(entries)) => vec![one(file, format, entries, document)],
+        // Gemini has lists of remote agents in one file.
+        Some(Node::List(items)) if format == Format::Gemini => remotes(file, items),
+        None if !broken && !needs_frontmatter(format) => vec![one(file, format, Vec::new(), document)],
+        None if !broken => {
+            let text =
+                "there is no frontmatter: the file does not say what the agent is called and what it is for";
+            let hint = "begin the file with `---`, keys such as `name` and `description`, and `---`";
+            vec![nothing(file, format, vec![error(text, Some(1), Some(hint))])]
+        }
+        None => vec![nothing(file, format, document.remarks)],
+        Some(other) => {
+            let text = format!("the frontmatter is {}, not keys with values", other.kind());
+            vec![nothing(file, format, vec![error(text, Some(1), Some("write `key: value` on each line"))])]
+        }
+    }
+}
+
+fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) -> Read {
+    let origin = origin(file, format);
+    let mut f = Fields::new(entries, document.remarks);
+    let named = names::of(format, file.relative, &mut f);
+    let would_be = match &named {
+        Ok(name) => name.as_str().to_owned(),
+        Err(raw) => label(raw),
+    };
+    // Where there is no name there is an error, and no definition.
+    let Ok(name) = named.or_else(|_| AgentName::parse("unnamed")) else {
+        return nothing(file, format, f.remarks);
+    };
+    let mut definition = Definition::new(name, origin.clone(), String::new(), document.body);
+    formats::apply(format, &mut f, &mut definition);
+    if definition.task_in.is_none() && definition.extends.is_none() {
+        let has_place = definition.prompt.contains("{{task}}");
+        definition.task_in = Some(if has_place { TaskIn::System } else { TaskIn::User });
+    }
+    let body_line = (document.body_line > 0).then_some(document.body_line);
+    if !f.remarks.iter().any(|remark| remark.severity == Severity::Error) {
+        f.remarks.extend(doubts(&definition, body_line));
+    }
+    let report = f.finish();
+    definition.extra = report.extra;
+    let usable = !report.remarks.iter().any(|remark| remark.severity == Severity::Error);
+    let name = if usable { definition.name.as_str().to_owned() } else { would_be };
+    let definition = usable.then_some(definition);
+    Read { name, origin, definition, fields: report.fields, remarks: report.remarks }
+}
+
+fn remotes(file: File<'_>, items: Vec<Node>) -> Vec<Read> {
+    let format = Format::Gemini;
+    if items.is_empty() {
+        return vec![nothing(file, format, vec![error("the list of agents is empty", Some(1), None)])];
+    }
+    items
+        .into_iter()
+        .take(64)
+        .map(|item| {
+            let Node::Map(entries) = item else {
+                return nothing(
+                    file,
+                    format,
+                    vec![error("an entry of the list is not an agent", None, None)],
+                );
+            };
+            let mut f = Fields::new(entries, Vec::new());
+            let name = match names::of(format, file.relative, &mut f) {
+                Ok(name) => name.as_str().to_owned(),
+                Err(raw) => label(&raw),
+            };
+            formats::remote(&mut f);
+            let report = f.finish();
+            Read {
+                name,
+                origin: origin(file, format),
+                definition: None,
+                fields: report.fields,
+                remarks: report.remarks,
+            }
+        })
+        .collect()
+}
+
+/// A file of which nothing can be used.
+fn nothing(file: File<'_>, format: Format, remarks: Vec<Remark>) -> Read {
+    let name = label(names::stem(file.relative));
+    Read { name, origin: origin(file, format), definition: None, fields: Vec::new(), remarks }
+}
+
+fn origin(file: File<'_>, format: Format) -> Origin {
+    let hash = Sha256::digest(file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    Origin { path: file.path.to_owned(), format, scope: file.scope, hash }
+}
+
+/// Text that should have been a name, short and harmless.
+fn label(raw: &str) -> String {
+    prefix(raw, 64).escape_debug().to_string()
+}
+
+/// Formats in which a file may be a prompt alone, because its path names the agent.
+fn needs_frontmatter(format: Format) -> bool {
+    !matches!(
+        format,
+        Format::Opencode | Format::Copilot | Format::Cursor | Format::OpenHands | Format::Pi | Format::Goose
+    )
+}
+
+/// What a person should look at before an agent runs.
+fn doubts(definition: &Definition, body_line: Option<u32>) -> Vec<Remark> {
+    let mut doubts = Vec::new();
+    let says_nothing =
+        definition.prompt.is_empty() && definition.prompt_append.is_none() && definition.extends.is_none();
+    if says_nothing && definition.origin.format != Format::Codex {
+        doubts.push(warning(
+            "there is no prompt: the agent knows only its task",
+            body_line,
+            Some("write it below the frontmatter"),
+        ));
+    }
+    for (what, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
+        if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
+            let text = format!("the {what} contains the invisible character U+{:04X}", u32::from(hidden));
+            doubts.push(warning(
+                text,
+                None,
+                Some("look at the file in an editor that shows it before you trust it"),
+            ));
+        }
+    }
+    doubts
+}
+
+/// Characters that people do not see and models read.
+fn is_hidden(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}'
+        | '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
+    }
+}
+
+/// Directories by which vendors are known. `.agents/agents` is not among them: two vendors share it.
+const PLACES: &[(&str, Format)] = &[
+    (".posse/agents/", Format::Native),
+    (".acai/subagents/", Format::Acai),
+    (".claude/agents/", Format::Claude),
+    (".opencode/", Format::Opencode),
+    ("opencode/agent", Format::Opencode),
+    (".kilo/agents/", Format::Opencode),
+    ("kilo/agents/", Format::Opencode),
+    (".gemini/agents/", Format::Gemini),
+    (".github/agents/", Format::Copilot),
+    (".copilot/agents/", Format::Copilot),
+    (".codex/agents/", Format::Codex),
+    (".qwen/agents/", Format::Qwen),
+    (".cursor/agents/", Format::Cursor),
+    (".openhands/agents/", Format::OpenHands),
+    (".pi/agents/", Format::Pi),
+    (".pi/agent/agents/", Format::Pi),
+    (".factory/droids/", Format::Factory),
+    (".goose/agents/", Format::Goose),
+];
+
+/// Keys that only one format has, in the order in which they decide.
+const MARKS: &[(&str, Format)] = &[
+    ("developer_instructions", Format::Codex),
+    ("permissionMode", Format::Claude),
+    ("disallowedTools", Format::Claude),
+    ("maxTurns", Format::Claude),
+    ("permission", Format::Opencode),
+    ("kind", Format::Gemini),
+    ("timeout_mins", Format::Gemini),
+    ("user-invocable", Format::Copilot),
+    ("disable-model-invocation", Format::Copilot),
+    ("argument-hint", Format::Copilot),
+    ("handoffs", Format::Copilot),
+    ("approvalMode", Format::Qwen),
+    ("runConfig", Format::Qwen),
+    ("is_background", Format::Cursor),
+    ("readonly", Format::Cursor),
+    ("max_iteration_per_run", Format::OpenHands),
+    ("permission_mode", Format::OpenHands),
+    ("systemPromptMode", Format::Pi),
+    ("inheritProjectContext", Format::Pi),
+    ("fallbackModels", Format::Pi),
+    ("extensions", Format::Goose),
+    ("sub_recipes", Format::Goose),
+    ("mode", Format::Opencode),
+];
+
+/// Path first, then keys.
+fn detect(file: File<'_>, is_toml: bool, document: &Document) -> Format {
+    if is_toml {
+        return Format::Codex;
+    }
+    if file.relative.ends_with(".agent.md") || file.relative.ends_with(".chatmode.md") {
+        return Format::Copilot;
+    }
+    let path = file.path.replace('\\', "/");
+    if let Some((_, format)) = PLACES.iter().find(|(place, _)| path.contains(place)) {
+        return *format;
+    }
+    let keys: &[Entry] = match &document.front {
+        Some(Node::Map(entries)) => entries,
+        Some(Node::List(_)) => return Format::Gemini,
+        _ => &[],
+    };
+    let marked = MARKS.iter().find(|(key, _)| keys.iter().any(|entry| entry.key == *key));
+    let shared = path.contains(".agents/agents/");
+    marked.map_or(if shared { Format::OpenHands } else { Format::Native }, |(_, format)| *format)
 }

@@ -1,0 +1,683 @@
+//! A definition as a file of any format, and what that format cannot say. Where rights cannot be said exactly, the file
+//! asks for less.
+
+use posse_core::agent::Effort;
+use posse_core::definition::{Approval, DefinedLimits, Definition, Format, Isolation, TaskIn};
+use posse_core::grant::{Access, Verdict};
+use posse_core::pattern::ToolPattern;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::node::{Entry, Node};
+use crate::schema::{
+    AccessWord, AgentFile, ApprovalWord, Budget, EffortWord, IsolationWord, Names, TaskInWord,
+};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Export {
+    pub file_name: String,
+    pub text: String,
+    /// What the file does not say, in words.
+    pub lost: Vec<String>,
+}
+
+pub fn export(definition: &Definition, to: Format) -> Export {
+    let mut out = Out { d: definition, rights: Flat::of(definition), keys: Vec::new(), lost: Vec::new() };
+    if !matches!(to, Format::Native | Format::Claude | Format::Opencode) {
+        out.rights.drop_arguments();
+    }
+    let says_read_only =
+        matches!(to, Format::Native | Format::Claude | Format::Codex | Format::Qwen | Format::Cursor);
+    if definition.rights.access == Access::ReadOnly && !says_read_only {
+        out.rights.keep_reading();
+    }
+    if matches!(to, Format::Opencode | Format::Copilot) {
+        out.rights.join_edit_and_write();
+    }
+    let (file_name, text) = match to {
+        Format::Native => (format!("{}.md", definition.name), native(&mut out)),
+        Format::Codex => (format!("{}.toml", definition.name), codex(&mut out)),
+        other => {
+            other_keys(&mut out, other);
+            let suffix = if other == Format::Copilot { ".agent.md" } else { ".md" };
+            (format!("{}{suffix}", definition.name), markdown(&Keys(&out.keys), &definition.prompt))
+        }
+    };
+    let mut lost = out.lost;
+    lost.extend(out.rights.notes.iter().cloned());
+    lost.extend(unsaid(definition, to));
+    Export { file_name, text, lost }
+}
+
+/// What is being written.
+struct Out<'a> {
+    d: &'a Definition,
+    rights: Flat,
+    keys: Vec<(&'static str, Node)>,
+    lost: Vec<String>,
+}
+
+impl Out<'_> {
+    fn put(&mut self, key: &'static str, value: impl Into<Value>) {
+        self.keys.push((key, Node::from(value.into())));
+    }
+
+    fn put_some<V: Into<Value>>(&mut self, key: &'static str, value: Option<V>) {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+    }
+
+    fn put_if(&mut self, key: &'static str, flag: bool) {
+        if flag {
+            self.put(key, true);
+        }
+    }
+}
+
+/// Rights without an order of rules, for formats that have only lists. Never more than the definition has.
+struct Flat {
+    tools: Option<Vec<ToolPattern>>,
+    deny: Vec<ToolPattern>,
+    notes: Vec<String>,
+}
+
+impl Flat {
+    fn of(d: &Definition) -> Self {
+        let mut flat = Self { tools: d.rights.tools.clone(), deny: d.rights.deny.clone(), notes: Vec::new() };
+        let takes_all = |rule: &posse_core::grant::Rule| {
+            rule.verdict != Verdict::Allow && rule.pattern.name() == "*" && rule.pattern.argument().is_none()
+        };
+        let from = d.rights.rules.iter().rposition(takes_all);
+        let after = &d.rights.rules[from.map_or(0, |at| at + 1)..];
+        let allowed: Vec<ToolPattern> = after
+            .iter()
+            .filter(|rule| rule.verdict == Verdict::Allow)
+            .map(|rule| rule.pattern.clone())
+            .collect();
+        for rule in after.iter().filter(|rule| rule.verdict != Verdict::Allow) {
+            if !flat.deny.contains(&rule.pattern) {
+                flat.deny.push(rule.pattern.clone());
+            }
+        }
+        for pattern in &allowed {
+            if flat.deny.iter().any(|denied| denied.names(pattern.name())) {
+                flat.notes.push(format!("the exception that allows `{pattern}`"));
+            }
+        }
+        if from.is_some() {
+            let own = flat.tools.take();
+            let kept = |p: &ToolPattern| {
+                own.as_ref().is_none_or(|own| own.iter().any(|o| o.names(p.name()) && o.argument().is_none()))
+            };
+            flat.tools = Some(allowed.into_iter().filter(kept).collect());
+        }
+        if d.rights.rules.iter().any(|rule| rule.verdict == Verdict::Ask) {
+            flat.notes.push("asking a person before some calls: they are refused instead".to_owned());
+        }
+        flat
+    }
+
+    /// For formats in which a tool is allowed as a whole or not at all.
+    fn drop_arguments(&mut self) {
+        let notes = &mut self.notes;
+        if let Some(tools) = &mut self.tools {
+            tools.retain(|pattern| {
+                if pattern.argument().is_some() {
+                    notes.push(format!("that it may call `{pattern}`: other calls could not be refused"));
+                }
+                pattern.argument().is_none()
+            });
+        }
+        for pattern in self.deny.iter_mut().filter(|pattern| pattern.argument().is_some()) {
+            notes.push(format!("that only `{pattern}` is refused: the whole tool is"));
+            *pattern = ToolPattern::tool(pattern.name());
+        }
+        self.deny.dedup();
+    }
+
+    /// For formats that cannot say "read-only": the tools that only read.
+    fn keep_reading(&mut self) {
+        const READING: &[&str] = &["read", "grep", "glob", "ls", "directory_tree", "think"];
+        self.tools = Some(match self.tools.take() {
+            None => ["read", "grep", "glob", "ls"].map(ToolPattern::tool).to_vec(),
+            Some(tools) => tools.into_iter().filter(|pattern| READING.contains(&pattern.name())).collect(),
+        });
+    }
+
+    /// For formats in which writing and editing are one right: with half of it, there is none.
+    fn join_edit_and_write(&mut self) {
+        let Some(tools) = &mut self.tools else { return };
+        let has = |name: &str| tools.iter().any(|pattern| pattern.names(name));
+        if has("edit") != has("write") {
+            tools.retain(|pattern| !matches!(pattern.name(), "edit" | "write"));
+            self.notes.push("that it may edit or write: there, one is also the other".to_owned());
+        }
+    }
+
+    /// For formats that cannot deny: the list without what is denied.
+    fn only_tools(&self) -> Option<Vec<ToolPattern>> {
+        let denied = |pattern: &&ToolPattern| !self.deny.iter().any(|denied| denied.names(pattern.name()));
+        self.tools.as_ref().map(|tools| tools.iter().filter(denied).cloned().collect())
+    }
+}
+
+fn native(out: &mut Out<'_>) -> String {
+    let d = out.d;
+    let limits = &d.limits;
+    let budget = Budget {
+        max_cost_usd: limits.cost_micros.map(|micros| micros as f64 / 1e6),
+        max_input_tokens: limits.input_tokens,
+        max_output_tokens: limits.output_tokens,
+    };
+    let has_budget =
+        limits.cost_micros.is_some() || limits.input_tokens.is_some() || limits.output_tokens.is_some();
+    let file = AgentFile {
+        name: d.name.to_string(),
+        description: d.description.clone(),
+        model: d.model.candidates.first().cloned(),
+        fallback_models: (d.model.candidates.len() > 1).then(|| d.model.candidates[1..].to_vec()),
+        tools: out.rights.tools.as_deref().map(|tools| Names::List(texts(tools))),
+        disallowed_tools: (!out.rights.deny.is_empty()).then(|| Names::List(texts(&out.rights.deny))),
+        effort: d.model.effort.map(|effort| match effort {
+            Effort::Low => EffortWord::Low,
+            Effort::Medium => EffortWord::Medium,
+            Effort::High => EffortWord::High,
+            Effort::Max => EffortWord::Max,
+        }),
+        temperature: d.model.temperature,
+        max_turns: limits.turns,
+        max_tool_calls: limits.tool_calls,
+        timeout: limits.wall_s,
+        budget: has_budget.then_some(budget),
+        extends: d.extends.as_ref().map(ToString::to_string),
+        system_prompt_append: d.prompt_append.clone(),
+        write_paths: d.rights.write_paths.clone().map(Names::List),
+        network: None,
+        approval: d.approval.map(|approval| match approval {
+            Approval::Ask => ApprovalWord::Ask,
+            Approval::Deny => ApprovalWord::Deny,
+            Approval::Auto => ApprovalWord::Auto,
+        }),
+        access: (d.rights.access == Access::ReadOnly).then_some(AccessWord::ReadOnly),
+        output_schema: d
+            .output_schema
+            .as_ref()
+            .and_then(Value::as_object)
+            .map(|schema| schema.clone().into_iter().collect()),
+        verify: (!d.verify.is_empty()).then(|| d.verify.clone()),
+        mcp_servers: (!d.mcp_servers.is_empty()).then(|| d.mcp_servers.clone()),
+        skills: (!d.skills.is_empty()).then(|| Names::List(d.skills.clone())),
+        color: d.color.clone(),
+        background: d.mode.background.then_some(true),
+        hidden: d.mode.hidden.then_some(true),
+        isolation: (d.isolation == Isolation::Worktree).then_some(IsolationWord::Worktree),
+        task_in: d.task_in.map(|place| match place {
+            TaskIn::System => TaskInWord::System,
+            TaskIn::User => TaskInWord::User,
+        }),
+    };
+    markdown(&file, &d.prompt)
+}
+
+fn codex(out: &mut Out<'_>) -> String {
+    let d = out.d;
+    out.put("name", d.name.as_str());
+    out.put("description", d.description.as_str());
+    model(out, &["openai", "openai-responses"]);
+    out.put_some(
+        "model_reasoning_effort",
+        d.model.effort.map(|effort| if effort == Effort::Max { "xhigh" } else { effort.wire() }),
+    );
+    if d.rights.access == Access::ReadOnly {
+        out.put("sandbox_mode", "read-only");
+    }
+    match d.approval {
+        Some(Approval::Deny) => out.put("approval_policy", "never"),
+        Some(Approval::Ask) => out.put("approval_policy", "on-request"),
+        Some(Approval::Auto) | None => {}
+    }
+    out.put("developer_instructions", d.prompt.as_str());
+    if !d.mcp_servers.is_empty() {
+        // TOML has no null: a server that is only named is left out.
+        let servers: serde_json::Map<String, Value> = d
+            .mcp_servers
+            .iter()
+            .filter(|(_, server)| !has_null(server))
+            .map(|(name, server)| (name.clone(), server.clone()))
+            .collect();
+        out.put("mcp_servers", servers);
+    }
+    if out.rights.tools.is_some() || !out.rights.deny.is_empty() {
+        out.lost.push("which tools it may use".to_owned());
+    }
+    toml::to_string(&Keys(&out.keys)).unwrap_or_default()
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(entries) => entries.values().any(has_null),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// Every Markdown format but ours. Each arm is the list of keys that the format has.
+fn other_keys(out: &mut Out<'_>, to: Format) {
+    let d = out.d;
+    if !matches!(to, Format::Opencode | Format::Copilot) {
+        out.put("name", d.name.as_str());
+    }
+    if let (Format::Copilot, Some(name)) = (to, &d.display_name) {
+        out.put("name", name.as_str());
+    }
+    out.put("description", d.description.as_str());
+    match to {
+        Format::Native | Format::Codex => {}
+        Format::Acai => {
+            model(out, &[]);
+            only_tools(out, plain);
+            out.put_some("timeout", d.limits.wall_s.map(|seconds| seconds.min(3_600)));
+        }
+        Format::Claude => claude(out),
+        Format::Opencode => opencode(out),
+        Format::Gemini => {
+            out.put_some("display_name", d.display_name.clone());
+            model(out, &["gemini"]);
+            only_tools(out, gemini_tool);
+            out.put_some("temperature", temperature(d));
+            out.put_some("max_turns", d.limits.turns);
+            out.put_some("timeout_mins", d.limits.wall_s.map(|seconds| seconds.div_ceil(60)));
+            mcp_servers(out, "mcp_servers");
+        }
+        Format::Copilot => {
+            copilot_models(out);
+            only_tools(out, copilot_tool);
+            out.put_if("disable-model-invocation", d.mode.hidden);
+            mcp_servers(out, "mcp-servers");
+        }
+        Format::Qwen => {
+            model(out, &["openai"]);
+            lists(out, "disallowedTools", plain);
+            out.put_some("approvalMode", mode(d, "plan", "yolo", "bubble"));
+            out.put_some("maxTurns", d.limits.turns);
+            if let Some(seconds) = d.limits.wall_s {
+                out.put("runConfig", json!({ "max_time_minutes": seconds.div_ceil(60) }));
+            }
+            out.put_some("color", d.color.clone());
+            out.put_if("background", d.mode.background);
+            mcp_servers(out, "mcpServers");
+        }
+        Format::Cursor => {
+            model(out, &["anthropic", "openai", "gemini"]);
+            out.put_if("readonly", d.rights.access == Access::ReadOnly);
+            out.put_if("is_background", d.mode.background);
+        }
+        Format::OpenHands => {
+            model(out, &[]);
+            only_tools(out, plain);
+            out.put_some("max_iteration_per_run", d.limits.turns);
+            out.put_some("max_budget_per_run", d.limits.cost_micros.map(|micros| micros as f64 / 1e6));
+            if d.approval == Some(Approval::Ask) {
+                out.put("permission_mode", "always_confirm");
+            }
+            mcp_servers(out, "mcp_servers");
+        }
+        Format::Pi => {
+            model(out, &[]);
+            only_tools(out, plain);
+            out.put_some(
+                "thinking",
+                d.model.effort.map(|effort| if effort == Effort::Max { "xhigh" } else { effort.wire() }),
+            );
+            out.put_some("timeoutMs", d.limits.wall_s.map(|seconds| seconds.saturating_mul(1_000)));
+            out.put_some("turnBudget", d.limits.turns);
+            out.put_if("async", d.mode.background);
+        }
+        Format::Factory => {
+            model(out, &["anthropic", "openai", "gemini"]);
+            only_tools(out, claude_tool);
+            out.put_some("reasoningEffort", d.model.effort.map(Effort::wire));
+        }
+        Format::Goose => model(out, &["anthropic", "openai", "gemini"]),
+    }
+}
+
+fn claude(out: &mut Out<'_>) {
+    let d = out.d;
+    model(out, &["anthropic"]);
+    lists(out, "disallowedTools", claude_tool);
+    out.put_some("effort", d.model.effort.map(Effort::wire));
+    out.put_some(
+        "permissionMode",
+        mode(d, "plan", "bypassPermissions", "default").filter(|mode| *mode != "default"),
+    );
+    out.put_some("maxTurns", d.limits.turns);
+    if !d.skills.is_empty() {
+        out.put("skills", d.skills.clone());
+    }
+    mcp_servers(out, "mcpServers");
+    out.put_if("background", d.mode.background);
+    if d.isolation == Isolation::Worktree {
+        out.put("isolation", "worktree");
+    }
+    out.put_some("color", d.color.clone());
+}
+
+fn opencode(out: &mut Out<'_>) {
+    let d = out.d;
+    out.put("mode", "subagent");
+    if let Some(reference) = d.model.candidates.first() {
+        match reference.split_once(':') {
+            Some((provider, model)) => {
+                let provider = match provider {
+                    "gemini" => "google",
+                    "openai-responses" => "openai",
+                    other => other,
+                };
+                out.put("model", format!("{provider}/{model}"));
+            }
+            None => out.lost.push(format!("the model `{reference}`, an alias of ours")),
+        }
+    }
+    out.put_some("reasoningEffort", d.model.effort.map(Effort::wire));
+    out.put_some("temperature", temperature(d));
+    out.put_some("steps", d.limits.turns);
+    out.put_if("hidden", d.mode.hidden);
+    out.put_if("disable", d.mode.disabled);
+    out.put_some("color", d.color.clone());
+    let permission = permission(out);
+    if !permission.0.is_empty() {
+        out.keys.push(("permission", permission.node()));
+    }
+    if !d.model.options.is_empty() {
+        let options: serde_json::Map<String, Value> = d.model.options.clone().into_iter().collect();
+        out.put("options", options);
+    }
+}
+
+fn permission(out: &mut Out<'_>) -> Permission {
+    let rights = &out.d.rights;
+    let mut permission = Permission::default();
+    let deny = if !rights.rules.is_empty() && rights.tools.is_none() && rights.access == Access::Whole {
+        // Their own way to say it: nothing is lost.
+        out.rights.notes.clear();
+        rights.rules.iter().for_each(|rule| permission.rule(&rule.pattern, rule.verdict));
+        &rights.deny
+    } else {
+        if let Some(tools) = &out.rights.tools {
+            permission.add("*", None, Verdict::Deny);
+            tools.iter().for_each(|pattern| permission.allow(pattern));
+        }
+        &out.rights.deny
+    };
+    deny.iter().for_each(|pattern| permission.rule(pattern, Verdict::Deny));
+    permission
+}
+
+/// opencode's rules: a key, then patterns in their order.
+#[derive(Default)]
+struct Permission(Vec<(String, Vec<(String, Verdict)>)>);
+
+impl Permission {
+    fn rule(&mut self, pattern: &ToolPattern, verdict: Verdict) {
+        let key = match pattern.name() {
+            "write" => "edit",
+            "subagent" => "task",
+            "ls" => "list",
+            "web_fetch" => "webfetch",
+            "web_search" => "websearch",
+            name => name,
+        };
+        let key = match key.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+            Some((server, tool)) => format!("{server}_{tool}"),
+            None => key.to_owned(),
+        };
+        self.add(&key, pattern.argument(), verdict);
+    }
+
+    fn allow(&mut self, pattern: &ToolPattern) {
+        if pattern.argument().is_some() && !self.0.iter().any(|(key, _)| key == pattern.name()) {
+            self.rule(&ToolPattern::tool(pattern.name()), Verdict::Deny);
+        }
+        self.rule(pattern, Verdict::Allow);
+    }
+
+    /// The last rule counts, so that a key that comes again moves to the end.
+    fn add(&mut self, key: &str, argument: Option<&str>, verdict: Verdict) {
+        let mut rules = match self.0.iter().position(|(known, _)| known == key) {
+            Some(at) => self.0.remove(at).1,
+            None => Vec::new(),
+        };
+        match argument {
+            None => rules = vec![("*".to_owned(), verdict)],
+            Some(argument) => {
+                rules.retain(|(known, _)| known != argument);
+                rules.push((argument.to_owned(), verdict));
+            }
+        }
+        self.0.push((key.to_owned(), rules));
+    }
+
+    fn node(&self) -> Node {
+        let word = |verdict: Verdict| match verdict {
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask",
+            Verdict::Deny => "deny",
+        };
+        let entry = |key: &str, value: Node| Entry { key: key.to_owned(), line: 0, value };
+        let rules = |rules: &[(String, Verdict)]| match rules {
+            [(argument, verdict)] if argument == "*" => Node::Text(word(*verdict).to_owned()),
+            several => Node::Map(
+                several
+                    .iter()
+                    .map(|(argument, verdict)| entry(argument, Node::Text(word(*verdict).to_owned())))
+                    .collect(),
+            ),
+        };
+        Node::Map(self.0.iter().map(|(key, patterns)| entry(key, rules(patterns))).collect())
+    }
+}
+
+/// The first model that the other side can name.
+fn model(out: &mut Out<'_>, providers: &[&str]) {
+    let candidates = &out.d.model.candidates;
+    let Some(first) = candidates.first() else { return };
+    match first.split_once(':') {
+        Some((provider, model)) if providers.contains(&provider) => out.put("model", model),
+        None => out.put("model", first.as_str()),
+        Some(_) if providers.is_empty() => out.put("model", first.as_str()),
+        Some(_) => out.lost.push(format!("the model `{}`", first.escape_debug())),
+    }
+    if candidates.len() > 1 {
+        out.lost.push("the models to try after the first".to_owned());
+    }
+}
+
+fn copilot_models(out: &mut Out<'_>) {
+    let names: Vec<&str> = out
+        .d
+        .model
+        .candidates
+        .iter()
+        .map(|reference| reference.split_once(':').map_or(reference.as_str(), |(_, model)| model))
+        .collect();
+    match names.as_slice() {
+        [] => {}
+        [one] => out.put("model", *one),
+        several => out.put("model", several.to_vec()),
+    }
+}
+
+fn temperature(d: &Definition) -> Option<f64> {
+    // Through its shortest text: 0.2 and not 0.20000000298.
+    d.model.temperature.and_then(|number| number.to_string().parse().ok())
+}
+
+fn mcp_servers(out: &mut Out<'_>, key: &'static str) {
+    if !out.d.mcp_servers.is_empty() {
+        let servers: serde_json::Map<String, Value> = out.d.mcp_servers.clone().into_iter().collect();
+        out.put(key, servers);
+    }
+}
+
+fn mode(d: &Definition, plan: &'static str, auto: &'static str, ask: &'static str) -> Option<&'static str> {
+    match (d.rights.access, d.approval) {
+        (Access::ReadOnly, _) => Some(plan),
+        (Access::Whole, Some(Approval::Auto)) => Some(auto),
+        (Access::Whole, Some(Approval::Ask)) => Some(ask),
+        (Access::Whole, Some(Approval::Deny)) => Some("dontAsk"),
+        (Access::Whole, None) => None,
+    }
+}
+
+/// For formats with a list of what is allowed and one of what is not.
+fn lists(out: &mut Out<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -> String) {
+    if let Some(tools) = &out.rights.tools {
+        let tools: Vec<String> = tools.iter().map(spelling).collect();
+        out.put("tools", tools);
+    }
+    if !out.rights.deny.is_empty() {
+        let deny: Vec<String> = out.rights.deny.iter().map(spelling).collect();
+        out.put(deny_key, deny);
+    }
+}
+
+fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
+    if let Some(tools) = out.rights.only_tools() {
+        let mut tools: Vec<String> = tools.iter().map(spelling).collect();
+        tools.dedup();
+        out.put("tools", tools);
+    } else if !out.rights.deny.is_empty() {
+        out.lost.push(format!("that it may not use {}", texts(&out.rights.deny).join(", ")));
+    }
+}
+
+fn texts(patterns: &[ToolPattern]) -> Vec<String> {
+    patterns.iter().map(ToString::to_string).collect()
+}
+
+fn plain(pattern: &ToolPattern) -> String {
+    pattern.to_string()
+}
+
+fn renamed(pattern: &ToolPattern, names: &[(&str, &str)]) -> String {
+    let theirs = names.iter().find(|(ours, _)| *ours == pattern.name()).map(|(_, theirs)| *theirs);
+    let name = theirs.unwrap_or(pattern.name());
+    match pattern.argument() {
+        Some(argument) => format!("{name}({argument})"),
+        None => name.to_owned(),
+    }
+}
+
+fn claude_tool(pattern: &ToolPattern) -> String {
+    const NAMES: &[(&str, &str)] = &[
+        ("read", "Read"),
+        ("write", "Write"),
+        ("edit", "Edit"),
+        ("bash", "Bash"),
+        ("grep", "Grep"),
+        ("glob", "Glob"),
+        ("ls", "LS"),
+        ("subagent", "Agent"),
+        ("skill", "Skill"),
+        ("web_search", "WebSearch"),
+        ("web_fetch", "WebFetch"),
+        ("todo_write", "TodoWrite"),
+    ];
+    renamed(pattern, NAMES)
+}
+
+fn gemini_tool(pattern: &ToolPattern) -> String {
+    const NAMES: &[(&str, &str)] = &[
+        ("read", "read_file"),
+        ("write", "write_file"),
+        ("edit", "replace"),
+        ("bash", "run_shell_command"),
+        ("grep", "grep_search"),
+        ("ls", "list_directory"),
+        ("web_search", "google_web_search"),
+        ("skill", "activate_skill"),
+    ];
+    match pattern.name().strip_prefix("mcp__") {
+        Some(rest) => format!("mcp_{}", rest.replacen("__", "_", 1)),
+        None => renamed(pattern, NAMES),
+    }
+}
+
+fn copilot_tool(pattern: &ToolPattern) -> String {
+    match pattern.name().strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        Some((server, tool)) => format!("{server}/{tool}"),
+        None => renamed(pattern, &[("write", "edit"), ("bash", "execute"), ("subagent", "agent")]),
+    }
+}
+
+/// What a definition has and a format has no key for.
+fn unsaid(d: &Definition, to: Format) -> Vec<String> {
+    use Format::{
+        Acai, Claude, Codex, Copilot, Cursor, Factory, Gemini, Native, OpenHands, Opencode, Pi, Qwen,
+    };
+    let limits = &d.limits;
+    let aspects: &[(bool, &str, &[Format])] = &[
+        (d.extends.is_some(), "what it extends", &[Native]),
+        (d.prompt_append.is_some(), "the text after the prompt", &[Native]),
+        (d.model.effort.is_some(), "the effort", &[Native, Claude, Opencode, Codex, Pi, Factory]),
+        (d.model.temperature.is_some(), "the temperature", &[Native, Opencode, Gemini]),
+        (!d.model.options.is_empty(), "options for the provider", &[Opencode]),
+        (limits.turns.is_some(), "the most turns", &[Native, Claude, Opencode, Gemini, Qwen, OpenHands, Pi]),
+        (limits.wall_s.is_some(), "the time limit", &[Native, Acai, Gemini, Qwen, Pi]),
+        (limits.cost_micros.is_some(), "the most dollars", &[Native, OpenHands]),
+        (has_other_limits(limits), "the most tool calls and tokens", &[Native]),
+        (d.rights.write_paths.is_some(), "where it may write", &[Native]),
+        (d.approval.is_some(), "who is asked", &[Native, Claude, Codex, Qwen, OpenHands]),
+        (d.output_schema.is_some(), "the form of the answer", &[Native]),
+        (!d.verify.is_empty(), "the commands that check the result", &[Native]),
+        (
+            !d.mcp_servers.is_empty(),
+            "its MCP servers",
+            &[Native, Claude, Gemini, Copilot, Codex, Qwen, OpenHands],
+        ),
+        (!d.skills.is_empty(), "its skills", &[Native, Claude]),
+        (d.color.is_some(), "its colour", &[Native, Claude, Opencode, Qwen]),
+        (d.mode.background, "that it runs in the background", &[Native, Claude, Qwen, Cursor, Pi]),
+        (d.mode.hidden, "that it is hidden", &[Native, Opencode, Copilot]),
+        (d.mode.disabled, "that it is switched off", &[Opencode]),
+        (d.isolation == Isolation::Worktree, "its own worktree", &[Native, Claude]),
+        (d.display_name.is_some(), "the name that is shown", &[Gemini, Copilot]),
+        (
+            d.task_in == Some(TaskIn::System) && !d.prompt.contains("{{task}}"),
+            "that the task stands in the prompt",
+            &[Native, Acai],
+        ),
+        (
+            to == Cursor && (d.rights.tools.is_some() || !d.rights.deny.is_empty()),
+            "which tools it may use",
+            &[],
+        ),
+        (to == Format::Goose && d.rights != Default::default(), "its rights", &[]),
+    ];
+    let missing = aspects.iter().filter(|(present, _, formats)| *present && !formats.contains(&to));
+    let mut lost: Vec<String> = missing.map(|(_, what, _)| (*what).to_owned()).collect();
+    lost.extend(d.extra.keys().map(|key| format!("the key {}", crate::frontmatter::shown(key))));
+    lost
+}
+
+fn has_other_limits(limits: &DefinedLimits) -> bool {
+    limits.tool_calls.is_some() || limits.input_tokens.is_some() || limits.output_tokens.is_some()
+}
+
+fn markdown(keys: &impl Serialize, prompt: &str) -> String {
+    // Texts and numbers with string keys: there is nothing in them that YAML cannot write.
+    let front = serde_saphyr::to_string(keys).unwrap_or_default();
+    format!("---\n{}\n---\n{prompt}\n", front.trim_end())
+}
+
+/// Keys in the order in which they were put.
+struct Keys<'a>(&'a [(&'static str, Node)]);
+
+impl Serialize for Keys<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
+}

@@ -1,0 +1,403 @@
+//! The keys of one file, taken by name and type. Every taking leaves its mark: what became of the key, and a remark
+//! where its value cannot be what it should be. A format is then a flat list of takings.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use posse_core::definition::{Fate, Field, Remark, Severity};
+use posse_core::text::{prefix, visible};
+use serde_json::Value;
+
+use crate::frontmatter::{error, shown, warning};
+use crate::node::{Entry, Node};
+
+/// Keys that take rights away. A value that cannot be read is an error: it must not become "everything".
+const RIGHTS: &[&str] = &[
+    "tools",
+    "allowedTools",
+    "disallowedTools",
+    "disallowed_tools",
+    "permission",
+    "permissions",
+    "permissionMode",
+    "permission_mode",
+    "approval",
+    "approvalMode",
+    "approval_policy",
+    "sandbox_mode",
+    "access",
+    "readonly",
+    "write_paths",
+    "network",
+    "agents",
+    "extends",
+    "disable",
+    "disabled",
+];
+
+/// Most entries of one list.
+const LIST_MAX: usize = 512;
+
+pub struct Fields {
+    entries: Vec<Entry>,
+    fates: Vec<Option<Fate>>,
+    /// Every key that was asked for: the keys of the format.
+    asked: Vec<&'static str>,
+    extra: BTreeMap<String, Value>,
+    pub remarks: Vec<Remark>,
+}
+
+/// A value that can be written in several ways: how it is written, what it is, and what the report says it became;
+/// nothing there means that it is honoured as it stands.
+pub type Words<T> = &'static [(&'static str, T, &'static str)];
+
+/// What is left of the keys when a format has taken its own.
+pub struct Report {
+    pub fields: Vec<Field>,
+    pub remarks: Vec<Remark>,
+    pub extra: BTreeMap<String, Value>,
+}
+
+impl Fields {
+    pub fn new(entries: Vec<Entry>, remarks: Vec<Remark>) -> Self {
+        let fates = vec![None; entries.len()];
+        Self { entries, fates, asked: Vec::new(), extra: BTreeMap::new(), remarks }
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
+    pub fn line(&self, key: &str) -> Option<u32> {
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| entry.line)
+    }
+
+    /// The value, whatever it is; an empty one counts as missing.
+    pub fn value(&mut self, key: &'static str) -> Option<Node> {
+        let at = self.find(key)?;
+        self.fates[at] = Some(Fate::Honoured);
+        match &self.entries[at].value {
+            Node::Null => {
+                self.reject(
+                    key,
+                    "empty",
+                    if key == "tools" { "a list, `[]` for none; without the key all" } else { "a value" },
+                );
+                None
+            }
+            value => Some(value.clone()),
+        }
+    }
+
+    pub fn text(&mut self, key: &'static str) -> Option<String> {
+        match self.value(key)? {
+            Node::Text(text) => Some(text),
+            other => self.refuse(key, other.kind(), "a text; put it into quotes"),
+        }
+    }
+
+    /// A list of texts, or one text with commas between them. Commas in parentheses belong to their entry.
+    pub fn texts(&mut self, key: &'static str) -> Option<Vec<String>> {
+        let items = match self.value(key)? {
+            Node::Text(text) if text.trim().is_empty() => {
+                return self.refuse(key, "an empty text", "a list, `[]` for none");
+            }
+            Node::Text(text) => commas(&text),
+            Node::List(items) => {
+                let mut texts = Vec::with_capacity(items.len().min(LIST_MAX));
+                for item in items {
+                    match item {
+                        Node::Text(text) => texts.push(text.trim().to_owned()),
+                        other => {
+                            return self.refuse(
+                                key,
+                                &format!("a list with {}", other.kind()),
+                                "a list of texts",
+                            );
+                        }
+                    }
+                }
+                texts
+            }
+            other => return self.refuse(key, other.kind(), "a list of texts, or one text with commas"),
+        };
+        if items.len() > LIST_MAX {
+            return self.refuse(
+                key,
+                &format!("a list of {}", items.len()),
+                &format!("at most {LIST_MAX} entries"),
+            );
+        }
+        Some(items)
+    }
+
+    /// A list of tools. `[Agent(a, b)]` without quotes is two texts to YAML and one entry to whoever wrote it.
+    pub fn tools(&mut self, key: &'static str) -> Option<Vec<String>> {
+        let items = self.texts(key)?;
+        let mut entries: Vec<String> = Vec::with_capacity(items.len());
+        for item in items {
+            match entries.last_mut().filter(|last| last.contains('(') && !last.ends_with(')')) {
+                Some(open) => {
+                    open.push_str(", ");
+                    open.push_str(&item);
+                }
+                None => entries.push(item),
+            }
+        }
+        Some(entries)
+    }
+
+    pub fn flag(&mut self, key: &'static str) -> Option<bool> {
+        match self.value(key)? {
+            Node::Bool(flag) => Some(flag),
+            other => self.refuse(key, other.kind(), "true or false"),
+        }
+    }
+
+    pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
+        let allowed = format!("a number from {} to {}", range.start(), range.end());
+        match self.value(key)? {
+            Node::Number(number) => match number.as_f64().filter(|number| range.contains(number)) {
+                Some(number) => Some(number),
+                None => self.refuse(key, &number.to_string(), &allowed),
+            },
+            other => self.refuse(key, other.kind(), &allowed),
+        }
+    }
+
+    pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
+        let allowed = format!("a whole number from {} to {}", range.start(), range.end());
+        match self.value(key)? {
+            Node::Number(number) => match number.as_u64().filter(|number| range.contains(number)) {
+                Some(number) => Some(number),
+                None => self.refuse(key, &number.to_string(), &allowed),
+            },
+            other => self.refuse(key, other.kind(), &allowed),
+        }
+    }
+
+    pub fn map(&mut self, key: &'static str) -> Option<Vec<Entry>> {
+        match self.value(key)? {
+            Node::Map(entries) => Some(entries),
+            other => self.refuse(key, other.kind(), "a map"),
+        }
+    }
+
+    /// The keys of a map as fields of their own: `budget.max_cost_usd`. `give_back` returns what became of them.
+    pub fn inner(&mut self, key: &'static str) -> Option<Fields> {
+        let entries = self.map(key)?;
+        Some(Fields::new(entries, Vec::new()))
+    }
+
+    pub fn give_back(&mut self, key: &'static str, inner: Fields) {
+        let unknown: Vec<(String, u32)> = inner
+            .entries
+            .iter()
+            .zip(&inner.fates)
+            .filter(|(_, fate)| fate.is_none())
+            .map(|(entry, _)| (entry.key.clone(), entry.line))
+            .collect();
+        for (name, line) in unknown {
+            let text = format!("{} is ignored: not a key of this format", shown(&format!("{key}.{name}")));
+            self.remarks.push(warning(text, Some(line), None));
+        }
+        for mut remark in inner.remarks {
+            remark.text = remark.text.replacen('`', &format!("`{key}."), 1);
+            self.remarks.push(remark);
+        }
+    }
+
+    pub fn word<T: Copy>(&mut self, key: &'static str, words: Words<T>) -> Option<T> {
+        let text = match self.value(key)? {
+            Node::Text(text) => text,
+            other => return self.refuse(key, other.kind(), &listed(words)),
+        };
+        match words.iter().find(|(word, ..)| *word == text.trim()) {
+            Some((_, value, "")) => Some(*value),
+            Some((_, value, into)) => {
+                self.mapped(key, *into);
+                Some(*value)
+            }
+            None => self.refuse(key, &shown(&text), &listed(words)),
+        }
+    }
+
+    /// Says that a value that was taken became something else.
+    pub fn mapped(&mut self, key: &'static str, into: impl Into<String>) {
+        self.mark(key, Fate::Mapped(into.into()));
+    }
+
+    /// Says that a value that was taken is kept in the definition but not acted on.
+    pub fn unused(&mut self, key: &'static str, why: impl Into<String>) {
+        self.mark(key, Fate::Ignored(why.into()));
+    }
+
+    /// A key of the format that we do not act on: kept beside the definition.
+    pub fn ignore(&mut self, key: &'static str, why: &str) {
+        if let Some(at) = self.find(key) {
+            self.fates[at] = Some(Fate::Ignored(why.to_owned()));
+            self.keep(at);
+        }
+    }
+
+    /// Says that a value that was taken turned out not to be usable.
+    pub fn reject(&mut self, key: &'static str, found: &str, allowed: &str) {
+        let severity = if RIGHTS.contains(&key) { Severity::Error } else { Severity::Warning };
+        let text = format!("`{key}` is {found}; it can be {allowed}");
+        self.remarks.push(Remark { severity, text, line: self.line_of(key), hint: None });
+        self.mark(key, Fate::Ignored(format!("it can be {allowed}")));
+        if let Some(at) = self.find(key) {
+            self.keep(at);
+        }
+    }
+
+    /// The same, as what a taking returns.
+    pub fn refuse<T>(&mut self, key: &'static str, found: &str, allowed: &str) -> Option<T> {
+        self.reject(key, found, allowed);
+        None
+    }
+
+    pub fn warn(&mut self, key: &'static str, text: impl Into<String>) {
+        let line = self.line_of(key);
+        self.remarks.push(warning(text, line, None));
+    }
+
+    pub fn fail(&mut self, key: &'static str, text: impl Into<String>, hint: Option<&str>) {
+        let line = self.line_of(key);
+        self.remarks.push(error(text, line, hint));
+        self.mark(key, Fate::Ignored("it is the reason why this agent cannot be used".to_owned()));
+    }
+
+    /// Takes every key that nobody asked for, with its value.
+    pub fn rest(&mut self, into: &str) -> Vec<(String, Value)> {
+        let mut taken = Vec::new();
+        for (entry, fate) in self.entries.iter().zip(&mut self.fates) {
+            if fate.is_none() {
+                *fate = Some(Fate::Mapped(into.to_owned()));
+                taken.push((entry.key.clone(), entry.value.to_json()));
+            }
+        }
+        taken
+    }
+
+    pub fn finish(mut self) -> Report {
+        for at in 0..self.entries.len() {
+            if self.fates[at].is_none() {
+                self.unknown(at);
+            }
+        }
+        let fates = self.fates.into_iter().map(|fate| fate.unwrap_or(Fate::Honoured));
+        let fields = self
+            .entries
+            .into_iter()
+            .zip(fates)
+            .map(|(entry, fate)| Field { key: visible(prefix(&entry.key, 128)).into_owned(), fate });
+        self.remarks.sort_by_key(|remark| remark.line);
+        Report { fields: fields.collect(), remarks: self.remarks, extra: self.extra }
+    }
+
+    fn unknown(&mut self, at: usize) {
+        let key = self.entries[at].key.clone();
+        let near = self.asked.iter().copied().find(|asked| is_near(asked, &key));
+        let is_right = near.is_some_and(|near| RIGHTS.contains(&near))
+            || RIGHTS.iter().any(|right| plain(right) == plain(&key));
+        let why = match near {
+            Some(near) => format!("not a key of this format; did you mean `{near}`?"),
+            None => "not a key of this format".to_owned(),
+        };
+        // A right that somebody meant to take away is worth more than a line in a report.
+        if is_right {
+            let text = format!("{} is not a key of this format and takes nothing away", shown(&key));
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            self.remarks.push(warning(text, Some(self.entries[at].line), hint.as_deref()));
+        }
+        self.fates[at] = Some(Fate::Ignored(why));
+        self.keep(at);
+    }
+
+    /// Where the key is. A right is found in any spelling: `disallowed-tools` was meant to take something away.
+    fn find(&mut self, key: &'static str) -> Option<usize> {
+        let is_new = !self.asked.contains(&key);
+        if is_new {
+            self.asked.push(key);
+        }
+        if let Some(at) = self.entries.iter().position(|entry| entry.key == key) {
+            return Some(at);
+        }
+        let at = self.respelled(key)?;
+        if is_new {
+            let text = format!("{} was read as `{key}`", shown(&self.entries[at].key));
+            let line = Some(self.entries[at].line);
+            self.remarks.push(warning(text, line, Some("write it as the format does")));
+        }
+        Some(at)
+    }
+
+    fn respelled(&self, key: &str) -> Option<usize> {
+        let same = |entry: &Entry| plain(&entry.key) == plain(key);
+        let at = RIGHTS.contains(&key).then(|| self.entries.iter().position(same))??;
+        // Another key of the format may have this spelling.
+        let own = self.asked.iter().any(|asked| *asked == self.entries[at].key);
+        (!own).then_some(at)
+    }
+
+    fn line_of(&self, key: &str) -> Option<u32> {
+        self.line(key).or_else(|| self.respelled(key).map(|at| self.entries[at].line))
+    }
+
+    fn mark(&mut self, key: &'static str, fate: Fate) {
+        if let Some(at) = self.find(key) {
+            self.fates[at] = Some(fate);
+        }
+    }
+
+    fn keep(&mut self, at: usize) {
+        let entry = &self.entries[at];
+        self.extra.insert(entry.key.clone(), entry.value.to_json());
+    }
+}
+
+fn listed<T>(words: Words<T>) -> String {
+    let words: Vec<&str> = words.iter().map(|(word, ..)| *word).collect();
+    words.join(", ")
+}
+
+/// Entries between commas; those in parentheses, as in `Agent(a, b)`, separate nothing.
+fn commas(text: &str) -> Vec<String> {
+    let mut entries = vec![String::new()];
+    let mut depth = 0_u32;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        match entries.last_mut() {
+            Some(entry) if c != ',' || depth > 0 => entry.push(c),
+            _ => entries.push(String::new()),
+        }
+    }
+    entries.iter().map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect()
+}
+
+fn plain(key: &str) -> String {
+    key.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+/// One slip of the pen, or another way to join the words.
+fn is_near(known: &str, key: &str) -> bool {
+    let (known, key): (Vec<char>, Vec<char>) = (plain(known).chars().collect(), plain(key).chars().collect());
+    let (short, long) = if known.len() <= key.len() { (&known, &key) } else { (&key, &known) };
+    if long.len() - short.len() > 1 || short.len() < 3 {
+        return known == key;
+    }
+    let same = short.iter().zip(long.iter()).take_while(|(a, b)| a == b).count();
+    if short.len() < long.len() {
+        return short[same..] == long[same + 1..];
+    }
+    let swapped = same + 1 < long.len()
+        && short[same] == long[same + 1]
+        && short[same + 1] == long[same]
+        && short[same + 2..] == long[same + 2..];
+    same == long.len() || swapped || short[same + 1..] == long[same + 1..]
+}

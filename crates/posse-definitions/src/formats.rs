@@ -1,0 +1,307 @@
+//! One module for each format: which keys it has and what they are to us. What several formats share stands here.
+
+mod acai;
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod factory;
+mod gemini;
+mod goose;
+mod native;
+mod opencode;
+mod openhands;
+mod pi;
+mod qwen;
+
+use std::collections::BTreeMap;
+
+use posse_core::agent::Effort;
+use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, Format};
+use posse_core::pattern::ToolPattern;
+use posse_core::text::{estimate_tokens, prefix};
+
+use crate::fields::{Fields, Words};
+use crate::frontmatter::shown;
+use crate::model_names;
+use crate::node::Node;
+
+pub use gemini::remote;
+
+/// Fills a definition from the keys of its file. The body is its prompt already.
+pub fn apply(format: Format, f: &mut Fields, d: &mut Definition) {
+    match format {
+        Format::Native => native::apply(f, d),
+        Format::Acai => acai::apply(f, d),
+        Format::Claude => claude::apply(f, d),
+        Format::Opencode => opencode::apply(f, d),
+        Format::Gemini => gemini::apply(f, d),
+        Format::Copilot => copilot::apply(f, d),
+        Format::Codex => codex::apply(f, d),
+        Format::Qwen => qwen::apply(f, d),
+        Format::Cursor => cursor::apply(f, d),
+        Format::OpenHands => openhands::apply(f, d),
+        Format::Pi => pi::apply(f, d),
+        Format::Factory => factory::apply(f, d),
+        Format::Goose => goose::apply(f, d),
+    }
+}
+
+const NO_HOOKS: &str = "this version runs no hooks of agents";
+const NO_MEMORY: &str = "this version keeps no memory between tasks";
+const NO_MCP: &str = "this version starts no MCP servers";
+const NO_SKILLS: &str = "this version loads no skills beforehand";
+const NO_WORKTREE: &str = "this version makes no worktrees";
+const NOT_OURS: &str = "it belongs to the vendor's own interface";
+
+/// Longest description that is kept: about two thousand tokens in every request of whoever may delegate.
+const DESCRIPTION_BYTES_MAX: usize = 8 << 10;
+const MODELS_MAX: usize = 16;
+const MODEL_BYTES_MAX: usize = 256;
+const TURNS_MAX: u64 = 10_000;
+const DAY_S: u64 = 86_400;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// Without it there is no agent, and it has at most 1,024 characters.
+    Strict,
+    /// Without it there is no agent.
+    Required,
+    Optional,
+}
+
+fn description(f: &mut Fields, d: &mut Definition, need: Need) {
+    let text = f.text("description").map(|text| text.trim().to_owned()).unwrap_or_default();
+    let (characters, tokens) = (text.chars().count(), estimate_tokens(&text));
+    if text.is_empty() {
+        let missing = "`description` is missing: it tells a model when to ask this agent";
+        if need == Need::Optional {
+            f.warn("description", missing)
+        } else {
+            f.fail("description", missing, None)
+        }
+    } else if text.len() > DESCRIPTION_BYTES_MAX {
+        let text = format!("`description` has {} bytes, at most {DESCRIPTION_BYTES_MAX}", text.len());
+        f.fail("description", text, Some("what the agent should do belongs below the frontmatter"));
+    } else if characters > DESCRIPTION_CHARS_MAX && need == Need::Strict {
+        let text = format!("`description` has {characters} characters, at most {DESCRIPTION_CHARS_MAX}");
+        f.fail("description", text, Some("what the agent should do belongs below the frontmatter"));
+    } else if characters > DESCRIPTION_CHARS_MAX {
+        f.warn(
+            "description",
+            format!("`description` costs about {tokens} tokens in every request that offers this agent"),
+        );
+    }
+    d.description = text;
+}
+
+/// How a format spells tools: one entry of a list can be several of ours.
+type Spelling = fn(&str) -> Vec<String>;
+
+/// As everyone does.
+fn as_written(entry: &str) -> Vec<String> {
+    // `mcp__github` is everything that the server has.
+    match entry.strip_prefix("mcp__") {
+        Some(server) if !server.contains("__") && !server.contains('*') => vec![format!("{entry}__*")],
+        _ => vec![entry.to_owned()],
+    }
+}
+
+/// The list of tools that an agent has; without the key it has all.
+fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
+    let Some(entries) = f.tools(key) else { return };
+    let mut patterns = Vec::new();
+    for entry in &entries {
+        for spelled in spelling(entry) {
+            match ToolPattern::parse(&spelled) {
+                Ok(parsed) => patterns.extend(parsed),
+                // One tool less is the safe side.
+                Err(e) => f.warn(key, format!("{}; the entry is left out", e.message())),
+            }
+        }
+    }
+    let patterns = each_once(patterns);
+    if !is_same(&entries, &patterns) {
+        f.mapped(key, joined(&patterns));
+    }
+    d.rights.tools = Some(patterns);
+    d.tools_written = Some(entries);
+}
+
+/// The list of tools that an agent has not. An entry that cannot be read would take nothing away.
+fn denied(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
+    let Some(entries) = f.tools(key) else { return };
+    let mut patterns = Vec::new();
+    for spelled in entries.iter().flat_map(|entry| spelling(entry)) {
+        match ToolPattern::parse(&spelled) {
+            Ok(parsed) => patterns.extend(parsed),
+            Err(e) => return f.fail(key, format!("`{key}`: {}", e.message()), e.advice()),
+        }
+    }
+    let patterns = each_once(patterns);
+    if !is_same(&entries, &patterns) {
+        f.mapped(key, joined(&patterns));
+    }
+    d.rights.deny = each_once(d.rights.deny.drain(..).chain(patterns).collect());
+}
+
+fn each_once(patterns: Vec<ToolPattern>) -> Vec<ToolPattern> {
+    let mut once: Vec<ToolPattern> = Vec::with_capacity(patterns.len());
+    for pattern in patterns {
+        if !once.contains(&pattern) {
+            once.push(pattern);
+        }
+    }
+    once
+}
+
+fn is_same(entries: &[String], patterns: &[ToolPattern]) -> bool {
+    entries.len() == patterns.len()
+        && entries
+            .iter()
+            .zip(patterns)
+            .all(|(entry, pattern)| entry.eq_ignore_ascii_case(&pattern.to_string()))
+}
+
+fn joined(patterns: &[ToolPattern]) -> String {
+    let all: Vec<String> = patterns.iter().map(ToString::to_string).collect();
+    let all = if all.is_empty() { "no tools".to_owned() } else { all.join(", ") };
+    prefix(&all, 1_000).escape_debug().to_string()
+}
+
+/// One model, or several in the order in which they are tried.
+fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
+    let written = match f.value(key) {
+        None => return,
+        Some(Node::Text(text)) => vec![text],
+        Some(Node::List(items)) => {
+            let texts = items.iter().filter_map(|item| match item {
+                Node::Text(text) => Some(text.clone()),
+                _ => None,
+            });
+            let texts: Vec<String> = texts.collect();
+            if texts.len() != items.len() {
+                f.reject(key, "a list with something else than names", "a name or a list of names");
+                return;
+            }
+            texts
+        }
+        Some(other) => {
+            f.reject(key, other.kind(), "a name or a list of names");
+            return;
+        }
+    };
+    let wrong = |name: &&String| name.len() > MODEL_BYTES_MAX || name.chars().any(char::is_control);
+    if let Some(name) = written.iter().find(wrong) {
+        let found = shown(name);
+        f.reject(key, &found, "a name of a model");
+        return;
+    }
+    if written.len() > MODELS_MAX {
+        f.reject(key, "a long list", "at most 16 names");
+        return;
+    }
+    // What comes after the parent's model would never be asked.
+    let own: Vec<&String> = written.iter().take_while(|name| !model_names::is_inherited(name)).collect();
+    let references: Vec<String> = own.iter().map(|name| style(name)).collect();
+    if own.iter().zip(&references).any(|(name, reference)| *name != reference) {
+        f.mapped(key, references.join(", ").escape_debug().to_string());
+    }
+    for reference in references {
+        if !d.model.candidates.contains(&reference) {
+            d.model.candidates.push(reference);
+        }
+    }
+}
+
+/// Models to try after the agent's own.
+fn fallback_models(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
+    if d.model.candidates.is_empty() && f.has(key) {
+        f.ignore(key, "it needs `model`: the parent's model has its own");
+        f.warn(key, format!("`{key}` needs `model`"));
+    } else {
+        model(f, d, key, style);
+    }
+}
+
+const EFFORTS: Words<Effort> = &[
+    ("low", Effort::Low, ""),
+    ("medium", Effort::Medium, ""),
+    ("high", Effort::High, ""),
+    ("max", Effort::Max, ""),
+    ("none", Effort::Low, "effort `low`, the least there is"),
+    ("off", Effort::Low, "effort `low`, the least there is"),
+    ("minimal", Effort::Low, "effort `low`"),
+    ("xhigh", Effort::Max, "effort `max`"),
+];
+
+fn effort(f: &mut Fields, d: &mut Definition, key: &'static str) {
+    if let Some(effort) = f.word(key, EFFORTS) {
+        d.model.effort = Some(effort);
+    }
+}
+
+fn temperature(f: &mut Fields, d: &mut Definition) {
+    // The value has few digits; what a request carries is the shorter type.
+    d.model.temperature = f.number("temperature", 0.0..=2.0).map(|number| number as f32);
+}
+
+fn turns(f: &mut Fields, d: &mut Definition, key: &'static str) {
+    if let Some(turns) = f.whole(key, 1..=TURNS_MAX) {
+        d.limits.turns = u32::try_from(turns).ok();
+    }
+}
+
+/// Kept, so that an export has them.
+fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
+    let mut servers = BTreeMap::new();
+    match f.value(key) {
+        None => return,
+        Some(Node::Map(entries)) => {
+            servers.extend(entries.iter().map(|e| (e.key.clone(), e.value.to_json())))
+        }
+        Some(Node::List(items)) => {
+            for item in items {
+                match item {
+                    Node::Text(name) => {
+                        servers.insert(name, serde_json::Value::Null);
+                    }
+                    Node::Map(entries) => {
+                        servers.extend(entries.iter().map(|e| (e.key.clone(), e.value.to_json())));
+                    }
+                    other => {
+                        f.reject(key, other.kind(), "names or maps of servers");
+                    }
+                }
+            }
+        }
+        Some(other) => {
+            f.reject(key, other.kind(), "a map of servers");
+            return;
+        }
+    }
+    f.unused(key, NO_MCP);
+    d.mcp_servers.extend(servers);
+}
+
+fn skills(f: &mut Fields, d: &mut Definition) {
+    if let Some(skills) = f.texts("skills") {
+        d.skills = skills;
+        f.unused("skills", NO_SKILLS);
+    }
+}
+
+fn color(f: &mut Fields, d: &mut Definition) {
+    d.color = f.text("color");
+}
+
+fn background(f: &mut Fields, d: &mut Definition, key: &'static str) {
+    d.mode.background = f.flag(key).unwrap_or_default();
+}
+
+fn usd_to_micros(usd: f64) -> u64 {
+    (usd * 1e6).round() as u64
+}
+
+/// Most dollars one can write: more is a mistake.
+const USD_MAX: f64 = 1e6;

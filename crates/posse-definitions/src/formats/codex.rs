@@ -1,0 +1,63 @@
+//! Codex roles, `.codex/agents/**/*.toml`. Codex reads `sandbox_mode` in a role and drops it; here it narrows.
+
+use posse_core::definition::Approval;
+use posse_core::grant::Access;
+
+use super::{Need, *};
+
+pub fn apply(f: &mut Fields, d: &mut Definition) {
+    description(f, d, Need::Required);
+    match f.text("developer_instructions") {
+        Some(text) if !text.trim().is_empty() => {
+            d.prompt = text.trim().to_owned();
+            f.mapped("developer_instructions", "the prompt");
+        }
+        _ => f.fail("developer_instructions", "`developer_instructions` is missing: it is the prompt", None),
+    }
+    provider_and_model(f, d);
+    effort(f, d, "model_reasoning_effort");
+    let access = f.word(
+        "sandbox_mode",
+        &[
+            ("read-only", Access::ReadOnly, "access: read-only"),
+            ("workspace-write", Access::Whole, "access: whole, inside the workspace"),
+            ("danger-full-access", Access::Whole, "access: whole; no wider than the operator grants"),
+        ],
+    );
+    d.rights.access = access.unwrap_or_default();
+    d.approval = f.word(
+        "approval_policy",
+        &[
+            ("never", Approval::Deny, "approval: deny; what would be asked for is refused"),
+            ("on-request", Approval::Ask, "approval: ask"),
+            ("on-failure", Approval::Ask, "approval: ask"),
+            ("untrusted", Approval::Ask, "approval: ask"),
+        ],
+    );
+    mcp_servers(f, d, "mcp_servers");
+    f.ignore("nickname_candidates", "tasks are named by their number");
+    f.ignore("sandbox_workspace_write", "commands are not confined by a sandbox of their own");
+    f.ignore("features", "the tools of an agent are in its list of tools");
+    f.ignore("skills", NO_SKILLS);
+    for key in ["model_reasoning_summary", "model_verbosity", "personality", "service_tier"] {
+        f.ignore(key, "no provider here takes it");
+    }
+    f.ignore("web_search", "this version has no web search");
+}
+
+/// `model_provider` names who answers; without it, it is OpenAI.
+fn provider_and_model(f: &mut Fields, d: &mut Definition) {
+    model(f, d, "model", model_names::codex);
+    let Some(provider) = f.text("model_provider") else { return };
+    match d.model.candidates.first_mut() {
+        Some(reference) if provider != "openai" => {
+            let bare = reference.rsplit(':').next().unwrap_or(reference).to_owned();
+            *reference = format!("{}:{bare}", provider.trim());
+            let shown = reference.escape_debug().to_string();
+            f.mapped("model_provider", shown.clone());
+            f.mapped("model", shown);
+        }
+        Some(_) => {}
+        None => f.unused("model_provider", "there is no `model`"),
+    }
+}

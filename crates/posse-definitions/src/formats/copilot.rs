@@ -1,0 +1,91 @@
+//! GitHub Copilot and VS Code, `.github/agents/*.agent.md`.
+
+use posse_core::grant::{Rule, Verdict};
+
+use super::{Need, *};
+use crate::names;
+
+pub fn apply(f: &mut Fields, d: &mut Definition) {
+    if let Some(name) = f.text("name") {
+        f.mapped("name", "the name that is shown; the file names the agent");
+        d.display_name = Some(name);
+    }
+    description(f, d, Need::Optional);
+    tools(f, d, "tools", spelling);
+    if d.tools_written.as_ref().is_some_and(|entries| entries.iter().any(|entry| entry == "*")) {
+        d.rights.tools = None;
+        f.mapped("tools", "whatever the parent has");
+    }
+    agents(f, d);
+    model(f, d, "model", model_names::copilot);
+    d.model.candidates.retain(|name| !name.eq_ignore_ascii_case("auto"));
+    for key in ["reasoning-effort", "reasoningEffort", "reasoning_effort"] {
+        effort(f, d, key);
+    }
+    if f.flag("disable-model-invocation") == Some(true) {
+        d.mode.hidden = true;
+        f.mapped("disable-model-invocation", "hidden");
+    }
+    if f.flag("infer") == Some(false) {
+        d.mode.hidden = true;
+        f.mapped("infer", "hidden");
+    }
+    d.mode.hidden |= f.flag("hidden").unwrap_or_default();
+    mcp_servers(f, d, "mcp-servers");
+    skills(f, d);
+    f.ignore("user-invocable", "a person can name every agent");
+    for key in ["argument-hint", "target", "handoffs", "metadata", "deferred-tool-loading", "mode"] {
+        f.ignore(key, NOT_OURS);
+    }
+    f.ignore("hooks", NO_HOOKS);
+    if d.prompt.contains("#tool:") {
+        f.warn("tools", "`#tool:…` in the prompt is not replaced: the model sees it as it stands");
+    }
+}
+
+/// Whom the agent may ask: `[]` nobody, `*` everyone.
+fn agents(f: &mut Fields, d: &mut Definition) {
+    let Some(entries) = f.texts("agents") else { return };
+    if entries.iter().any(|entry| entry == "*") {
+        return;
+    }
+    let mut rules = vec![Rule { pattern: ToolPattern::tool("subagent"), verdict: Verdict::Deny }];
+    for entry in &entries {
+        match names::normal(entry) {
+            Ok(name) => {
+                let pattern = ToolPattern::call("subagent", name.as_str());
+                rules.push(Rule { pattern, verdict: Verdict::Allow });
+            }
+            Err(why) => f.warn("agents", format!("{} is left out: {why}", shown(entry))),
+        }
+    }
+    let allowed: Vec<&str> = rules.iter().filter_map(|rule| rule.pattern.argument()).collect();
+    let allowed = if allowed.is_empty() { "nobody".to_owned() } else { allowed.join(", ") };
+    f.mapped("agents", format!("may ask {allowed}"));
+    d.rights.rules.extend(rules);
+}
+
+/// Tools of an MCP server are `server/tool`. VS Code's own sets are written the same way: `edit/editFiles`.
+fn spelling(entry: &str) -> Vec<String> {
+    let Some((set, tool)) = entry.split_once('/') else { return set_of(entry) };
+    match set.to_ascii_lowercase().as_str() {
+        "edit" | "execute" | "read" | "search" | "agent" | "web" | "todo" | "vscode" if tool == "*" => {
+            set_of(set)
+        }
+        "edit" | "execute" | "read" | "search" | "agent" | "web" | "todo" | "vscode" => set_of(tool),
+        // A server's name is part of a tool's name here, which has no spaces.
+        _ => vec![format!("mcp__{}__{tool}", set.replace([' ', '/'], "_"))],
+    }
+}
+
+fn set_of(entry: &str) -> Vec<String> {
+    let ours: &[&str] = match entry.to_ascii_lowercase().as_str() {
+        "edit" | "editfiles" | "multiedit" | "notebookedit" => &["edit", "write"],
+        "search" | "codebase" => &["grep", "glob"],
+        "web" => &["web_search", "web_fetch"],
+        "fetch" => &["web_fetch"],
+        "todo" => &["todo_write"],
+        _ => return as_written(&entry.replace(' ', "_")),
+    };
+    ours.iter().map(|name| (*name).to_owned()).collect()
+}

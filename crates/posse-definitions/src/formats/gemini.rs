@@ -1,0 +1,56 @@
+//! Gemini CLI, `.gemini/agents/*.md`.
+
+use super::{Need, *};
+
+pub fn apply(f: &mut Fields, d: &mut Definition) {
+    let kind = f.word("kind", &[("local", (), ""), ("remote", (), "")]);
+    if f.has("agent_card_url") || f.has("agent_card_json") || (kind.is_some() && is_remote(f)) {
+        remote(f);
+        return;
+    }
+    description(f, d, Need::Required);
+    d.display_name = f.text("display_name");
+    tools(f, d, "tools", spelling);
+    mcp_servers(f, d, "mcp_servers");
+    mcp_servers(f, d, "mcpServers");
+    model(f, d, "model", model_names::any);
+    temperature(f, d);
+    turns(f, d, "max_turns");
+    if let Some(minutes) = f.number("timeout_mins", 0.01..=1_440.0) {
+        let seconds = (minutes * 60.0).ceil() as u64;
+        d.limits.wall_s = Some(seconds);
+        f.mapped("timeout_mins", format!("{seconds} seconds"));
+    }
+}
+
+fn is_remote(f: &mut Fields) -> bool {
+    f.text("kind").as_deref() == Some("remote")
+}
+
+/// An agent that runs elsewhere. It is listed, so that nobody wonders where it is.
+pub fn remote(f: &mut Fields) {
+    f.fail(
+        "kind",
+        "this agent runs on another machine and needs A2A, which this version does not speak",
+        None,
+    );
+    for key in ["kind", "description", "display_name", "agent_card_url", "agent_card_json", "auth"] {
+        f.ignore(key, "this version does not speak A2A");
+    }
+}
+
+/// `mcp_srv_*` and `mcp_srv_tool`; in older files `srv__tool`.
+fn spelling(entry: &str) -> Vec<String> {
+    if entry == "mcp_*" {
+        return vec!["mcp__*".to_owned()];
+    }
+    let named = match entry.strip_prefix("mcp_") {
+        Some(rest) if !rest.starts_with('_') => rest.split_once('_'),
+        Some(_) => None,
+        None => entry.split_once("__"),
+    };
+    match named {
+        Some((server, tool)) => vec![format!("mcp__{server}__{tool}")],
+        None => as_written(entry),
+    }
+}

@@ -1,0 +1,235 @@
+//! opencode and Kilo, `.opencode/agent(s)/**/*.md`. Every key that is not theirs goes to the provider.
+
+use posse_core::grant::{Rule, Verdict};
+
+use super::{Need, *};
+use crate::node::Entry;
+
+pub fn apply(f: &mut Fields, d: &mut Definition) {
+    f.ignore("name", "the path of the file names the agent");
+    description(f, d, Need::Optional);
+    prompt(f, d);
+    model(f, d, "model", model_names::slashed);
+    effort(f, d, "reasoningEffort");
+    variant(f, d);
+    temperature(f, d);
+    for key in ["steps", "maxSteps"] {
+        turns(f, d, key);
+    }
+    if f.word(
+        "mode",
+        &[
+            ("subagent", false, ""),
+            ("all", false, ""),
+            ("primary", true, "hidden: a person can name it, models cannot"),
+        ],
+    ) == Some(true)
+    {
+        d.mode.hidden = true;
+    }
+    d.mode.hidden |= f.flag("hidden").unwrap_or_default();
+    for key in ["disable", "disabled"] {
+        d.mode.disabled |= f.flag(key).unwrap_or_default();
+    }
+    color(f, d);
+    // Their `permission` is written over their `tools`.
+    tools_map(f, d);
+    permission(f, d, "permission");
+    permission(f, d, "permissions");
+    if let Some(entries) = f.map("options") {
+        d.model.options.extend(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())));
+        f.mapped("options", "options for the provider");
+    }
+    d.model.options.extend(f.rest("an option for the provider"));
+}
+
+fn prompt(f: &mut Fields, d: &mut Definition) {
+    if d.prompt.is_empty() {
+        d.prompt = f.text("prompt").map(|text| text.trim().to_owned()).unwrap_or_default();
+    } else {
+        f.ignore("prompt", "the text below the frontmatter is the prompt");
+    }
+    for sign in ["{file:", "{env:"] {
+        if d.prompt.contains(sign) || d.description.contains(sign) {
+            f.warn("prompt", format!("`{sign}…}}` is not replaced here: the model sees it as it stands"));
+        }
+    }
+}
+
+fn variant(f: &mut Fields, d: &mut Definition) {
+    let Some(name) = f.text("variant") else { return };
+    match EFFORTS.iter().find(|(word, ..)| *word == name) {
+        Some((_, effort, _)) => {
+            d.model.effort = Some(*effort);
+            f.mapped("variant", format!("effort `{}`", effort.wire()));
+        }
+        None => f.ignore("variant", "no effort is called so"),
+    }
+}
+
+/// `{write: false}` takes something away; `{"*": false, read: true}` leaves only one.
+fn tools_map(f: &mut Fields, d: &mut Definition) {
+    let entries = match f.value("tools") {
+        None => return,
+        Some(Node::Map(entries)) => entries,
+        // Not theirs, but plain enough.
+        Some(_) => return tools(f, d, "tools", as_written),
+    };
+    let mut rules = Vec::new();
+    for entry in &entries {
+        let verdict = match entry.value {
+            Node::Bool(true) => Verdict::Allow,
+            Node::Bool(false) => Verdict::Deny,
+            _ => {
+                f.reject(
+                    "tools",
+                    "a map with something else than true and false",
+                    "a map from names to true or false",
+                );
+                return;
+            }
+        };
+        let key =
+            if matches!(entry.key.as_str(), "write" | "patch" | "multiedit") { "edit" } else { &entry.key };
+        let Some(patterns) = patterns_of(key) else {
+            let found = format!("a map with {}", shown(key));
+            f.reject("tools", &found, "a map from names of tools to true or false");
+            return;
+        };
+        rules.extend(patterns.into_iter().map(|pattern| Rule { pattern, verdict }));
+    }
+    f.mapped("tools", rules_shown(&rules));
+    d.tools_written = Some(entries.into_iter().map(|entry| entry.key).collect());
+    d.rights.rules.extend(rules);
+}
+
+fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
+    const ALLOWED: &str = "allow, ask, deny, or a map from tools to these or to maps from patterns to these";
+    let Some(value) = f.value(key) else { return };
+    let Some(rules) = rules_of(&value) else {
+        f.reject(key, &format!("{} that says something else", value.kind()), ALLOWED);
+        return;
+    };
+    if key == "permissions" {
+        f.warn(key, "opencode calls this key `permission`; here it counts");
+    }
+    if rules
+        .iter()
+        .any(|rule| rule.pattern.argument().is_some_and(|argument| argument.starts_with(['~', '$'])))
+    {
+        f.warn(key, "`~` and `$HOME` in a pattern are not replaced: paths are compared inside the workspace");
+    }
+    let left_out = |entries: &[Entry]| entries.iter().any(|entry| NO_TOOLS.contains(&entry.key.as_str()));
+    let note = match &value {
+        Node::Map(entries) if left_out(entries) => {
+            "; `external_directory` and `doom_loop` are no tools: the workspace is the boundary for files"
+        }
+        _ => "",
+    };
+    f.mapped(key, format!("{}{note}", rules_shown(&rules)));
+    d.rights.rules.extend(rules);
+}
+
+/// Keys that are not about a tool.
+const NO_TOOLS: &[&str] = &["external_directory", "doom_loop"];
+
+/// `None`: something in it is no verdict.
+fn rules_of(value: &Node) -> Option<Vec<Rule>> {
+    let entries = match value {
+        Node::Map(entries) => entries,
+        single => return Some(vec![Rule { pattern: ToolPattern::tool("*"), verdict: verdict(single)? }]),
+    };
+    let mut rules = Vec::new();
+    for entry in entries {
+        let patterns = patterns_of(&entry.key)?;
+        match &entry.value {
+            Node::Map(inner) => {
+                for inner in inner {
+                    let verdict = verdict(&inner.value)?;
+                    for pattern in &patterns {
+                        rules.push(Rule { pattern: call(pattern, &inner.key)?, verdict });
+                    }
+                }
+            }
+            single => {
+                let verdict = verdict(single)?;
+                rules.extend(patterns.into_iter().map(|pattern| Rule { pattern, verdict }));
+            }
+        }
+    }
+    Some(rules)
+}
+
+fn verdict(value: &Node) -> Option<Verdict> {
+    match value {
+        Node::Text(text) => match text.as_str() {
+            "allow" => Some(Verdict::Allow),
+            "ask" => Some(Verdict::Ask),
+            "deny" => Some(Verdict::Deny),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Our tools for one of their keys; `None`: it names nothing.
+fn patterns_of(key: &str) -> Option<Vec<ToolPattern>> {
+    match key {
+        "edit" => Some(vec![ToolPattern::tool("edit"), ToolPattern::tool("write")]),
+        key if NO_TOOLS.contains(&key) => Some(Vec::new()),
+        _ => {
+            let mut patterns = ToolPattern::parse(key).ok()?;
+            // Tools of an MCP server are `server_tool` there.
+            if let Some((server, tool)) = key.split_once('_').filter(|_| !key.starts_with("mcp__")) {
+                patterns.extend(ToolPattern::parse(&format!("mcp__{server}__{tool}")).ok()?);
+            }
+            Some(patterns)
+        }
+    }
+}
+
+const ARGUMENT_BYTES_MAX: usize = 1_024;
+
+/// Their `*` stands for anything, `/` included.
+fn call(tool: &ToolPattern, argument: &str) -> Option<ToolPattern> {
+    const BY_PATH: &[&str] = &["read", "edit", "write", "glob", "grep", "ls"];
+    let argument = argument.trim();
+    if argument.is_empty() || argument.len() > ARGUMENT_BYTES_MAX || argument.chars().any(char::is_control) {
+        return None;
+    }
+    if argument.chars().all(|c| c == '*') {
+        return Some(tool.clone());
+    }
+    if !BY_PATH.contains(&tool.name()) {
+        return Some(ToolPattern::call(tool.name(), argument));
+    }
+    let mut wide = String::with_capacity(argument.len() + 4);
+    for c in argument.chars() {
+        match c {
+            '*' if wide.ends_with("**") => {}
+            '*' => wide.push_str("**"),
+            c => wide.push(c),
+        }
+    }
+    Some(ToolPattern::call(tool.name(), &wide))
+}
+
+fn rules_shown(rules: &[Rule]) -> String {
+    let shown: Vec<String> = rules
+        .iter()
+        .map(|rule| {
+            let verdict = match rule.verdict {
+                Verdict::Allow => "allow",
+                Verdict::Ask => "ask",
+                Verdict::Deny => "deny",
+            };
+            format!("{verdict} {}", rule.pattern)
+        })
+        .collect();
+    let shown = if shown.is_empty() {
+        "no rules".to_owned()
+    } else {
+        format!("rules, the last that fits: {}", shown.join("; "))
+    };
+    prefix(&shown, 1_000).escape_debug().to_string()
+}

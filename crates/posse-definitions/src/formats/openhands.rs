@@ -1,0 +1,42 @@
+//! OpenHands, `.agents/agents/*.md` and `.openhands/agents/*.md`.
+
+use posse_core::definition::Approval;
+
+use super::{Need, *};
+
+pub fn apply(f: &mut Fields, d: &mut Definition) {
+    description(f, d, Need::Optional);
+    model(f, d, "model", model_names::any);
+    tools(f, d, "tools", spelling);
+    d.approval = f.word(
+        "permission_mode",
+        &[
+            ("always_confirm", Approval::Ask, "approval: ask"),
+            ("never_confirm", Approval::Auto, "approval: auto; never more than the operator grants"),
+            ("confirm_risky", Approval::Ask, "approval: ask; here every change counts as a risk"),
+        ],
+    );
+    turns(f, d, "max_iteration_per_run");
+    if let Some(usd) = f.number("max_budget_per_run", 0.0..=USD_MAX) {
+        d.limits.cost_micros = Some(usd_to_micros(usd));
+        f.mapped("max_budget_per_run", format!("at most ${usd}"));
+    }
+    color(f, d);
+    skills(f, d);
+    mcp_servers(f, d, "mcp_servers");
+    mcp_servers(f, d, "mcp_config");
+    f.ignore("hooks", NO_HOOKS);
+    f.ignore("condenser", "long conversations are shortened by the run itself");
+    f.ignore("profile_store_dir", NOT_OURS);
+}
+
+/// `TerminalTool`, `terminal`, `file_editor`.
+fn spelling(entry: &str) -> Vec<String> {
+    let plain = entry.to_ascii_lowercase().replace('_', "");
+    match plain.strip_suffix("tool").unwrap_or(&plain) {
+        "fileeditor" => ["read", "ls", "edit", "write"].map(str::to_owned).to_vec(),
+        "bash" | "terminal" => vec!["bash".to_owned()],
+        short @ ("grep" | "glob") => vec![short.to_owned()],
+        _ => as_written(entry),
+    }
+}

@@ -1,0 +1,106 @@
+//! pi-subagents, `.pi/agents/**/*.md`.
+
+use super::{Need, *};
+use crate::names;
+
+pub fn apply(f: &mut Fields, d: &mut Definition) {
+    package(f, d);
+    description(f, d, Need::Optional);
+    tools(f, d, "tools", spelling);
+    model_and_thinking(f, d);
+    fallback_models(f, d, "fallbackModels", spelled);
+    effort(f, d, "thinking");
+    if let Some(milliseconds) = f.whole("timeoutMs", 1..=DAY_S * 1_000) {
+        let seconds = milliseconds.div_ceil(1_000);
+        d.limits.wall_s = Some(seconds);
+        f.mapped("timeoutMs", format!("{seconds} seconds"));
+    }
+    turn_budget(f, d);
+    background(f, d, "async");
+    skills(f, d);
+    f.ignore("memory", NO_MEMORY);
+    f.ignore("systemPromptMode", "the prompt of an agent is the whole system prompt");
+    f.ignore("inheritProjectContext", "project instructions are not put before an agent's prompt");
+    f.ignore("inheritSkills", NO_SKILLS);
+    f.ignore("maxSubagentDepth", "the operator sets how deep delegation goes");
+    f.ignore("aliases", "an agent has one name");
+    f.ignore("toolTimeoutMs", "each tool has its own bound");
+    for key in [
+        "extensions",
+        "subagentOnlyExtensions",
+        "defaultContext",
+        "skillPath",
+        "output",
+        "defaultReads",
+        "defaultProgress",
+        "acceptance",
+        "acceptanceRole",
+        "completionGuard",
+        "interactive",
+        "runner",
+    ] {
+        f.ignore(key, NOT_OURS);
+    }
+}
+
+/// `package: review` and `name: security` are `review.security` there.
+fn package(f: &mut Fields, d: &mut Definition) {
+    let Some(package) = f.text("package") else { return };
+    match names::normal(&format!("{package}.{}", d.name)) {
+        Ok(name) => {
+            f.mapped("package", format!("the name `{name}`"));
+            d.name = name;
+        }
+        Err(why) => f.fail("package", format!("{} cannot be part of a name: {why}", shown(&package)), None),
+    }
+}
+
+/// `anthropic/claude-sonnet-4-5:high` is a model and an effort.
+fn model_and_thinking(f: &mut Fields, d: &mut Definition) {
+    model(f, d, "model", spelled);
+    let written = f.has("model").then(|| f.text("model")).flatten();
+    let suffix = written.as_deref().and_then(|text| text.rsplit_once(':')).map(|(_, suffix)| suffix);
+    let effort = EFFORTS.iter().find(|(word, ..)| suffix == Some(*word));
+    if let (Some((_, effort, _)), Some(reference)) = (effort, d.model.candidates.first()) {
+        let into = format!("{}, effort `{}`", reference.escape_debug(), effort.wire());
+        d.model.effort = Some(*effort);
+        f.mapped("model", into);
+    } else if let (Some(written), Some(reference)) = (written, d.model.candidates.first())
+        && written != *reference
+    {
+        let into = reference.escape_debug().to_string();
+        f.mapped("model", into);
+    }
+}
+
+fn spelled(raw: &str) -> String {
+    match raw.rsplit_once(':') {
+        Some((model, suffix)) if EFFORTS.iter().any(|(word, ..)| *word == suffix) => {
+            model_names::slashed(model)
+        }
+        _ => model_names::slashed(raw),
+    }
+}
+
+fn turn_budget(f: &mut Fields, d: &mut Definition) {
+    match f.value("turnBudget") {
+        None => {}
+        Some(Node::Map(_)) => {
+            let Some(mut inner) = f.inner("turnBudget") else { return };
+            turns(&mut inner, d, "maxTurns");
+            f.give_back("turnBudget", inner);
+        }
+        Some(_) => turns(f, d, "turnBudget"),
+    }
+}
+
+/// `mcp:server` and `mcp:server/tool`; a path is an extension.
+fn spelling(entry: &str) -> Vec<String> {
+    match entry.strip_prefix("mcp:") {
+        Some(server) => match server.split_once('/') {
+            Some((server, tool)) => vec![format!("mcp__{server}__{tool}")],
+            None => vec![format!("mcp__{server}__*")],
+        },
+        None => as_written(entry),
+    }
+}

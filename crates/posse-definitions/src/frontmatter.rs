@@ -1,0 +1,350 @@
+//! From the bytes of a file to its keys and its body. Bounded and total: whatever the bytes are, there are keys or a
+//! reason why not.
+
+use posse_core::definition::{Remark, Severity};
+use posse_core::text::prefix;
+use serde_saphyr::Error;
+use toml::de::{DeTable, DeValue};
+
+use crate::node::{Entry, Node};
+
+/// A prompt of this size fills a context window; a larger file is something else.
+pub const FILE_BYTES_MAX: usize = 1 << 20;
+/// Real files stay below 8 KiB.
+pub const FRONT_BYTES_MAX: usize = 64 << 10;
+/// Far above any format; each key costs a line of the report.
+const KEYS_MAX: usize = 256;
+
+/// What a file says before its format is known.
+#[derive(Debug, Default)]
+pub struct Document {
+    /// The keys; `None` where the file has no frontmatter at all.
+    pub front: Option<Node>,
+    pub body: String,
+    /// Where the body begins.
+    pub body_line: u32,
+    pub remarks: Vec<Remark>,
+}
+
+pub fn error(text: impl Into<String>, line: Option<u32>, hint: Option<&str>) -> Remark {
+    Remark { severity: Severity::Error, text: text.into(), line, hint: hint.map(str::to_owned) }
+}
+
+pub fn warning(text: impl Into<String>, line: Option<u32>, hint: Option<&str>) -> Remark {
+    Remark { severity: Severity::Warning, ..error(text, line, hint) }
+}
+
+/// Text from a file, short and harmless in a message.
+pub fn shown(text: &str) -> String {
+    format!("`{}`", prefix(text, 80).escape_debug())
+}
+
+/// Text of bounded size, without a byte order mark and with plain line ends.
+pub fn text_of(bytes: &[u8]) -> Result<String, Remark> {
+    if bytes.len() > FILE_BYTES_MAX {
+        let text = format!("the file has {} bytes, at most {FILE_BYTES_MAX} are read", bytes.len());
+        return Err(error(
+            text,
+            None,
+            Some(
+                "a definition is a prompt and a few keys; put long material into files that the agent reads",
+            ),
+        ));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let good = &bytes[..e.valid_up_to()];
+        let line = line_at(good, good.len());
+        let column = good.len() - good.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1) + 1;
+        let text = format!("the file is not UTF-8: byte {} of line {line} is part of no character", column);
+        error(text, Some(line), Some("save the file as UTF-8"))
+    })?;
+    if let Some(at) = text.find('\0') {
+        return Err(error(
+            "the file contains a NUL byte",
+            Some(line_at(bytes, at)),
+            Some("is it a text file?"),
+        ));
+    }
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n"))
+}
+
+fn line_at(bytes: &[u8], at: usize) -> u32 {
+    let breaks = bytes[..at.min(bytes.len())].iter().filter(|b| **b == b'\n').count();
+    u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1)
+}
+
+/// A Markdown file: YAML between two lines of `---`, then the prompt.
+pub fn markdown(text: &str) -> Document {
+    let Some((front, first_line, body, body_line)) = split(text) else {
+        let unclosed = text.trim_start().lines().next().is_some_and(|line| line.trim_end() == "---");
+        let remarks = if unclosed {
+            vec![error("the frontmatter is not closed", Some(1), Some("end it with a line of `---`"))]
+        } else {
+            Vec::new()
+        };
+        return Document { front: None, body: text.trim().to_owned(), body_line: 1, remarks };
+    };
+    let mut document = Document { front: None, body: body.trim().to_owned(), body_line, remarks: Vec::new() };
+    if front.len() > FRONT_BYTES_MAX {
+        let text = format!("the frontmatter has {} bytes, at most {FRONT_BYTES_MAX} are read", front.len());
+        document.remarks.push(error(text, Some(1), Some("the prompt belongs below the second `---`")));
+        return document;
+    }
+    let (node, remarks) = yaml_or_lines(front, first_line);
+    document.remarks = remarks;
+    document.front = Some(node);
+    document
+}
+
+/// The text between the fences with its first line, and the text after them with its first line.
+fn split(text: &str) -> Option<(&str, u32, &str, u32)> {
+    let mut at = 0;
+    let mut front = None;
+    for (line, piece) in (1..).zip(text.split_inclusive('\n')) {
+        let content = piece.trim_end();
+        let next = at + piece.len();
+        match front {
+            None if content == "---" => front = Some((next, line + 1)),
+            None if content.is_empty() => {}
+            None => return None,
+            Some((from, first_line)) if content == "---" => {
+                return Some((&text[from..at], first_line, &text[next..], line + 1));
+            }
+            Some(_) => {}
+        }
+        at = next;
+    }
+    None
+}
+
+/// YAML where it is YAML; otherwise line by line. `first_line` is where `front` stands in its file.
+fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
+    let nothing = || Node::Map(Vec::new());
+    let failure = match yaml(front) {
+        Ok(mut node) => {
+            node.shift(first_line - 1);
+            return match node {
+                Node::Null => (nothing(), Vec::new()),
+                Node::Map(entries) if entries.len() > KEYS_MAX => {
+                    (nothing(), vec![error(format!("there are more than {KEYS_MAX} keys"), None, None)])
+                }
+                Node::Map(_) | Node::List(_) => (node, Vec::new()),
+                other => {
+                    let text = format!("the frontmatter is {}, not keys with values", other.kind());
+                    (nothing(), vec![error(text, Some(first_line), Some("write `key: value` on each line"))])
+                }
+            };
+        }
+        Err(failure) => failure,
+    };
+    let line = failure.location().and_then(|at| u32::try_from(at.line()).ok()).filter(|line| *line > 0);
+    let line = line.map(|line| line.saturating_add(first_line - 1));
+    let (entries, mut remarks) = by_lines(front, first_line);
+    if is_refused(&failure) {
+        remarks.clear();
+        remarks.push(error(refusal(&failure, &entries, first_line), line, None));
+    } else if !remarks.iter().any(|remark| remark.severity == Severity::Error) {
+        let text = format!("the frontmatter is not YAML ({}); it was read line by line", message(&failure));
+        remarks.insert(
+            0,
+            warning(text, line, Some("put a value that contains `: ` or begins with a sign into quotes")),
+        );
+    }
+    (Node::Map(entries), remarks)
+}
+
+fn yaml(text: &str) -> Result<Node, Error> {
+    let options = serde_saphyr::options! {
+        with_snippet: false,
+        strict_booleans: true,
+        budget: serde_saphyr::budget! {
+            max_aliases: 64,
+            max_anchors: 64,
+            max_depth: 32,
+            max_documents: 1,
+            max_nodes: 8_192,
+            max_events: 32_768,
+            max_total_scalar_bytes: 4 * FRONT_BYTES_MAX,
+            max_merge_keys: 16,
+        },
+    };
+    serde_saphyr::from_str_with_options(text, options)
+}
+
+const TOO_MUCH: &str = "the frontmatter is not read: it nests or repeats more than any definition needs";
+
+/// Errors after which nothing is guessed: somebody wrote two things at once, or far too many.
+fn is_refused(failure: &Error) -> bool {
+    match failure.without_snippet() {
+        Error::Budget { .. }
+        | Error::DuplicateMappingKey { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. }
+        | Error::RecursiveReferencesRequireWeakTypes { .. } => true,
+        Error::AliasError { error, .. } => is_refused(error),
+        // The scanner's own bound on brackets has no variant.
+        other => other.to_string().contains("recursion limit exceeded"),
+    }
+}
+
+fn refusal(failure: &Error, entries: &[Entry], first_line: u32) -> String {
+    let Error::DuplicateMappingKey { key, location } = failure.without_snippet() else {
+        return TOO_MUCH.to_owned();
+    };
+    let key = key.as_deref().unwrap_or("?");
+    let second = u32::try_from(location.line()).unwrap_or(0).saturating_add(first_line - 1);
+    match entries.iter().find(|entry| entry.key == key && entry.line < second) {
+        Some(first) => format!("{} stands twice, on line {} and on line {second}", shown(key), first.line),
+        None => format!("{} stands twice in one map, the second time on line {second}", shown(key)),
+    }
+}
+
+fn message(failure: &Error) -> String {
+    let message = failure.without_snippet().to_string();
+    // The parser repeats the place at the end of its message.
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    prefix(message, 200).replace('\n', " ")
+}
+
+/// Cuts the text at each line that begins with `key:` and reads every piece alone: one bad line spoils one key.
+fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
+    let mut remarks = Vec::new();
+    let mut pieces: Vec<(u32, Vec<&str>)> = Vec::new();
+    for (line, text) in (first_line..).zip(front.lines()) {
+        match pieces.last_mut() {
+            _ if key_of(text).is_some() => pieces.push((line, vec![text])),
+            Some((_, lines)) => lines.push(text),
+            None if text.trim().is_empty() || text.starts_with('#') => {}
+            None => remarks.push(warning(
+                format!("{} is not read: no key stands before it", shown(text)),
+                Some(line),
+                None,
+            )),
+        }
+    }
+    if pieces.is_empty() || pieces.len() > KEYS_MAX {
+        let text = if pieces.is_empty() {
+            "the frontmatter has no key".to_owned()
+        } else {
+            format!("there are more than {KEYS_MAX} keys")
+        };
+        return (Vec::new(), vec![error(text, Some(first_line), Some("write `key: value` on each line"))]);
+    }
+    let mut entries: Vec<Entry> = Vec::new();
+    for (line, lines) in pieces {
+        match piece(line, &lines) {
+            Ok(entry) => {
+                if let Some(first) = entries.iter().find(|other| other.key == entry.key) {
+                    let text = format!(
+                        "{} stands twice, on line {} and on line {line}",
+                        shown(&entry.key),
+                        first.line
+                    );
+                    remarks.push(error(text, Some(line), None));
+                } else {
+                    entries.push(entry);
+                }
+            }
+            Err(failure) => {
+                remarks.push(error(refusal(&failure, &[], line), Some(line), None));
+            }
+        }
+    }
+    (entries, remarks)
+}
+
+/// `key:` at the beginning of a line, and what follows it.
+fn key_of(line: &str) -> Option<(&str, &str)> {
+    let (key, rest) = line.split_once(':')?;
+    let key = key.trim_end();
+    let mut characters = key.chars();
+    let first = characters.next()?;
+    let legal = (first.is_ascii_alphabetic() || first == '_')
+        && characters.all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+        && (rest.is_empty() || rest.starts_with([' ', '\t']));
+    legal.then_some((key, rest))
+}
+
+fn piece(line: u32, lines: &[&str]) -> Result<Entry, Error> {
+    let (key, rest) = lines.first().and_then(|first| key_of(first)).unwrap_or_default();
+    let failure = match yaml(&lines.join("\n")) {
+        Ok(Node::Map(mut entries)) if entries.len() == 1 => {
+            let mut entry = entries.remove(0);
+            entry.value.shift(line - 1);
+            return Ok(Entry { line, ..entry });
+        }
+        Ok(_) => None,
+        Err(failure) => Some(failure),
+    };
+    if let Some(failure) = failure.filter(is_refused) {
+        return Err(failure);
+    }
+    let mut text = rest.split(" # ").next().unwrap_or_default().trim().to_owned();
+    for more in &lines[1..] {
+        text.push('\n');
+        text.push_str(more.trim());
+    }
+    Ok(Entry { key: key.to_owned(), line, value: Node::Text(unquoted(text.trim()).to_owned()) })
+}
+
+fn unquoted(text: &str) -> &str {
+    let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(text)
+}
+
+/// A Codex role: everything is a key.
+pub fn toml(text: &str) -> Document {
+    match DeTable::parse(text) {
+        Ok(table) if table.get_ref().len() > KEYS_MAX => {
+            let remarks = vec![error(format!("there are more than {KEYS_MAX} keys"), None, None)];
+            Document { remarks, ..Document::default() }
+        }
+        Ok(table) => {
+            let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+            Document { front: Some(toml_table(&breaks, table.get_ref())), ..Document::default() }
+        }
+        Err(failure) => {
+            let line = failure.span().map(|span| line_at(text.as_bytes(), span.start));
+            let text = format!("the file is not TOML: {}", prefix(failure.message(), 200).replace('\n', " "));
+            Document { remarks: vec![error(text, line, None)], ..Document::default() }
+        }
+    }
+}
+
+/// `breaks` are the places of the line ends: looking for them again at each key would take quadratic time.
+fn toml_table(breaks: &[usize], table: &DeTable<'_>) -> Node {
+    let line = |at: usize| u32::try_from(breaks.partition_point(|end| *end < at)).unwrap_or(u32::MAX - 1) + 1;
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            line: line(key.span().start),
+            value: toml_value(breaks, value.get_ref()),
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.line);
+    Node::Map(entries)
+}
+
+fn toml_value(breaks: &[usize], value: &DeValue<'_>) -> Node {
+    match value {
+        DeValue::String(string) => Node::Text(string.to_string()),
+        DeValue::Integer(number) => {
+            let parsed = i64::from_str_radix(number.as_str(), number.radix());
+            parsed
+                .map_or_else(|_| Node::Text(number.as_str().to_owned()), |number| Node::Number(number.into()))
+        }
+        DeValue::Float(number) => {
+            let parsed = number.as_str().parse().ok().and_then(serde_json::Number::from_f64);
+            parsed.map_or_else(|| Node::Text(number.as_str().to_owned()), Node::Number)
+        }
+        DeValue::Boolean(flag) => Node::Bool(*flag),
+        DeValue::Datetime(time) => Node::Text(time.to_string()),
+        DeValue::Array(items) => {
+            Node::List(items.iter().map(|item| toml_value(breaks, item.get_ref())).collect())
+        }
+        DeValue::Table(table) => toml_table(breaks, table),
+    }
+}

@@ -1,0 +1,136 @@
+//! What an agent is called: each vendor has its own rule, and our names have fewer characters than theirs.
+
+use posse_core::definition::Format;
+use posse_core::id::{AGENT_NAME_MAX, AgentName};
+
+use crate::fields::Fields;
+use crate::frontmatter::shown;
+
+enum Rule {
+    /// The key `name`, which must be what the file is called.
+    AsFile,
+    /// The key `name`.
+    Key,
+    /// The key `name`, or else what the file is called.
+    KeyOrFile,
+    /// Where the file lies; the key `name` is only shown.
+    Path,
+}
+
+fn rule(format: Format) -> Rule {
+    match format {
+        Format::Native | Format::Acai => Rule::AsFile,
+        Format::Claude | Format::Gemini | Format::Codex | Format::Qwen | Format::Factory => Rule::Key,
+        Format::Cursor | Format::OpenHands | Format::Pi | Format::Goose => Rule::KeyOrFile,
+        Format::Opencode | Format::Copilot => Rule::Path,
+    }
+}
+
+/// The name, or an error among the remarks and the text that should have been one.
+pub fn of(format: Format, relative: &str, f: &mut Fields) -> Result<AgentName, String> {
+    let stem = stem(relative);
+    match rule(format) {
+        Rule::AsFile => as_file(stem, f),
+        Rule::Key => match f.text("name") {
+            Some(raw) => from_key(format, &raw, f),
+            None => {
+                f.fail("name", "`name` is missing", Some("the frontmatter needs `name` and `description`"));
+                Err(stem.to_owned())
+            }
+        },
+        Rule::KeyOrFile => match f.text("name") {
+            Some(raw) => from_key(format, &raw, f),
+            None => from_path(stem, f),
+        },
+        Rule::Path => {
+            let path = relative.strip_suffix(".md").unwrap_or(relative);
+            from_path(if format == Format::Opencode { path } else { stem }, f)
+        }
+    }
+}
+
+/// `review/security.agent.md` is `security`.
+pub fn stem(relative: &str) -> &str {
+    let file = relative.rsplit('/').next().unwrap_or(relative);
+    let stem = file.strip_suffix(".md").or_else(|| file.strip_suffix(".toml")).unwrap_or(file);
+    stem.strip_suffix(".agent").or_else(|| stem.strip_suffix(".chatmode")).unwrap_or(stem)
+}
+
+fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
+    let Some(raw) = f.text("name") else {
+        f.fail("name", "`name` is missing", Some(&format!("write `name: {stem}`")));
+        return Err(stem.to_owned());
+    };
+    match AgentName::parse(&raw) {
+        Ok(name) if name.as_str() == stem => Ok(name),
+        Ok(name) => {
+            let text = format!("`name` is `{name}`, the file is called {}", shown(stem));
+            f.fail("name", text, Some("both must be the same"));
+            Err(raw)
+        }
+        Err(e) => {
+            f.fail("name", e.message(), e.advice());
+            Err(raw)
+        }
+    }
+}
+
+fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, String> {
+    if format == Format::Claude && (raw.starts_with('-') || raw.contains(':')) {
+        f.fail(
+            "name",
+            format!("{} begins with `-` or contains `:`: Claude Code skips such a file", shown(raw)),
+            None,
+        );
+        return Err(raw.to_owned());
+    }
+    match normal(raw) {
+        Ok(name) => {
+            if name.as_str() != raw {
+                f.mapped("name", format!("`{name}`"));
+            }
+            Ok(name)
+        }
+        Err(why) => {
+            f.fail(
+                "name",
+                format!("{} is not a name: {why}", shown(raw)),
+                Some("use 1 to 64 characters of a-z, 0-9, `_` and `-`"),
+            );
+            Err(raw.to_owned())
+        }
+    }
+}
+
+fn from_path(path: &str, f: &mut Fields) -> Result<AgentName, String> {
+    normal(path).map_err(|why| {
+        f.fail(
+            "name",
+            format!("{} is not a name: {why}", shown(path)),
+            Some("call the file by 1 to 64 characters of a-z, 0-9, `_` and `-`"),
+        );
+        path.to_owned()
+    })
+}
+
+/// Our spelling of a vendor's name. Nothing that could be a path out of its directory becomes a name.
+pub fn normal(raw: &str) -> Result<AgentName, &'static str> {
+    let raw = raw.trim();
+    if raw.is_empty() {
+        return Err("it is empty");
+    }
+    if raw.chars().any(char::is_control) {
+        return Err("it contains a control character");
+    }
+    if raw.contains("..") || raw.contains('\\') || raw.starts_with(['/', '~']) {
+        return Err("it looks like a path");
+    }
+    let name: String = raw
+        .chars()
+        .map(|c| if matches!(c, ' ' | '/' | '.') { '-' } else { c.to_ascii_lowercase() })
+        .collect();
+    if name.len() > AGENT_NAME_MAX {
+        return Err("it is longer than 64 bytes");
+    }
+    AgentName::parse(&name).map_err(|_| "it contains a character that names do not have")
+}

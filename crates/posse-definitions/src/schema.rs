@@ -1,0 +1,226 @@
+//! The keys of our own format, once: for editors as a JSON Schema, for people as a table, and for writing files.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The frontmatter of `.posse/agents/<name>.md`. The text below it is the system prompt.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Posse agent")]
+pub struct AgentFile {
+    /// What the agent is called; the same as the file without `.md`.
+    #[schemars(length(min = 1, max = 64), regex(pattern = "^[a-z0-9_-]+$"), extend("x-default" = "required"))]
+    pub name: String,
+    /// When to ask this agent. Models read it each time they choose.
+    #[schemars(length(min = 1, max = 1024), extend("x-default" = "required"))]
+    pub description: String,
+    /// `provider:model`, or an alias from the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "the parent's model"))]
+    pub model: Option<String>,
+    /// Models to try in this order when `model` cannot answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub fallback_models: Option<Vec<String>>,
+    /// The only tools it may use: names, patterns such as `mcp__github__*`, or calls such as `Bash(git *)` and
+    /// `Agent(helper)`. `[]` is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "all its parent has"))]
+    pub tools: Option<Names>,
+    /// Tools it may never use, written in the same way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub disallowed_tools: Option<Names>,
+    /// How hard the model thinks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "the model's own"))]
+    pub effort: Option<EffortWord>,
+    /// How much the model varies its answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 2), extend("x-default" = "the model's own"))]
+    pub temperature: Option<f32>,
+    /// Most turns: a model call and the tool calls it asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10000), extend("x-default" = "the configuration's"))]
+    pub max_turns: Option<u32>,
+    /// Most tool calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100000), extend("x-default" = "the configuration's"))]
+    pub max_tool_calls: Option<u32>,
+    /// Seconds until the task is ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86400), extend("x-default" = "the configuration's"))]
+    pub timeout: Option<u64>,
+    /// What one task may spend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "what its parent has left"))]
+    pub budget: Option<Budget>,
+    /// Another agent whose prompt and keys this one starts from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^[a-z0-9_-]+$"), extend("x-default" = "none"))]
+    pub extends: Option<String>,
+    /// Put after the prompt, its own or the one it inherits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "nothing"))]
+    pub system_prompt_append: Option<String>,
+    /// Globs of the only files it may write; with it, `bash` is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "wherever its parent may"))]
+    pub write_paths: Option<Names>,
+    /// `none` takes away `bash`, the web and MCP tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "full"))]
+    pub network: Option<Network>,
+    /// What happens with calls that a person would be asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "as the session does"))]
+    pub approval: Option<ApprovalWord>,
+    /// `read-only` leaves only tools that change nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "whole"))]
+    pub access: Option<AccessWord>,
+    /// A JSON Schema that the answer must follow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "free text"))]
+    pub output_schema: Option<BTreeMap<String, Value>>,
+    /// Commands that must succeed before the task counts as done. Kept, not run yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub verify: Option<Vec<String>>,
+    /// MCP servers by name. Kept, not started yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub mcp_servers: Option<BTreeMap<String, Value>>,
+    /// Skills to load beforehand. Kept, not loaded yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub skills: Option<Names>,
+    /// The colour in which it is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub color: Option<String>,
+    /// Whether its tasks run in the background unless the caller says otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub background: Option<bool>,
+    /// Not in the lists that models see; a person can still name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "false"))]
+    pub hidden: Option<bool>,
+    /// Whether it works in a git worktree of its own. Kept, not made yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub isolation: Option<IsolationWord>,
+    /// Where the task stands: in the prompt, in place of `{{task}}` or at its end, or in the user's message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "system"))]
+    pub task_in: Option<TaskInWord>,
+}
+
+/// A list, or one text with commas.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Names {
+    List(Vec<String>),
+    Commas(String),
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub max_cost_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub max_input_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub max_output_tokens: Option<u64>,
+}
+
+macro_rules! words {
+    ($($name:ident { $($word:ident),* })*) => {
+        $(
+            #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+            #[serde(rename_all = "kebab-case")]
+            pub enum $name { $($word),* }
+        )*
+    };
+}
+
+words! {
+    EffortWord { Low, Medium, High, Max }
+    Network { Full, None }
+    ApprovalWord { Ask, Deny, Auto }
+    AccessWord { ReadOnly, Whole }
+    IsolationWord { None, Worktree }
+    TaskInWord { System, User }
+}
+
+/// For editors: completion and checks while one writes.
+pub fn schema() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<AgentFile>().to_value()
+}
+
+/// For people: one line for each key, first those that every file needs.
+pub fn fields_table() -> String {
+    let schema = schema();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let is_required = |property: &Value| property["x-default"] == "required";
+    let (required, others): (Vec<_>, Vec<_>) = properties.partition(|(_, property)| is_required(property));
+    let mut table = "| key | value | default | meaning |\n|---|---|---|---|\n".to_owned();
+    // `name` before `description`.
+    for (key, property) in required.into_iter().rev().chain(others) {
+        let text = |name: &str| property[name].as_str().unwrap_or_default().replace('\n', " ");
+        table.push_str(&format!(
+            "| `{key}` | {} | {} | {} |\n",
+            value_of(property),
+            text("x-default"),
+            text("description")
+        ));
+    }
+    table
+}
+
+/// What can stand behind a key, in words.
+fn value_of(property: &Value) -> String {
+    if let Some(words) = property["enum"].as_array() {
+        let words: Vec<String> =
+            words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
+        return words.join(", ");
+    }
+    if let Some(choices) = property["anyOf"].as_array() {
+        let mut choices: Vec<String> =
+            choices.iter().map(value_of).filter(|choice| !choice.is_empty()).collect();
+        choices.dedup();
+        return choices.join(" or ").replace("list or text", "list, or text with commas");
+    }
+    let kind = match &property["type"] {
+        Value::Array(kinds) => kinds.iter().find_map(|kind| kind.as_str().filter(|kind| *kind != "null")),
+        kind => kind.as_str(),
+    };
+    match kind {
+        Some("string") => "text".to_owned(),
+        Some("boolean") => "true or false".to_owned(),
+        Some("array") => "list".to_owned(),
+        Some("object") => match property["properties"].as_object() {
+            Some(keys) => {
+                let keys: Vec<String> = keys.keys().map(|key| format!("`{key}`")).collect();
+                format!("map of {}", keys.join(", "))
+            }
+            None => "map".to_owned(),
+        },
+        Some("integer" | "number") => match (&property["minimum"], &property["maximum"]) {
+            (Value::Number(least), Value::Number(most)) => format!("{least} to {most}"),
+            _ => "number".to_owned(),
+        },
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Every file below `tests/fixtures/<format>/` is read, and what was made of it is compared with the `.report` beside
+//! it: each key with its fate, each remark, and the normal form. `UPDATE=1` writes the reports anew; read what changed.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use posse_core::definition::{Definition, Fate, Format, Isolation, Read, Scope, Severity};
+use posse_core::grant::{Access, Verdict};
+use posse_definitions::{File, read};
+
+#[test]
+fn every_file_of_the_corpus_is_read_as_its_report_says() {
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut differing = Vec::new();
+    let mut seen = 0;
+    for (format, relative, path) in fixtures() {
+        let bytes = std::fs::read(&path).unwrap();
+        let shown_path = format!("fixtures/{}", relative);
+        let file = File {
+            path: &shown_path,
+            relative: &relative,
+            format,
+            scope: Scope::Project { distance: 0 },
+            bytes: &bytes,
+        };
+        let report = read(file).iter().map(render).collect::<Vec<_>>().join("\n");
+        let beside = PathBuf::from(format!("{}.report", path.display()));
+        if update {
+            std::fs::write(&beside, &report).unwrap();
+        }
+        let expected = std::fs::read_to_string(&beside).unwrap_or_default();
+        if expected != report {
+            differing.push(format!("{}\n--- expected\n{expected}\n--- is\n{report}", beside.display()));
+        }
+        seen += 1;
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+    assert!(seen >= 6 * Format::ALL.len(), "six files for each format, {seen} in all");
+}
+
+#[test]
+fn each_format_has_at_least_six_files() {
+    for format in Format::ALL {
+        let count = fixtures().iter().filter(|(of, ..)| *of == Some(*format)).count();
+        assert!(count >= 6, "{} has {count}", format.wire());
+    }
+}
+
+/// The format that the directory is named after, the path below it, and the path.
+pub fn fixtures() -> Vec<(Option<Format>, String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut found = Vec::new();
+    for directory in sorted(&root).into_iter().filter(|path| path.is_dir()) {
+        let name = directory.file_name().unwrap().to_str().unwrap().to_owned();
+        let format = Format::ALL.iter().copied().find(|format| format.wire() == name);
+        assert!(format.is_some() || name == "detect", "{name} is no format");
+        let mut pending = vec![directory.clone()];
+        while let Some(at) = pending.pop() {
+            for path in sorted(&at) {
+                if path.is_dir() {
+                    pending.push(path);
+                } else if path.extension().is_none_or(|extension| extension != "report") {
+                    let relative =
+                        path.strip_prefix(&directory).unwrap().to_str().unwrap().replace('\\', "/");
+                    found.push((format, relative, path));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn sorted(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+pub fn render(read: &Read) -> String {
+    let mut out = String::new();
+    let state = if read.definition.is_some() { "usable" } else { "not usable" };
+    writeln!(out, "{} ({}, {state})", read.name, read.origin.format.wire()).unwrap();
+    writeln!(out, "\nkeys").unwrap();
+    for field in &read.fields {
+        let fate = match &field.fate {
+            Fate::Honoured => "honoured".to_owned(),
+            Fate::Mapped(into) => format!("mapped: {into}"),
+            Fate::Ignored(why) => format!("ignored: {why}"),
+        };
+        writeln!(out, "  {}: {fate}", field.key).unwrap();
+    }
+    writeln!(out, "\nremarks").unwrap();
+    for remark in &read.remarks {
+        let severity = if remark.severity == Severity::Error { "error" } else { "warning" };
+        let line = remark.line.map_or_else(String::new, |line| format!(" line {line}"));
+        writeln!(out, "  {severity}{line}: {}", remark.text).unwrap();
+        if let Some(hint) = &remark.hint {
+            writeln!(out, "    hint: {hint}").unwrap();
+        }
+    }
+    if let Some(definition) = &read.definition {
+        writeln!(out, "\ndefinition").unwrap();
+        normal_form(&mut out, definition);
+    }
+    out
+}
+
+/// Only what is said: a line for each thing that is not as it is by default.
+fn normal_form(out: &mut String, d: &Definition) {
+    let mut line = |name: &str, value: String| writeln!(out, "  {name}: {value}").unwrap();
+    line("name", d.name.to_string());
+    line("description", format!("{:?}", d.description));
+    line("prompt", format!("{:?}", d.prompt));
+    let mut some = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            line(name, value);
+        }
+    };
+    some("prompt_append", d.prompt_append.clone());
+    some("extends", d.extends.as_ref().map(ToString::to_string));
+    some("task_in", d.task_in.map(|place| format!("{place:?}")));
+    some("models", (!d.model.candidates.is_empty()).then(|| d.model.candidates.join(", ")));
+    some("effort", d.model.effort.map(|effort| effort.wire().to_owned()));
+    some("temperature", d.model.temperature.map(|number| number.to_string()));
+    some("options", (!d.model.options.is_empty()).then(|| serde_json::to_string(&d.model.options).unwrap()));
+    let patterns = |patterns: &[posse_core::pattern::ToolPattern]| {
+        patterns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    some("tools", d.rights.tools.as_ref().map(|tools| format!("[{}]", patterns(tools))));
+    some("written", d.tools_written.as_ref().map(|tools| format!("{tools:?}")));
+    some("deny", (!d.rights.deny.is_empty()).then(|| patterns(&d.rights.deny)));
+    for rule in &d.rights.rules {
+        let verdict = match rule.verdict {
+            Verdict::Allow => "allow",
+            Verdict::Ask => "ask",
+            Verdict::Deny => "deny",
+        };
+        some("rule", Some(format!("{verdict} {}", rule.pattern)));
+    }
+    some("access", (d.rights.access == Access::ReadOnly).then(|| "read-only".to_owned()));
+    some("write_paths", d.rights.write_paths.as_ref().map(|paths| format!("{paths:?}")));
+    some("approval", d.approval.map(|approval| format!("{approval:?}")));
+    some("limits", (d.limits != Default::default()).then(|| format!("{:?}", d.limits)));
+    some("isolation", (d.isolation != Isolation::None).then(|| format!("{:?}", d.isolation)));
+    some("output_schema", d.output_schema.as_ref().map(ToString::to_string));
+    some("verify", (!d.verify.is_empty()).then(|| format!("{:?}", d.verify)));
+    some("mcp_servers", (!d.mcp_servers.is_empty()).then(|| serde_json::to_string(&d.mcp_servers).unwrap()));
+    some("skills", (!d.skills.is_empty()).then(|| d.skills.join(", ")));
+    some("mode", (d.mode != Default::default()).then(|| format!("{:?}", d.mode)));
+    some("color", d.color.clone());
+    some("display_name", d.display_name.clone());
+    some("extra", (!d.extra.is_empty()).then(|| serde_json::to_string(&d.extra).unwrap()));
+}

@@ -1,0 +1,71 @@
+//! The documentation says what the code does.
+
+use std::collections::BTreeSet;
+
+use posse_core::definition::{Format, Scope};
+use posse_definitions::schema::{fields_table, schema};
+use posse_definitions::{File, read};
+
+const BEGIN: &str = "<!-- fields: begin -->\n";
+const END: &str = "<!-- fields: end -->";
+
+/// `UPDATE=1` writes the table anew.
+#[test]
+fn the_table_of_keys_in_the_documentation_is_the_one_of_the_schema() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(BEGIN).expect("the marker where the table begins");
+    let (table, after) = rest.split_once(END).expect("the marker where the table ends");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{}{END}{after}", fields_table())).unwrap();
+        return;
+    }
+    assert_eq!(table, fields_table(), "run this test with UPDATE=1 to write the table anew");
+}
+
+#[test]
+fn the_schema_has_exactly_the_keys_that_are_read() {
+    let schema = schema();
+    let documented: BTreeSet<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+    let lines: String =
+        documented.iter().filter(|key| *key != "name").map(|key| format!("{key}: [[1]]\n")).collect();
+    let known = keys_that_are_known(&lines);
+    assert_eq!(known, documented, "every documented key is taken by the reader");
+    let fixture = include_str!("../fixtures/posse/everything.md");
+    let in_fixture = fixture.split("---").nth(1).unwrap().lines().filter(|line| !line.starts_with(' '));
+    let in_fixture: BTreeSet<String> =
+        in_fixture.filter_map(|line| Some(line.split_once(':')?.0.to_owned())).collect();
+    assert_eq!(in_fixture, documented, "the fixture with every key has every key");
+}
+
+/// Keys of a file that are not reported as unknown.
+fn keys_that_are_known(lines: &str) -> BTreeSet<String> {
+    let text = format!("---\nname: a\n{lines}---\nBody\n");
+    let file = File {
+        path: "a.md",
+        relative: "a.md",
+        format: Some(Format::Native),
+        scope: Scope::User,
+        bytes: text.as_bytes(),
+    };
+    let unknown =
+        |fate: &posse_core::definition::Fate| format!("{fate:?}").contains("not a key of this format");
+    read(file)
+        .remove(0)
+        .fields
+        .into_iter()
+        .filter(|field| !unknown(&field.fate))
+        .map(|field| field.key)
+        .collect()
+}
+
+#[test]
+fn the_schema_refuses_what_the_reader_warns_about() {
+    let schema = schema();
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema["required"], serde_json::json!(["name", "description"]));
+    let property = |key: &str| schema["properties"][key].to_string();
+    assert!(property("temperature").contains("\"maximum\":2"), "{}", property("temperature"));
+    assert!(property("access").contains("read-only"), "{}", property("access"));
+    assert!(property("budget").contains("max_cost_usd"), "{}", property("budget"));
+}

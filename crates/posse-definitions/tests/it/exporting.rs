@@ -1,0 +1,200 @@
+//! Files that we write are read again as what they were written from, as far as the format can say it.
+
+use posse_core::definition::{Definition, Format, Scope, TaskIn};
+use posse_core::grant::{Access, Decision, Grant};
+use posse_core::pattern::ToolPattern;
+use posse_core::tool::Effect;
+use posse_definitions::{Export, File, export, read};
+
+use crate::corpus::fixtures;
+
+/// Every usable definition of the corpus.
+fn definitions() -> Vec<Definition> {
+    let reads = fixtures().into_iter().flat_map(|(format, relative, path)| {
+        let bytes = std::fs::read(path).unwrap();
+        read(File { path: &relative, relative: &relative, format, scope: Scope::User, bytes: &bytes })
+    });
+    reads.filter_map(|read| read.definition).collect()
+}
+
+fn read_back(export: &Export, format: Format) -> Definition {
+    let file = File {
+        path: &export.file_name,
+        relative: &export.file_name,
+        format: Some(format),
+        scope: Scope::User,
+        bytes: export.text.as_bytes(),
+    };
+    let mut reads = read(file);
+    let read = reads.remove(0);
+    read.definition.unwrap_or_else(|| panic!("{:?}\n{}", read.remarks, export.text))
+}
+
+#[test]
+fn our_own_format_says_everything_but_rules_and_what_belongs_to_others() {
+    let all = definitions();
+    assert!(all.len() > 60, "{}", all.len());
+    for mut expected in all {
+        // Without a description and beyond 1,024 characters our own format has no agent.
+        if expected.description.is_empty() {
+            continue;
+        }
+        expected.rights.rules.clear();
+        let mut actual = read_back(&export(&expected, Format::Native), Format::Native);
+        actual.origin = expected.origin.clone();
+        actual.tools_written = expected.tools_written.clone();
+        expected.extra.clear();
+        expected.model.options.clear();
+        expected.display_name = None;
+        expected.mode.disabled = false;
+        assert_eq!(actual, expected);
+    }
+}
+
+#[test]
+fn every_export_can_be_read_in_its_format_and_has_no_more_rights() {
+    let calls = [
+        ("read", r#"{"path":"src/a.rs"}"#, Effect::Pure),
+        ("grep", r#"{"path":"src"}"#, Effect::Pure),
+        ("write", r#"{"path":"docs/a.md"}"#, Effect::Idempotent),
+        ("edit", r#"{"path":"src/a.rs"}"#, Effect::Unsafe),
+        ("bash", r#"{"command":"git status"}"#, Effect::Unsafe),
+        ("bash", r#"{"command":"git push origin"}"#, Effect::Unsafe),
+        ("bash", r#"{"command":"rm x"}"#, Effect::Unsafe),
+        ("subagent", r#"{"agent":"tester"}"#, Effect::Unsafe),
+        ("subagent", r#"{"agent":"stranger"}"#, Effect::Unsafe),
+        ("mcp__github__issues", r#"{}"#, Effect::Unsafe),
+    ];
+    let root = Grant::root(calls.iter().map(|(tool, ..)| (*tool).to_owned()), 3);
+    for before in definitions() {
+        for format in Format::ALL.iter().copied().filter(|format| says_rights(*format)) {
+            let export = export(&before, format);
+            if before.description.is_empty() && needs_description(format) {
+                continue;
+            }
+            let after = read_back(&export, format);
+            assert_eq!(
+                (&after.name, &after.description),
+                (&before.name, &before.description),
+                "{}",
+                export.text
+            );
+            assert_eq!(after.prompt, before.prompt, "{}", export.text);
+            for (tool, arguments, effect) in calls {
+                let allowed = |d: &Definition| {
+                    root.narrow(&d.rights).decide(tool, effect, arguments) == Decision::Allow
+                };
+                let said = export
+                    .lost
+                    .iter()
+                    .any(|lost| lost.contains("may not use") || lost.contains("where it may write"));
+                assert!(
+                    allowed(&before) || !allowed(&after) || said,
+                    "{} to {}: {tool} {arguments} {:?}\n{}",
+                    before.name,
+                    format.wire(),
+                    export.lost,
+                    export.text
+                );
+            }
+        }
+    }
+}
+
+/// The others have no lists of tools, and the export says so.
+fn says_rights(format: Format) -> bool {
+    !matches!(format, Format::Codex | Format::Cursor | Format::Goose)
+}
+
+fn needs_description(format: Format) -> bool {
+    matches!(
+        format,
+        Format::Native | Format::Acai | Format::Claude | Format::Gemini | Format::Codex | Format::Qwen
+    )
+}
+
+fn definition(text: &str) -> Definition {
+    let file = File {
+        path: "a.md",
+        relative: "a.md",
+        format: Some(Format::Native),
+        scope: Scope::User,
+        bytes: text.as_bytes(),
+    };
+    read(file).remove(0).definition.unwrap()
+}
+
+const FULL: &str = "---\nname: a\ndescription: Looks.\nmodel: anthropic:claude-sonnet-4-5\ntools: [Read, Grep, 'Bash(git *)']\n\
+                    disallowed_tools: Write\neffort: max\ntemperature: 0.2\nmax_turns: 7\ntimeout: 90\naccess: read-only\n---\nLook at it.\n";
+
+#[test]
+fn each_format_gets_its_own_words() {
+    let d = definition(FULL);
+    let text = |format| export(&d, format).text;
+    assert_eq!(
+        text(Format::Claude),
+        "---\nname: a\ndescription: Looks.\nmodel: claude-sonnet-4-5\ntools:\n- Read\n- Grep\n- Bash(git *)\ndisallowedTools:\n- Write\n\
+         effort: max\npermissionMode: plan\nmaxTurns: 7\n---\nLook at it.\n"
+    );
+    assert_eq!(
+        text(Format::Opencode),
+        "---\ndescription: Looks.\nmode: subagent\nmodel: anthropic/claude-sonnet-4-5\nreasoningEffort: max\ntemperature: 0.2\nsteps: 7\n\
+         permission:\n  \"*\": deny\n  read: allow\n  grep: allow\n  edit: deny\n---\nLook at it.\n"
+    );
+    assert_eq!(
+        text(Format::Gemini),
+        "---\nname: a\ndescription: Looks.\ntools:\n- read_file\n- grep_search\ntemperature: 0.2\nmax_turns: 7\ntimeout_mins: 2\n---\nLook at it.\n"
+    );
+    assert_eq!(
+        text(Format::Codex),
+        "name = \"a\"\ndescription = \"Looks.\"\nmodel_reasoning_effort = \"xhigh\"\nsandbox_mode = \"read-only\"\n\
+         developer_instructions = \"Look at it.\"\n"
+    );
+    assert_eq!(
+        text(Format::Cursor),
+        "---\nname: a\ndescription: Looks.\nmodel: claude-sonnet-4-5\nreadonly: true\n---\nLook at it.\n"
+    );
+    assert_eq!(export(&d, Format::Copilot).file_name, "a.agent.md");
+    assert_eq!(
+        export(&d, Format::Cursor).lost,
+        [
+            "that it may call `bash(git *)`: other calls could not be refused",
+            "the effort",
+            "the temperature",
+            "the most turns",
+            "the time limit",
+            "that the task stands in the prompt",
+            "which tools it may use"
+        ]
+    );
+}
+
+#[test]
+fn values_that_yaml_would_misread_are_written_so_that_they_are_read_back() {
+    for odd in [
+        "yes",
+        "a: b # c",
+        "*x",
+        "- y",
+        "",
+        "null",
+        "1.0",
+        "é\u{1f600}",
+        "two\nlines",
+        " lead",
+        "'q' \"d\"",
+        "{{task}}",
+        "---",
+    ] {
+        let mut d = definition("---\nname: a\ndescription: d\n---\nBody\n");
+        d.prompt_append = Some(odd.to_owned());
+        d.color = Some(odd.to_owned());
+        d.verify = vec![odd.trim().to_owned()];
+        d.task_in = Some(TaskIn::User);
+        d.rights.access = Access::ReadOnly;
+        d.rights.deny = vec![ToolPattern::call("bash", "rm: -rf # x")];
+        let mut back = read_back(&export(&d, Format::Native), Format::Native);
+        back.origin = d.origin.clone();
+        assert_eq!(back, d, "{odd:?}");
+    }
+}

@@ -1,0 +1,5 @@
+mod corpus;
+mod documented;
+mod exporting;
+mod reading;
+mod shipped;
