@@ -78,8 +78,7 @@ pub enum Standing {
 /// Whether the agent can be asked.
 #[derive(Debug, Clone)]
 pub enum State {
-    /// With everything that it extends.
-    Ready(Arc<Definition>),
+    Ready(Ready),
     Disabled,
     /// The file, its own or one that it extends, and why not.
     NotTrusted {
@@ -88,6 +87,17 @@ pub enum State {
     },
     /// What is wrong, at least one thing.
     Invalid(Vec<Remark>),
+}
+
+/// An agent together with everything that it extends.
+#[derive(Debug, Clone)]
+pub struct Ready(Whole);
+
+#[derive(Debug, Clone)]
+enum Whole {
+    /// It extends nothing, so it is what its file says. Most are, and they are not copied.
+    Alone(Arc<Read>),
+    Joined(Arc<Definition>),
 }
 
 /// What is remembered from one look at the files to the next.
@@ -183,6 +193,15 @@ impl Registry {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ready {
+    pub fn definition(&self) -> &Definition {
+        match &self.0 {
+            Whole::Alone(read) => read.definition.as_ref().expect("only a read with a definition is ready"),
+            Whole::Joined(definition) => definition,
+        }
     }
 }
 

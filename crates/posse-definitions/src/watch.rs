@@ -384,6 +384,45 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_of_agents_that_comes_into_one_that_was_there_is_followed() {
+        let case = Case::new();
+        fs::create_dir_all(case.path("home/.claude")).unwrap();
+        let w = watching(case, How::Events);
+        w.case.write("home/.claude/agents/a.md", "one");
+        w.until_prompt("a directory", "a", Some("one"));
+    }
+
+    #[test]
+    fn what_comes_into_a_new_directory_before_it_is_watched_is_not_missed() {
+        let case = Case::new();
+        let registry = Arc::new(case.load());
+        let (sender, news) = channel();
+        let path = case.path("home/.claude/agents/b.md");
+        let tell = move |told: News<'_>| {
+            // The files were looked at, and the new directory has no watch yet.
+            if let News::Changed(snapshot) = told {
+                fs::write(&path, "b").unwrap();
+                let _ = sender.send(snapshot.find("b").is_ok());
+            }
+        };
+        let _watcher = start(registry, How::Events, Duration::from_secs(3600), tell).unwrap();
+        case.write("home/.claude/agents/a.md", "a");
+        while !news.recv_timeout(DEADLINE).expect("both files are noticed") {}
+    }
+
+    #[test]
+    fn too_many_directories_to_watch_are_looked_at_instead() {
+        let case = Case::new();
+        for number in 0..=POINTS_MAX {
+            fs::create_dir_all(case.path(&format!("home/.claude/agents/{number}"))).unwrap();
+        }
+        let w = watching(case, How::Events);
+        assert_eq!(w.watcher.how(), How::Polling);
+        w.case.write("home/.claude/agents/7/a.md", "one");
+        w.until_prompt("a new file", "a", Some("one"));
+    }
+
+    #[test]
     fn a_yes_in_another_process_is_noticed() {
         let case = Case::new();
         case.write("project/.posse/agents/a.md", "one");

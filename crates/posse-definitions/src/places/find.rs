@@ -329,3 +329,97 @@ pub(crate) fn shown(path: &Path) -> String {
 pub(crate) fn warning(text: String, hint: &str) -> Remark {
     Remark { severity: Severity::Warning, text, line: None, hint: Some(hint.to_owned()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use posse_core::definition::{Format, Scope};
+    use std::fs;
+
+    /// The names of what was found, with why it was not read, and the remarks.
+    fn found(allowance: &mut Allowance, files: &[(&str, usize)]) -> (Vec<String>, Vec<String>) {
+        let top = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let path = top.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "x".repeat(*bytes)).unwrap();
+        }
+        let directory = Directory {
+            path: top.path().to_owned(),
+            format: Format::Claude,
+            scope: Scope::User,
+            nested: true,
+            ending: ".md",
+            base: top.path().to_owned(),
+            inside: None,
+        };
+        let mut names = Vec::new();
+        let seen = find(&directory, allowance, &|_| None, &mut |file| {
+            names.push(match file.content {
+                Content::Unreadable(unreadable) => format!("{} {}", file.relative, unreadable.why),
+                Content::Bytes(bytes) => format!("{} {}", file.relative, bytes.len()),
+                Content::Same => panic!("nothing is known"),
+            });
+        });
+        let beginning = format!("{}/", shown(top.path()));
+        (names, seen.remarks.into_iter().map(|remark| remark.text.replace(&beginning, "")).collect())
+    }
+
+    #[test]
+    fn files_are_found_in_the_order_of_their_paths() {
+        let files = [("b.md", 1), ("a/z.md", 2), ("a/b/c.md", 3), ("c.txt", 4), ("B.md", 5)];
+        let (names, remarks) = found(&mut Allowance::default(), &files);
+        assert_eq!(names, ["B.md 5", "a/b/c.md 3", "a/z.md 2", "b.md 1"]);
+        assert_eq!(remarks, [""; 0]);
+    }
+
+    #[test]
+    fn more_files_than_allowed_are_told_and_not_read() {
+        let mut allowance = Allowance { files: 2, ..Allowance::default() };
+        let (names, remarks) = found(&mut allowance, &[("a.md", 1), ("b.md", 1), ("c.md", 1), ("d.md", 1)]);
+        assert_eq!(names, ["a.md 1", "b.md 1"]);
+        assert_eq!(remarks, ["c.md and what follows is not read: there are more than 10000 agents"]);
+    }
+
+    #[test]
+    fn more_names_than_allowed_are_told() {
+        let mut allowance = Allowance { entries: 2, ..Allowance::default() };
+        let (names, remarks) = found(&mut allowance, &[("a.md", 1), ("b.md", 1), ("c.md", 1)]);
+        assert_eq!((names.len(), remarks.len()), (2, 1));
+        assert!(
+            remarks[0].ends_with("is not read to its end: there are more than 100000 names"),
+            "{remarks:?}"
+        );
+    }
+
+    #[test]
+    fn a_file_beyond_the_sum_of_bytes_is_listed_with_its_error() {
+        let mut allowance = Allowance { bytes: 10, ..Allowance::default() };
+        let (names, _) = found(&mut allowance, &[("a.md", 6), ("b.md", 6), ("c.md", 4)]);
+        assert_eq!(
+            names,
+            ["a.md 6", "b.md is not read: there are more than 67108864 bytes of agents", "c.md 4"]
+        );
+    }
+
+    #[test]
+    fn only_the_first_of_many_remarks_are_told_one_by_one() {
+        let top = tempfile::tempdir().unwrap();
+        for number in 0..50 {
+            std::os::unix::fs::symlink("x", top.path().join(format!("{number:02}.md"))).unwrap();
+        }
+        let directory = Directory {
+            path: top.path().to_owned(),
+            format: Format::Native,
+            scope: Scope::User,
+            nested: false,
+            ending: ".md",
+            base: top.path().to_owned(),
+            inside: None,
+        };
+        let seen =
+            find(&directory, &mut Allowance::default(), &|_| None, &mut |_| panic!("links are not files"));
+        assert_eq!(seen.remarks.len(), REMARKS_MAX + 1);
+        assert!(seen.remarks[REMARKS_MAX].text.ends_with("30 more were skipped"));
+    }
+}

@@ -7,7 +7,7 @@ use posse_core::definition::{DefinedLimits, Definition, Isolation, Mode, ModelCh
 use posse_core::grant::{Access, Rights};
 
 use super::rank::Groups;
-use super::{Candidate, Standing, State};
+use super::{Candidate, Ready, Standing, State, Whole};
 
 /// Longer chains are a mistake: nobody could tell what comes out.
 const EXTENDS_MAX: usize = 8;
@@ -26,7 +26,8 @@ fn state(chain: &[&Candidate], fault: Option<Remark>) -> State {
         return State::NotTrusted { path: doubtful.read.origin.path.clone(), standing: doubtful.standing };
     }
     if let Some(fault) = fault {
-        return State::Invalid(vec![fault]);
+        let own = chain.iter().take(1).flat_map(|candidate| candidate.read.errors().cloned());
+        return State::Invalid(own.chain([fault]).collect());
     }
     let mut definitions = Vec::with_capacity(chain.len());
     for (candidate, is_own) in chain.iter().zip(std::iter::once(true).chain(std::iter::repeat(false))) {
@@ -39,10 +40,14 @@ fn state(chain: &[&Candidate], fault: Option<Remark>) -> State {
     if definitions[0].mode.disabled {
         return State::Disabled;
     }
-    let mut parents = definitions.into_iter().rev();
-    let base = parents.next().expect("a chain has at least the agent itself");
-    let flat = parents.fold(joined(base.clone()), |parent, child| overlay(child.clone(), parent));
-    State::Ready(Arc::new(flat))
+    State::Ready(Ready(match (chain, definitions.as_slice()) {
+        ([only], [definition]) if definition.prompt_append.is_none() => Whole::Alone(only.read.clone()),
+        (_, definitions) => {
+            let mut parents = definitions.iter().rev().copied().cloned();
+            let base = joined(parents.next().expect("a chain has at least the agent itself"));
+            Whole::Joined(Arc::new(parents.fold(base, |parent, child| overlay(child, parent))))
+        }
+    }))
 }
 
 /// The agent, what it extends, and so on; and what is wrong with the way from one to the next.

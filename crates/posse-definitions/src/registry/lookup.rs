@@ -7,7 +7,7 @@ use posse_core::id::AGENT_NAME_MAX;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 
-use super::{Candidate, Entry, Snapshot, Standing, State};
+use super::{Candidate, Entry, Ready, Snapshot, Standing, State, Whole};
 
 /// Names in a hint; a model that made a mistake should not get a book.
 const NAMES_MAX: usize = 30;
@@ -22,7 +22,7 @@ impl Snapshot {
         match self.entry(name) {
             None => Err(self.unknown(name)),
             Some(entry) => match &entry.state {
-                State::Ready(definition) => Ok(definition.clone()),
+                State::Ready(ready) => Ok(ready.shared()),
                 State::Disabled => Err(disabled(entry)),
                 State::NotTrusted { path, standing } => Err(not_trusted(entry, path, *standing)),
                 State::Invalid(errors) => Err(invalid(entry, errors)),
@@ -41,11 +41,12 @@ impl Snapshot {
     }
 
     /// Those that a model may be offered.
-    pub fn agents(&self) -> impl Iterator<Item = &Arc<Definition>> {
-        self.entries.iter().filter_map(|entry| match &entry.state {
-            State::Ready(definition) if !definition.mode.hidden => Some(definition),
-            State::Ready(_) | State::Disabled | State::NotTrusted { .. } | State::Invalid(_) => None,
-        })
+    pub fn agents(&self) -> impl Iterator<Item = &Definition> {
+        let ready = self.entries.iter().filter_map(|entry| match &entry.state {
+            State::Ready(ready) => Some(ready.definition()),
+            State::Disabled | State::NotTrusted { .. } | State::Invalid(_) => None,
+        });
+        ready.filter(|definition| !definition.mode.hidden)
     }
 
     /// What a person would be asked to trust, also what is hidden by others.
@@ -73,6 +74,15 @@ impl Snapshot {
         };
         let meant = nearest(name, &names).map_or(String::new(), |name| format!("did you mean `{name}`? "));
         error.hint(format!("{meant}There are: {listed}{more}"))
+    }
+}
+
+impl Ready {
+    fn shared(&self) -> Arc<Definition> {
+        match &self.0 {
+            Whole::Alone(_) => Arc::new(self.definition().clone()),
+            Whole::Joined(definition) => definition.clone(),
+        }
     }
 }
 

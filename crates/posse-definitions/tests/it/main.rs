@@ -2,3 +2,4 @@ mod corpus;
 mod documented;
 mod exporting;
 mod reading;
+mod shipped;

@@ -1,0 +1,74 @@
+//! The agents and examples that we ship, read by the reader that reads everybody's files.
+
+use std::path::Path;
+
+use posse_core::definition::{Fate, Format, Read, Scope, TaskIn};
+use posse_core::grant::{Decision, Grant};
+use posse_core::tool::Effect;
+use posse_definitions::places::Places;
+use posse_definitions::registry::Registry;
+use posse_definitions::trust::Trust;
+use posse_definitions::{File, builtin, read};
+
+fn assert_faultless(read: &Read) {
+    let (name, at) = (&read.name, &read.origin.path);
+    assert_eq!(read.remarks, [], "{name} ({at})");
+    assert!(
+        read.fields.iter().all(|field| !matches!(field.fate, Fate::Ignored(_))),
+        "{name}: {:?}",
+        read.fields
+    );
+    let definition = read.definition.as_ref().expect(name);
+    assert!(!definition.description.is_empty() && !definition.prompt.is_empty(), "{name}");
+}
+
+#[test]
+fn every_built_in_agent_is_read_without_a_remark() {
+    let reads: Vec<Read> = builtin::files().flat_map(read).collect();
+    reads.iter().for_each(assert_faultless);
+    let names: Vec<&str> = reads.iter().map(|read| read.name.as_str()).collect();
+    assert_eq!(names, ["code-reviewer", "general", "investigator", "researcher", "test-writer", "writer"]);
+}
+
+#[test]
+fn agents_whose_work_is_reading_cannot_change_anything() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let registry = Registry::load(Places::find(nowhere.path(), None, None, 0), read, Trust::Nothing);
+    let snapshot = registry.snapshot();
+    let everything = Grant::root(["read", "grep", "write", "edit", "bash"].map(str::to_owned), 2);
+    for (name, may_write, may_run) in [
+        ("general", true, true),
+        ("test-writer", true, true),
+        ("writer", true, false),
+        ("researcher", false, false),
+        ("investigator", false, false),
+        ("code-reviewer", false, false),
+    ] {
+        let grant = everything.narrow(&snapshot.find(name).unwrap().rights);
+        let may = |tool: &str, effect| {
+            grant.decide(tool, effect, r#"{"path":"a","command":"ls"}"#) == Decision::Allow
+        };
+        assert!(may("read", Effect::Pure) && may("grep", Effect::Pure), "{name}");
+        assert_eq!(may("write", Effect::Unsafe), may_write, "{name}");
+        assert_eq!(may("bash", Effect::Unsafe), may_run, "{name}");
+    }
+    assert_eq!(snapshot.find("investigator").unwrap().task_in, Some(TaskIn::System));
+}
+
+#[test]
+fn the_examples_are_good_files_in_our_format_and_in_that_of_the_specification() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let (bytes, relative) = (std::fs::read(&path).unwrap(), path.file_name().unwrap().to_str().unwrap());
+        for format in [Format::Native, Format::Acai] {
+            let file =
+                File { path: relative, relative, format: Some(format), scope: Scope::User, bytes: &bytes };
+            read(file).iter().for_each(assert_faultless);
+        }
+        names.push(relative.to_owned());
+    }
+    names.sort();
+    assert_eq!(names, ["code-reviewer.md", "researcher.md", "test-writer.md"]);
+}
