@@ -52,7 +52,7 @@ pub fn trust_store(state: &Path) -> TrustStore {
 
 impl Agents for AgentFiles {
     fn list(&self) -> Vec<Arc<Definition>> {
-        self.registry().snapshot().agents().cloned().collect()
+        self.registry().snapshot().agents().cloned().map(Arc::new).collect()
     }
 
     fn find(&self, name: &str) -> Result<Arc<Definition>> {

@@ -12,6 +12,7 @@ use super::view::{Eyes, severity};
 
 pub struct Report<'a> {
     candidate: &'a Candidate,
+    place: String,
     /// What hides it, if something does.
     hidden_by: Option<&'a str>,
     shadows: Vec<&'a str>,
@@ -77,6 +78,7 @@ impl<'a> Report<'a> {
         remarks.extend(problems.into_iter().map(|text| Remark { severity, text, line: None, hint: None }));
         Self {
             candidate,
+            place: eyes.place(&candidate.read.origin.path),
             hidden_by,
             shadows: entry
                 .iter()
@@ -104,7 +106,7 @@ impl<'a> Report<'a> {
     pub fn text(&self) -> String {
         let read = &self.candidate.read;
         let mut text =
-            format!("{}\n  agent        {} ({})", read.origin.path, read.name, read.origin.format.wire());
+            format!("{}\n  agent        {} ({})", self.place, read.name, read.origin.format.wire());
         let mut row = |name: &str, value: &str| {
             let _ = write!(text, "\n  {name:<12} {value}");
         };

@@ -14,7 +14,7 @@ use posse_runtime::session::usual;
 use serde_json::{Value, json};
 
 use crate::args::How;
-use crate::models::ModelSource;
+use crate::models::{ModelSource, process_env};
 use crate::setup::Setup;
 
 /// Shown for the model when none is configured.
@@ -26,6 +26,9 @@ pub struct Eyes {
     grant: Grant,
     models: Arc<ModelSource>,
     tools: Vec<(String, Effect)>,
+    /// Paths below these are shown shorter.
+    here: String,
+    home: Option<String>,
 }
 
 /// One agent, with everything a person wants to know of it.
@@ -36,6 +39,8 @@ pub struct Seen {
     pub version: u32,
     pub format: &'static str,
     pub path: String,
+    /// The path as a person would write it.
+    pub place: String,
     pub model: String,
     pub tools: Vec<String>,
     /// Conditions on calls, as they are written.
@@ -60,7 +65,20 @@ impl Eyes {
         };
         let model = if base.model.starts_with("none:") { NO_MODEL.to_owned() } else { base.model.clone() };
         let base = Agent { model, limits: usual(&base.limits), ..base };
-        Ok(Self { base, grant, models: setup.models(&how)?, tools: own.chain(session).collect() })
+        let tools = own.chain(session).collect();
+        let here = setup.workspace.canonicalize().unwrap_or_else(|_| setup.workspace.clone());
+        let (here, home) = (here.display().to_string(), process_env("HOME"));
+        Ok(Self { base, grant, models: setup.models(&how)?, tools, here, home })
+    }
+
+    /// A path as a person would write it: from here, or from home.
+    pub fn place(&self, path: &str) -> String {
+        let below = |dir: &str| path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/'));
+        match (below(&self.here), self.home.as_deref().and_then(below)) {
+            (Some(rest), _) => rest.to_owned(),
+            (None, Some(rest)) => format!("~/{rest}"),
+            (None, None) => path.to_owned(),
+        }
     }
 
     pub fn see(&self, entry: &Entry) -> Seen {
@@ -86,6 +104,7 @@ impl Eyes {
             version: entry.version,
             format: read.origin.format.wire(),
             path: read.origin.path.clone(),
+            place: self.place(&read.origin.path),
             model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
             tools: agent.as_ref().map(|agent| self.effective_tools(agent)).unwrap_or_default(),
             conditions,
@@ -126,7 +145,7 @@ impl Eyes {
 /// What an agent says, also of one that may not run: looking needs no trust.
 pub fn definition(entry: &Entry) -> Option<Arc<Definition>> {
     match &entry.state {
-        State::Ready(definition) => Some(definition.clone()),
+        State::Ready(ready) => Some(Arc::new(ready.definition().clone())),
         State::Disabled | State::NotTrusted { .. } => entry.chosen.read.definition.clone().map(Arc::new),
         State::Invalid(_) => None,
     }
@@ -154,7 +173,7 @@ fn conditions(definition: &Definition) -> Vec<String> {
 impl Seen {
     pub fn line(&self, width: usize) -> String {
         let name = &self.name;
-        let from = format!("{} · {}", self.format, self.path);
+        let from = format!("{} · {}", self.format, self.place);
         let first = self.description.lines().next().unwrap_or_default();
         let what = match (self.state, self.problems.first()) {
             ("error", Some(problem)) => format!("error: {problem}"),
@@ -174,7 +193,7 @@ impl Seen {
         let row = |name: &str, text: &str| format!("{name:<12} {text}");
         let mut lines = vec![
             row("name", &format!("{} (version {}, {})", self.name, self.version, self.state)),
-            row("from", &format!("{} · {}", self.format, self.path)),
+            row("from", &format!("{} · {}", self.format, self.place)),
         ];
         lines.extend(self.shadows.iter().map(|path| row("shadows", path)));
         lines.push(row("description", &self.description));
