@@ -66,7 +66,12 @@ pub fn text_of(bytes: &[u8]) -> Result<String, Remark> {
             Some("is it a text file?"),
         ));
     }
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n"))
+    Ok(plain_lines(text.strip_prefix('\u{feff}').unwrap_or(text)))
+}
+
+/// One way to end a line. A carriage return alone lets a terminal write over what it showed.
+pub fn plain_lines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
 fn line_at(bytes: &[u8], at: usize) -> u32 {

@@ -71,6 +71,13 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
     };
     let mut definition = Definition::new(name, origin.clone(), String::new(), document.body);
     formats::apply(format, &mut f, &mut definition);
+    // Formats that have the prompt in a key can write any character in it.
+    definition.prompt = frontmatter::plain_lines(&definition.prompt).trim().to_owned();
+    for (key, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
+        if text.contains('\0') {
+            f.remarks.push(error(format!("the {key} contains a NUL character"), None, None));
+        }
+    }
     if definition.task_in.is_none() && definition.extends.is_none() {
         let has_place = definition.prompt.contains("{{task}}");
         definition.task_in = Some(if has_place { TaskIn::System } else { TaskIn::User });
