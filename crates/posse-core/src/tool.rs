@@ -57,12 +57,11 @@ const ALIASES: &[(&str, &[&str])] = &[
             "notebookedit",
             "apply_patch",
             "applypatch",
-            "patch",
             "editfiles",
             "edit_files",
         ],
     ),
-    ("write", &["write_file", "writefile", "create_file", "createfile", "create"]),
+    ("write", &["write_file", "writefile", "create_file", "createfile"]),
     (
         "bash",
         &[
@@ -89,7 +88,7 @@ const ALIASES: &[(&str, &[&str])] = &[
             "text_search",
         ],
     ),
-    ("glob", &["glob_search", "find_files", "file_search", "filesearch", "find"]),
+    ("glob", &["glob_search", "find_files", "file_search", "filesearch"]),
     ("ls", &["list", "list_dir", "list_directory", "listdirectory", "listdir"]),
     ("directory_tree", &["directorytree", "tree"]),
     ("think", &["sequential_thinking"]),
@@ -103,7 +102,7 @@ const ALIASES: &[(&str, &[&str])] = &[
 
 /// Names that vendors use for several tools at once.
 /// Only what means the same everywhere: Copilot's `edit` is two tools, Claude's is one.
-const GROUPS: &[(&str, &[&str])] = &[("search", &["grep", "glob"]), ("codebase", &["grep", "glob"])];
+const GROUPS: &[(&str, &[&str])] = &[("search", &["grep", "glob"])];
 
 #[cfg(test)]
 mod tests {

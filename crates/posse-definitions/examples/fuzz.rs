@@ -54,6 +54,10 @@ const TOKENS: &[&str] = &[
     "\0",
     "\u{202e}",
     "\u{1f600}",
+    "\\0\"",
+    "\\r\\n",
+    "\\u0007",
+    "\r",
     "null",
     "~",
     "true",
@@ -358,7 +362,7 @@ fn tool_pattern(input: &Input, rng: &mut Rng) {
         for pattern in patterns {
             assert_eq!(ToolPattern::try_from(pattern.to_string()).ok().as_ref(), Some(&pattern), "{raw:?}");
             let again = ToolPattern::parse(&pattern.to_string()).unwrap_or_default();
-            assert_eq!(again, [pattern.clone()], "{raw:?}");
+            assert_eq!(again, std::slice::from_ref(&pattern), "{raw:?}");
             narrows(&pattern, line);
         }
     }

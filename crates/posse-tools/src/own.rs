@@ -236,8 +236,10 @@ fn taken(name: &str) -> Option<String> {
     if BUILT_IN.contains(&name) {
         return Some(format!("`{name}` is a built-in tool"));
     }
+    let built_in =
+        if meant.iter().all(|name| BUILT_IN.contains(&name.as_str())) { "the built-in " } else { "" };
     (meant != [name] || canonical(name) != name)
-        .then(|| format!("`{name}` is another name of the built-in `{}`", meant.join("`, `")))
+        .then(|| format!("`{name}` is another name of {built_in}`{}`", meant.join("`, `")))
 }
 
 fn check_schema(schema: &str) -> Result<(), String> {

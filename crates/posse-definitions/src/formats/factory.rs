@@ -13,6 +13,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
 /// Single tools, or one of the sets that Factory has.
 fn spelling(entry: &str) -> Vec<String> {
     let ours: &[&str] = match entry {
+        "Create" => &["write"],
         "read-only" => &["read", "ls", "grep", "glob"],
         "edit" => &["write", "edit"],
         "execute" => &["bash"],

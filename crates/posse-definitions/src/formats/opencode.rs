@@ -104,13 +104,14 @@ fn tools_map(f: &mut Fields, d: &mut Definition) {
 }
 
 fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
-    const ALLOWED: &str = "allow, ask, deny, or a map from tools to these or to maps from patterns to these";
+    const ALLOWED: &str = "allow, ask, deny, a map from tools to these or to maps from patterns to these, or a list of \
+                           rules with `action`, `resource` and `effect`";
     let Some(value) = f.value(key) else { return };
     let Some(rules) = rules_of(&value) else {
         f.reject(key, &format!("{} that says something else", value.kind()), ALLOWED);
         return;
     };
-    if key == "permissions" {
+    if key == "permissions" && !matches!(value, Node::List(_)) {
         f.warn(key, "opencode calls this key `permission`; here it counts");
     }
     if rules
@@ -137,6 +138,7 @@ const NO_TOOLS: &[&str] = &["external_directory", "doom_loop"];
 fn rules_of(value: &Node) -> Option<Vec<Rule>> {
     let entries = match value {
         Node::Map(entries) => entries,
+        Node::List(items) => return ordered_rules(items),
         single => return Some(vec![Rule { pattern: ToolPattern::tool("*"), verdict: verdict(single)? }]),
     };
     let mut rules = Vec::new();
@@ -155,6 +157,25 @@ fn rules_of(value: &Node) -> Option<Vec<Rule>> {
                 let verdict = verdict(single)?;
                 rules.extend(patterns.into_iter().map(|pattern| Rule { pattern, verdict }));
             }
+        }
+    }
+    Some(rules)
+}
+
+/// Their second version: `{action: bash, resource: "git *", effect: allow}`, one after the other.
+fn ordered_rules(items: &[Node]) -> Option<Vec<Rule>> {
+    let mut rules = Vec::new();
+    for item in items {
+        let Node::Map(entries) = item else { return None };
+        let value = |key: &str| entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value);
+        let (Some(Node::Text(action)), Some(Node::Text(resource)), Some(effect), 3) =
+            (value("action"), value("resource"), value("effect"), entries.len())
+        else {
+            return None;
+        };
+        let verdict = verdict(effect)?;
+        for pattern in patterns_of(action)? {
+            rules.push(Rule { pattern: call(&pattern, resource)?, verdict });
         }
     }
     Some(rules)

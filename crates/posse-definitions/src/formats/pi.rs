@@ -101,6 +101,7 @@ fn spelling(entry: &str) -> Vec<String> {
             Some((server, tool)) => vec![format!("mcp__{server}__{tool}")],
             None => vec![format!("mcp__{server}__*")],
         },
+        None if entry == "find" => vec!["glob".to_owned()],
         None => as_written(entry),
     }
 }
