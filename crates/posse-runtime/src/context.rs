@@ -43,32 +43,41 @@ pub async fn perform(store: &dyn ContextStore, caller: Caller<'_>, request: Requ
 
 /// Makes a change and logs it: who, what and how large, never what it says.
 pub async fn change(store: &dyn ContextStore, caller: Caller<'_>, change: Change) -> Result<Changed> {
+    let (now_ms, name) = (now_ms(), name_of(&change));
     let request = ChangeRequest {
         session: caller.session.to_owned(),
         participant: caller.participant.to_owned(),
         idempotency_key: caller.idempotency_key.map(str::to_owned),
         change,
-        now_ms: now_ms(),
+        now_ms,
     };
-    let at_ms = request.now_ms;
     let changed = store.change_context(request).await?;
-    let (action, key, version, tokens) = match &changed {
-        Changed::Written(head) => ("write", head.key.as_str(), head.version, head.tokens),
-        Changed::Deleted { key, previous_version } => ("delete", key.as_str(), *previous_version, 0),
-        Changed::SnapshotTaken(taken) => ("snapshot", taken.label.as_str(), 0, taken.tokens),
-        Changed::Restored { .. } => ("restore", "", 0, 0),
+    let (action, version, tokens) = match &changed {
+        Changed::Written(head) => ("write", head.version, head.tokens),
+        Changed::Deleted { previous_version, .. } => ("delete", *previous_version, 0),
+        Changed::SnapshotTaken(taken) => ("snapshot", 0, taken.tokens),
+        Changed::Restored { .. } => ("restore", 0, 0),
     };
     tracing::info!(
         session_id = caller.session,
         action,
-        key,
+        key = name,
         written_by = caller.participant,
-        timestamp_ms = at_ms,
+        timestamp_ms = now_ms,
         value_size_tokens = tokens,
         version,
         "shared context changed"
     );
     Ok(changed)
+}
+
+/// The key or the label that a change is about.
+fn name_of(change: &Change) -> String {
+    match change {
+        Change::Write(write) => write.key.to_string(),
+        Change::Delete(key) => key.to_string(),
+        Change::Snapshot(label) | Change::Restore(label) => label.to_string(),
+    }
 }
 
 async fn read_batch(store: &dyn ContextStore, session: &str, keys: &[Key], now_ms: u64) -> Result<Answer> {

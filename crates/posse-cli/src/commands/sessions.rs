@@ -49,7 +49,7 @@ pub async fn find(store: &dyn ContextStore, wanted: Option<&str>) -> Result<Stri
     let Some(wanted) = wanted else {
         return match rows.into_iter().next() {
             Some(row) => Ok(row.id),
-            None => not_found("there are no sessions yet".to_owned(), "`posse run \"…\"` starts one"),
+            None => not_found("there are no sessions here".to_owned(), "`posse run \"…\"` starts one"),
         };
     };
     if let Some(row) = rows.iter().find(|row| row.id == wanted) {
