@@ -251,6 +251,29 @@ fn a_clock_that_goes_back_does_not_make_a_version_older() {
     assert_eq!(context::delete(Some(&second), &key("a"), "three", 7).unwrap().written_at_ms, 100);
 }
 
+/// Two keys share the last thousand tokens: first one has them, then the other.
+// R223
+#[test]
+fn what_shrinks_is_restored_before_what_grows() {
+    let filled = |name: &str, tokens: usize| {
+        let value = "x".repeat(4 * tokens);
+        Entry { head: Head { tokens: tokens as u64, ..head(name, 1) }, value }
+    };
+    let with = |a: usize, b: usize| -> Vec<Entry> {
+        let others = (0..9).map(|number| filled(&format!("k{number}"), 1_000));
+        [filled("a", a), filled("b", b)].into_iter().chain(others).collect()
+    };
+    for (copy, current) in [(with(1_000, 0), with(0, 1_000)), (with(0, 1_000), with(1_000, 0))] {
+        let mut plain = Plain::default();
+        plain.entries = current.iter().map(|entry| (entry.head.key.clone(), entry.clone())).collect();
+        let steps = context::restore(&copy, &current, 5);
+        assert_eq!(steps.len(), 2);
+        for step in &steps {
+            plain.apply(step, 5).expect("no step on the way back is refused");
+        }
+    }
+}
+
 /// The simplest store there can be.
 #[derive(Default, Clone)]
 struct Plain {
