@@ -264,8 +264,8 @@ fn what_shrinks_is_restored_before_what_grows() {
         [filled("a", a), filled("b", b)].into_iter().chain(others).collect()
     };
     for (copy, current) in [(with(1_000, 0), with(0, 1_000)), (with(0, 1_000), with(1_000, 0))] {
-        let mut plain = Plain::default();
-        plain.entries = current.iter().map(|entry| (entry.head.key.clone(), entry.clone())).collect();
+        let entries = current.iter().map(|entry| (entry.head.key.clone(), entry.clone())).collect();
+        let mut plain = Plain { entries, ..Plain::default() };
         let steps = context::restore(&copy, &current, 5);
         assert_eq!(steps.len(), 2);
         for step in &steps {

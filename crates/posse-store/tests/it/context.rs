@@ -4,8 +4,7 @@ use std::path::Path;
 
 use posse_core::ErrorCode;
 use posse_core::context::{Act, Change, Changed, TOTAL_TOKENS_MAX};
-use posse_core::id::TaskId;
-use posse_runtime::ports::{ChangeRequest, ContextStore, NewTask, Store};
+use posse_runtime::ports::{ChangeRequest, ContextStore, Store};
 use posse_testkit::context_suite::{at, key, label, to_write};
 use posse_testkit::store_suite::new_task;
 
@@ -87,25 +86,14 @@ fn a_deleted_session_leaves_no_value_in_any_table() {
 #[test]
 fn an_older_file_gets_its_sessions_from_its_tasks() {
     let (_directory, path) = place();
-    block_on(async {
-        let store = open(&path);
-        for session in ["first", "second"] {
-            store.create(new_task(session)).await.unwrap();
-            let id = TaskId::child(session, 1);
-            store.create(NewTask { id, ..new_task("unused") }).await.unwrap();
-        }
-    });
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    for table in ["context", "context_history", "context_snapshots", "context_snapshot_entries", "sessions"] {
-        connection.execute_batch(&format!("DROP TABLE {table}")).unwrap();
-    }
-    connection.pragma_update(None, "user_version", 1).unwrap();
-    drop(connection);
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    rusqlite::Connection::open(&path).unwrap().execute_batch(include_str!("schema_1.sql")).unwrap();
     let store = open(&path);
     block_on(async {
         let rows = store.sessions(10, 1).await.unwrap();
-        let rows: Vec<(&str, u64)> = rows.iter().map(|row| (row.id.as_str(), row.tasks)).collect();
-        assert_eq!(rows, [("second", 2), ("first", 2)]);
+        let rows: Vec<_> =
+            rows.iter().map(|row| (row.id.as_str(), row.title.as_str(), row.created_ms, row.tasks)).collect();
+        assert_eq!(rows, [("second", "do more", 300, 2), ("first", "do it", 100, 2)]);
         assert_eq!(store.context_keys("first", 1).await.unwrap(), []);
         let write = ChangeRequest { session: "first".to_owned(), ..to_change("a", "x") };
         store.change_context(write).await.unwrap();
