@@ -467,7 +467,7 @@ fn the_description_says_how_to_use_it_well() {
     }
     let schema: Value =
         serde_json::from_str(include_str!("../../prompts/shared_context_tool.schema.json")).unwrap();
-    assert!(told.len() < 2_000, "it is sent with every request: {} bytes", told.len());
+    assert!(told.len() < 1_500, "it is sent with every request: {} bytes", told.len());
     for action in schema["properties"]["action"]["enum"].as_array().unwrap() {
         assert!(told.contains(action.as_str().unwrap()), "{action}");
     }
