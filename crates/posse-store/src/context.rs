@@ -206,6 +206,7 @@ impl Place<'_> {
             )?
             .query_row(params![self.number, write.key.as_str()], |row| unsigned(row, 0))
             .optional()?;
+        self.forget_what_is_over()?;
         let heads = heads(self.connection, self.number)?;
         let head = context::write(&heads, last_version, write, self.by, self.now_ms)?;
         self.connection
@@ -225,6 +226,14 @@ impl Place<'_> {
             ])?;
         self.remember(Act::Write, &head, Some(&write.value), request)?;
         Ok(head)
+    }
+
+    /// Values that are over are not seen and do not count; here they also stop taking room. Their history stays.
+    fn forget_what_is_over(&self) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached("DELETE FROM context WHERE session = ?1 AND expires_ms <= ?2")?
+            .execute([self.number, signed(self.now_ms)])
+            .map(drop)
     }
 
     fn delete(&self, key: &Key, request: Option<&str>) -> Result<u64, Refusal> {

@@ -64,6 +64,25 @@ fn an_entry_is_a_row_of_its_session() {
     assert_eq!(rows, [row("a", "one"), row("b", "two")]);
 }
 
+// R222
+#[test]
+fn values_that_are_over_do_not_pile_up() {
+    let (_directory, path) = place();
+    let store = open(&path);
+    block_on(async {
+        store.create(new_task("s")).await.unwrap();
+        for number in 0..50u64 {
+            let mut brief = to_write(&format!("brief_{number}"), "x");
+            brief.expires_at_ms = Some(10 * number + 10);
+            store.change_context(at(10 * number, "orchestrator", Change::Write(brief))).await.unwrap();
+        }
+        assert_eq!(store.context_history("s", &key("brief_0"), 9).await.unwrap().len(), 1);
+    });
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let rows: i64 = connection.query_row("SELECT count(*) FROM context", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 1);
+}
+
 #[test]
 fn a_deleted_session_leaves_no_value_in_any_table() {
     let (_directory, path) = place();
