@@ -2,11 +2,13 @@
 
 mod agents;
 mod chat;
+mod context;
 mod demo;
 mod doctor;
 mod drive;
 mod init;
 mod run;
+mod sessions;
 mod tasks;
 mod trust;
 
@@ -40,6 +42,8 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
         }
+        Command::Context(args) => block_on(context::run(&global, args)),
+        Command::Sessions(command) => block_on(sessions::run(&global, command)),
         Command::Tasks(TasksCommand::Resume { task, more }) => block_on(tasks::resume(&global, &task, &more)),
     }
 }

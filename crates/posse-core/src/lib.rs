@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod budget;
+pub mod context;
 pub mod definition;
 pub mod error;
 pub mod event;

@@ -3,6 +3,7 @@
 //! Knows no provider, no database and no protocol: they come in through the ports.
 
 pub mod budget;
+pub mod context;
 pub mod driver;
 mod journal;
 pub mod observe;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use posse_core::agent::Agent;
 use posse_core::budget::{Amount, Caps};
+use posse_core::context::{Head, ORCHESTRATOR};
 use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
@@ -24,13 +25,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Account;
+use crate::context::now_ms;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
 use crate::ports::{Agents, Models, Observer, Store, Tool};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
-
-pub use shared_context::{Entry, SharedContext};
 
 /// Running tasks per session (seed specification §4.3): more specialists than that are rarely waited for.
 pub const RUNNING_MAX: usize = 5;
@@ -76,7 +76,6 @@ pub struct Session {
     caps: Caps,
     budget: Account,
     stop: Stop,
-    context: Arc<SharedContext>,
     agents: Arc<dyn Agents>,
     /// Made while the session runs.
     defined: Mutex<BTreeMap<AgentName, Arc<Definition>>>,
@@ -120,13 +119,10 @@ pub(crate) type Done = Result<Outcome, String>;
 
 impl Session {
     pub fn new(config: SessionConfig) -> Result<Arc<Self>> {
-        let context = Arc::new(SharedContext::default());
         let mut failure = None;
         let session = Arc::new_cyclic(|this: &Weak<Session>| {
-            let own: [Arc<dyn Tool>; 2] = [
-                Arc::new(subagent::SubagentTool::new(this.clone())),
-                shared_context::tool(context.clone(), this.clone()),
-            ];
+            let own: [Arc<dyn Tool>; 2] =
+                [Arc::new(subagent::SubagentTool::new(this.clone())), shared_context::tool(this.clone())];
             let tools = config.tools.with(own).unwrap_or_else(|e| {
                 failure = Some(e);
                 Toolbox::default()
@@ -143,7 +139,6 @@ impl Session {
                 caps: config.caps,
                 budget: Account::root(config.caps),
                 stop: config.stop,
-                context: context.clone(),
                 agents: config.agents,
                 defined: Mutex::default(),
                 tasks: Mutex::default(),
@@ -185,8 +180,9 @@ impl Session {
         self.budget.spent()
     }
 
-    pub fn context(&self) -> &SharedContext {
-        &self.context
+    /// What is in the shared context, for people.
+    pub async fn context_keys(&self) -> Result<Vec<Head>> {
+        self.store.context_keys(&self.id, now_ms()).await
     }
 
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
@@ -227,21 +223,17 @@ impl Session {
         Ok(())
     }
 
-    /// Shared context and agents defined at run time live in the process; a resumed task has to be told.
+    /// Agents defined at run time live in the process; a resumed task has to be told.
     async fn say_what_is_forgotten(&self, id: &TaskId) -> Result<()> {
         let records = self.store.records(id).await?;
-        let used = |tool: &str, part: &str| {
-            records.iter().any(|record| match record {
-                Record::Done { result, .. } => {
-                    result.name == tool && !result.is_error && result.text.contains(part)
-                }
-                _ => false,
-            })
-        };
-        let nothing_kept = self.context.entries().is_empty();
-        if nothing_kept && (used("shared_context", "\"version\"") || used("subagent", "\"defined\"")) {
-            let note =
-                "shared context and agents defined at run time did not outlive the process before this one";
+        let has_defined = records.iter().any(|record| match record {
+            Record::Done { result, .. } => {
+                result.name == "subagent" && !result.is_error && result.text.contains("\"defined\"")
+            }
+            _ => false,
+        });
+        if has_defined && self.defined().is_empty() {
+            let note = "agents defined at run time did not outlive the process before this one";
             self.observers.event(id, &Event::Noted { note: note.to_owned() });
         }
         Ok(())
@@ -312,11 +304,12 @@ impl Session {
 
     /// Who a task is for shared context.
     pub(crate) fn participant(&self, task: &TaskId) -> String {
-        let tracked = self.tasks().tracked.get(task.short()).map(|task| task.agent.clone());
-        match tracked {
-            Some(agent) => format!("subagent:{agent}:{}", task.short()),
-            None => "orchestrator".to_owned(),
+        if task.short() == task.as_str() {
+            return ORCHESTRATOR.to_owned();
         }
+        let tracked = self.tasks().tracked.get(task.short()).map(|task| task.agent.clone());
+        let agent = tracked.as_ref().map_or("unknown", AgentName::as_str);
+        format!("subagent:{agent}:{}", task.short())
     }
 
     /// Everyone who can be delegated to, by name.

@@ -254,7 +254,7 @@ fn block_line(block: &Block) -> Option<String> {
     }
 }
 
-fn age(then_ms: u64) -> String {
+pub fn age(then_ms: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = u64::try_from(now.as_millis()).unwrap_or(u64::MAX).saturating_sub(then_ms) / 1000;
     match seconds {

@@ -38,7 +38,7 @@ impl Models for Script {
     }
 }
 
-fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
+pub fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
     let (name, prompt) = (AgentName::parse(name).unwrap(), format!("You are the {name}."));
     Agent {
         rights: tools.map_or_else(Rights::default, |tools| Rights::only(tools.iter().copied())),
@@ -56,7 +56,7 @@ fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
     Arc::new(definition)
 }
 
-fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) -> Arc<Session> {
+pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) -> Arc<Session> {
     Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
@@ -83,7 +83,7 @@ fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) 
 }
 
 /// Plays a script and returns the orchestrator's tool results in order.
-async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
+pub async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::default());
     let outcome = session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
@@ -91,7 +91,7 @@ async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     (results(&store).await, store)
 }
 
-async fn results(store: &MemoryStore) -> Vec<ToolResult> {
+pub async fn results(store: &MemoryStore) -> Vec<ToolResult> {
     let records = store.records(&TaskId::root("s1")).await.unwrap();
     let results = records.into_iter().filter_map(|record| match record {
         Record::Done { result, .. } => Some(result),
