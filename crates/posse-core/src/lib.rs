@@ -4,6 +4,7 @@
 //! performed by `posse-runtime`; what is written down here is kept by a store.
 
 pub mod agent;
+pub mod board;
 pub mod budget;
 pub mod context;
 pub mod definition;
