@@ -150,6 +150,35 @@ impl Board {
         })
     }
 
+    /// Takes a task back that was admitted and could not be written down: it was never here.
+    pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
+        self.tasks.remove(id);
+        let mut moves = Vec::new();
+        self.fill_places(now_ms, &mut moves);
+        moves
+    }
+
+    /// A task of an earlier process, in the state it had.
+    pub fn recall(
+        &mut self,
+        id: &str,
+        terms: Terms,
+        end: Option<End>,
+        collected: bool,
+        now_ms: u64,
+    ) -> Admission {
+        self.arrivals += 1;
+        let state = end.map_or_else(|| self.first_state(&terms), State::Ended);
+        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected };
+        self.tasks.insert(id.to_owned(), entry);
+        match state {
+            State::Running => Admission::Start,
+            State::Queued => Admission::Queued,
+            State::Waiting => Admission::Waiting,
+            State::Ended(_) => Admission::Dependency,
+        }
+    }
+
     /// A task has ended; what follows from that. Says nothing for a task that had ended before.
     pub fn ended(&mut self, id: &str, end: End, now_ms: u64) -> Vec<Move> {
         match self.tasks.get_mut(id) {
@@ -186,6 +215,11 @@ impl Board {
         };
         entry.collected = true;
         Ok(end)
+    }
+
+    /// Whether a task can be asked about, and why not.
+    pub fn check(&mut self, id: &str) -> Result<()> {
+        self.find(id).map(|_| ())
     }
 
     /// A task that was not collected yet.
@@ -227,7 +261,7 @@ impl Board {
     }
 
     fn first_state(&self, terms: &Terms) -> State {
-        let ends = || terms.depends_on.iter().map(|other| self.tasks[other].state);
+        let ends = || terms.depends_on.iter().map(|other| self.dependency(other));
         if ends().any(|state| state == State::Ended(End::Failed)) {
             State::Ended(End::Failed)
         } else if ends().any(|state| state != State::Ended(End::Completed)) {
@@ -237,6 +271,11 @@ impl Board {
         } else {
             State::Queued
         }
+    }
+
+    /// A task that is not here any more did not complete.
+    fn dependency(&self, id: &str) -> State {
+        self.tasks.get(id).map_or(State::Ended(End::Failed), |entry| entry.state)
     }
 
     fn check_waiting(&self, terms: &Terms, state: State) -> Result<()> {
@@ -265,7 +304,7 @@ impl Board {
             let next = self.tasks.iter().filter(|(_, entry)| entry.state == State::Waiting).find_map(
                 |(id, entry)| {
                     let states =
-                        || entry.terms.depends_on.iter().map(|other| (other, self.tasks[other].state));
+                        || entry.terms.depends_on.iter().map(|other| (other, self.dependency(other)));
                     if let Some((other, _)) = states().find(|(_, state)| *state == State::Ended(End::Failed))
                     {
                         return Some((id.clone(), Some(other.clone())));

@@ -19,6 +19,7 @@ pub mod outcome;
 pub mod pattern;
 pub mod reply;
 pub mod run;
+pub mod task;
 pub mod text;
 pub mod tool;
 pub mod usage;

@@ -5,6 +5,7 @@
 pub mod budget;
 pub mod context;
 pub mod driver;
+pub mod inbox;
 mod journal;
 pub mod observe;
 mod panics;

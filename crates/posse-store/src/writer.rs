@@ -215,6 +215,7 @@ impl Entries {
                 | Record::Intended { .. }
                 | Record::Done { .. }
                 | Record::Withdrawn { .. }
+                | Record::Steered { .. }
                 | Record::BudgetSpent { .. }
                 | Record::Cancelled { .. } => {}
             }

@@ -194,6 +194,7 @@ impl Note for TaskRow {
             | Record::Intended { .. }
             | Record::Done { .. }
             | Record::Withdrawn { .. }
+            | Record::Steered { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. } => {}
         }

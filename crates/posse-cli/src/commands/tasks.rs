@@ -217,7 +217,7 @@ fn show_result(id: &TaskId, records: &[Record], key: &str) -> Result<ExitCode> {
 fn lines(record: &Record) -> Vec<String> {
     match record {
         Record::Started(start) => vec![format!("> {}", start.task)],
-        Record::Said { text, .. } => vec![format!("> {text}")],
+        Record::Said { text, .. } | Record::Steered { text, .. } => vec![format!("> {text}")],
         Record::Asked { .. } => Vec::new(),
         Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
         Record::Unanswered { failure, .. } => vec![format!("! model: {failure}")],

@@ -288,23 +288,6 @@ fn watching(notes: &Arc<Mutex<Vec<String>>>) -> Observers {
     Observers::new(vec![Arc::new(hook)])
 }
 
-#[tokio::test(start_paused = true)]
-async fn agents_that_were_defined_are_still_said_to_be_forgotten() {
-    let script = "{boss: [{calls: [{subagent: {action: define, name: new, description: d, system_prompt: p}}, \
-                  {shared_context: {action: write, key: a, value: x}}]}, {text: done}, {text: again}]}";
-    let store = Arc::new(MemoryStore::new());
-    let first = session(script, store.clone(), Observers::default());
-    first.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
-    let say = || Onward::Message("and now?".to_owned());
-    let notes = Arc::new(Mutex::new(Vec::new()));
-    session(script, store.clone(), watching(&notes)).resume(TaskId::root("s1"), say()).await.unwrap();
-    assert_eq!(
-        *notes.lock().unwrap(),
-        ["agents defined at run time did not outlive the process before this one"]
-    );
-    assert_eq!(heads(&store).await.len(), 1);
-}
-
 /// Someone else on the same store.
 async fn write_from_outside(store: &MemoryStore, value: &str) -> Changed {
     let write =

@@ -2,6 +2,7 @@
 
 mod context;
 mod crashes;
+mod delegation;
 mod loop_;
 mod session;
 mod stage;

@@ -18,7 +18,7 @@ use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store};
-use posse_runtime::session::{Session, SessionConfig};
+use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
@@ -74,9 +74,14 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
                 ..(*definition("picky", &["shared_context", "nowhere"])).clone()
             }),
             definition("toolless", &["nowhere"]),
+            definition("talker", &["ask_parent", "report_progress"]),
         ]),
-        grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
+        grant: Grant::root(
+            ["subagent", "shared_context", "ask_parent", "report_progress"].map(str::to_owned),
+            1,
+        ),
         caps: Caps::default(),
+        rules: RULES,
         stop: Stop::default(),
     })
     .unwrap()
