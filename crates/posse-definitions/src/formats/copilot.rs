@@ -66,7 +66,8 @@ fn agents(f: &mut Fields, d: &mut Definition) {
 }
 
 /// Names of sets of tools, which cannot be names of servers.
-pub const SETS: &[&str] = &["edit", "execute", "read", "search", "agent", "web", "todo", "vscode"];
+pub const SETS: &[&str] =
+    &["edit", "execute", "read", "search", "agent", "web", "todo", "vscode", "runcommands"];
 
 /// Tools of an MCP server are `server/tool`. VS Code's own sets are written the same way: `edit/editFiles`.
 fn spelling(entry: &str) -> Vec<String> {
@@ -88,7 +89,8 @@ fn set_of(entry: &str) -> Vec<String> {
         "search" | "codebase" => &["grep", "glob"],
         "web" => &["web_search", "web_fetch"],
         "fetch" => &["web_fetch"],
-        "todo" => &["todo_write"],
+        "todo" | "todos" => &["todo_write"],
+        "terminalcommand" | "runcommand" => &["bash"],
         _ => return as_written(&entry.replace(' ', "_")),
     };
     ours.iter().map(|name| (*name).to_owned()).collect()
