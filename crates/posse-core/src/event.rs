@@ -64,6 +64,16 @@ pub enum Event {
     WrappingUp {
         reason: StopReason,
     },
+    /// A command that checks the result is run.
+    Verifying {
+        command: String,
+    },
+    Verified {
+        command: String,
+        passed: bool,
+        ending: String,
+        millis: u64,
+    },
     Finished {
         status: Status,
         stop: StopReason,

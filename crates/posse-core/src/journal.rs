@@ -14,6 +14,7 @@ use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
 use crate::tool::Effect;
+use crate::verify::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
@@ -45,6 +46,20 @@ pub enum Record {
         result: ToolResult,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full_text: Option<String>,
+        elapsed_ms: u64,
+    },
+    /// The JSON value of an answer was compared with the output schema; without errors it satisfies it.
+    Checked {
+        errors: Vec<String>,
+        elapsed_ms: u64,
+    },
+    /// A command that checks the result is about to be run. Without a `Verified` after it, it is run again.
+    Verifying {
+        command: String,
+        epoch: u64,
+    },
+    Verified {
+        evidence: Evidence,
         elapsed_ms: u64,
     },
     /// Another process took the task over. Limits can be raised by the person who resumed it.
@@ -93,6 +108,9 @@ pub struct TaskStart {
     #[serde(default)]
     pub caps: Caps,
     pub workspace: String,
+    /// Commands that must succeed in the workspace before the task counts as done. They may be run more than once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
     /// What whoever gets the answer should know about how it was started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -102,7 +120,7 @@ impl TaskStart {
     /// Without limits on what it costs, in the current directory.
     pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
         let (caps, workspace) = (Caps::default(), ".".to_owned());
-        Self { agent, task: task.into(), grant, caps, workspace, notes: Vec::new() }
+        Self { agent, task: task.into(), grant, caps, workspace, verify: Vec::new(), notes: Vec::new() }
     }
 
     /// The system prompt and the first message, with the task in one of them.
@@ -134,6 +152,9 @@ impl Record {
             Record::Unanswered { .. } => "unanswered",
             Record::Intended { .. } => "intended",
             Record::Done { .. } => "done",
+            Record::Checked { .. } => "checked",
+            Record::Verifying { .. } => "verifying",
+            Record::Verified { .. } => "verified",
             Record::Resumed { .. } => "resumed",
             Record::Said { .. } => "said",
             Record::Withdrawn { .. } => "withdrawn",
@@ -160,13 +181,15 @@ impl Record {
             | Record::Replied { elapsed_ms, .. }
             | Record::Unanswered { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
+            | Record::Checked { elapsed_ms, .. }
+            | Record::Verified { elapsed_ms, .. }
             | Record::Resumed { elapsed_ms, .. }
             | Record::Said { elapsed_ms, .. }
             | Record::Withdrawn { elapsed_ms, .. }
             | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
-            Record::Started(_) | Record::Intended { .. } => None,
+            Record::Started(_) | Record::Intended { .. } | Record::Verifying { .. } => None,
         }
     }
 }

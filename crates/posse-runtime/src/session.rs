@@ -18,6 +18,7 @@ use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::text::estimate_tokens;
+use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -26,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Account;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::observe::Observers;
-use crate::ports::{Agents, Models, Observer, Store, Tool};
+use crate::ports::{Agents, Models, Observer, Store, Tool, Verifier};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 
@@ -62,6 +63,8 @@ pub struct SessionConfig {
     pub grant: Grant,
     pub caps: Caps,
     pub stop: Stop,
+    /// Runs the commands that check results. Without one, a task that has to be verified fails.
+    pub verifier: Option<Arc<dyn Verifier>>,
 }
 
 pub struct Session {
@@ -76,6 +79,7 @@ pub struct Session {
     caps: Caps,
     budget: Account,
     stop: Stop,
+    verifier: Option<Arc<dyn Verifier>>,
     context: Arc<SharedContext>,
     agents: Arc<dyn Agents>,
     /// Made while the session runs.
@@ -143,6 +147,7 @@ impl Session {
                 caps: config.caps,
                 budget: Account::root(config.caps),
                 stop: config.stop,
+                verifier: config.verifier,
                 context: context.clone(),
                 agents: config.agents,
                 defined: Mutex::default(),
@@ -153,12 +158,20 @@ impl Session {
         failure.map_or(Ok(session), Err)
     }
 
-    /// Runs the session's own task, the orchestrator's. `notes` are told with the answer.
-    pub async fn run(&self, agent: Agent, task: String, notes: Vec<String>) -> Result<Outcome> {
+    /// Runs the session's own task, the orchestrator's. `verify` are the commands that check its result, `notes` are
+    /// told with the answer.
+    pub async fn run(
+        &self,
+        agent: Agent,
+        task: String,
+        verify: Vec<String>,
+        notes: Vec<String>,
+    ) -> Result<Outcome> {
+        permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
         let ports = self.ports(&agent, Caps::default(), self.stop.clone(), self.observers.clone())?;
         let workspace = self.workspace.clone();
-        let start = TaskStart { agent, task, grant, caps: self.caps, workspace, notes };
+        let start = TaskStart { agent, task, grant, caps: self.caps, workspace, verify, notes };
         let id = TaskId::root(&self.id);
         self.lead(id.clone(), &start);
         let outcome = driver::start(&ports, id, None, self.owner.clone(), start).await;
@@ -206,11 +219,12 @@ impl Session {
         let tools: Vec<&str> = self.tools.names().collect();
         let base = Agent { limits: usual(&parent.agent.limits), ..parent.agent.clone() };
         let (mut agent, notes) = resolve(&definition, &base, &*self.models, &tools)?;
+        permit(&definition.verify, &parent.grant)?;
         let grant = parent.grant.narrow(&agent.rights);
         agent.system_prompt = format!("{}\n\n{}", agent.system_prompt, SUBAGENT_SUFFIX.trim_end());
         let tracked = self.track(&agent.name)?;
-        let (task, workspace) = (task.to_owned(), self.workspace.clone());
-        let start = TaskStart { agent, task, grant, caps: definition.caps(), workspace, notes };
+        let (task, workspace, verify) = (task.to_owned(), self.workspace.clone(), definition.verify.clone());
+        let start = TaskStart { agent, task, grant, caps: definition.caps(), workspace, verify, notes };
         let begun = self.begin(&tracked, &parent, start).await;
         if begun.is_err() {
             self.untrack(tracked.id.short());
@@ -399,7 +413,8 @@ impl Session {
         let budget = self.budget.child(caps);
         let budget =
             budget.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.to_string()))?;
-        Ok(Ports { model, tools: self.tools.clone(), store: self.store.clone(), observers, budget, stop })
+        let (tools, store, verifier) = (self.tools.clone(), self.store.clone(), self.verifier.clone());
+        Ok(Ports { model, tools, store, observers, budget, stop, verifier })
     }
 
     fn tasks(&self) -> MutexGuard<'_, Tasks> {

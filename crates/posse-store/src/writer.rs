@@ -195,6 +195,9 @@ impl Entries {
                 | Record::Asked { .. }
                 | Record::Intended { .. }
                 | Record::Done { .. }
+                | Record::Checked { .. }
+                | Record::Verifying { .. }
+                | Record::Verified { .. }
                 | Record::Withdrawn { .. }
                 | Record::BudgetSpent { .. }
                 | Record::Cancelled { .. } => {}

@@ -174,6 +174,9 @@ impl Note for TaskRow {
             | Record::Asked { .. }
             | Record::Intended { .. }
             | Record::Done { .. }
+            | Record::Checked { .. }
+            | Record::Verifying { .. }
+            | Record::Verified { .. }
             | Record::Withdrawn { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. } => {}

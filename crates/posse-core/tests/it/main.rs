@@ -1,3 +1,4 @@
 mod journal_properties;
+mod judging;
 mod play;
 mod run_decisions;

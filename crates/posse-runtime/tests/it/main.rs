@@ -1,6 +1,7 @@
 //! The driver and the session with a scripted model, tools that watch themselves, and a store in memory.
 
 mod crashes;
+mod judging;
 mod loop_;
 mod session;
 mod stage;

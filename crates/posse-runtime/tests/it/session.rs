@@ -78,6 +78,7 @@ fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) 
         grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
         caps: Caps::default(),
         stop: Stop::default(),
+        verifier: None,
     })
     .unwrap()
 }
@@ -86,7 +87,8 @@ fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) 
 async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::default());
-    let outcome = session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
+    let outcome =
+        session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
     assert_eq!(outcome.status(), Status::Completed);
     (results(&store).await, store)
 }
@@ -260,7 +262,7 @@ async fn a_child_nobody_waited_for_is_ended_written_down_and_reported() {
     let script = "{boss: [{calls: [{subagent: {action: spawn, agent: helper, task: look}}]}, {text: bye}], helper: [{text: late, delay_ms: 100000}]}";
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::new(vec![Arc::new(hook)]));
-    session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
+    session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
     assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
     let notes = notes.lock().unwrap();
     assert_eq!(*notes, ["t_01 was still running when its orchestrator ended, and was cancelled"]);
@@ -281,7 +283,7 @@ async fn children_outlive_the_process_of_their_orchestrator() {
         "#;
     let first = Arc::new(MemoryStore::new());
     let outcome = session(script, first.clone(), Observers::default())
-        .run(agent("boss", None), "the task".to_owned(), Vec::new())
+        .run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new())
         .await;
     assert_eq!(outcome.unwrap().text, "done");
     for died_after in 1..=first.writes() {
