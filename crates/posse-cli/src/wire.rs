@@ -37,6 +37,10 @@ pub fn event(task: &TaskId, event: &Event) -> Value {
         }),
         Event::Elided { results, bytes } => json!({ "type": "elided", "results": results, "bytes": bytes }),
         Event::WrappingUp { reason } => json!({ "type": "wrapping_up", "reason": reason.wire() }),
+        Event::Verifying { command } => json!({ "type": "verifying", "command": command }),
+        Event::Verified { command, passed, ending, millis } => json!({
+            "type": "verified", "command": command, "passed": passed, "ending": ending, "ms": millis,
+        }),
         Event::Finished { status, stop, turns, tool_calls, usage: used } => json!({
             "type": "finished", "status": status.wire(), "reason": stop.wire(), "turns": turns,
             "tool_calls": tool_calls, "usage": usage(used),

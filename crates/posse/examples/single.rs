@@ -95,6 +95,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         observers: Observers::default(),
         budget: Account::root(Caps::default()),
         stop: Stop::default(),
+        verifier: None,
     };
     let agent = Agent {
         settings: ModelSettings { buffered, ..ModelSettings::default() },

@@ -4,6 +4,7 @@ mod agents;
 mod bad_input;
 mod delegation;
 mod demo;
+mod judging;
 mod keys;
 mod kill;
 mod readme;

@@ -74,6 +74,10 @@ fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) 
                 ..(*definition("picky", &["shared_context", "nowhere"])).clone()
             }),
             definition("toolless", &["nowhere"]),
+            Arc::new(Definition {
+                verify: vec!["cargo test".to_owned()],
+                ..(*definition("verified", &["shared_context"])).clone()
+            }),
         ]),
         grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
         caps: Caps::default(),
@@ -100,6 +104,25 @@ async fn results(store: &MemoryStore) -> Vec<ToolResult> {
         _ => None,
     });
     results.collect()
+}
+
+#[tokio::test]
+async fn whoever_may_not_use_bash_gets_no_commands_run_by_delegating() {
+    let (results, store) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: verified, task: look}}]
+          - text: done
+        "#,
+    )
+    .await;
+    assert!(results[0].is_error && results[0].text.contains("INVALID_REQUEST"), "{}", results[0].text);
+    assert!(
+        results[0].text.contains("the result cannot be verified with `cargo test`"),
+        "{}",
+        results[0].text
+    );
+    assert_eq!(store.tasks(10).await.unwrap().len(), 1, "no task was begun");
 }
 
 #[tokio::test(start_paused = true)]

@@ -136,6 +136,7 @@ impl Stage {
             observers: Observers::new(self.observers.clone()),
             budget: Account::root(self.caps),
             stop: Stop::default(),
+            verifier: None,
         }
     }
 
