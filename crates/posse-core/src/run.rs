@@ -589,7 +589,7 @@ impl Run {
             changed_files: self.changed.clone(),
             in_doubt: self.in_doubt.clone(),
             refused_tools: self.refused_tools.clone(),
-            warnings: self.warnings.clone(),
+            warnings: self.warnings.iter().cloned().chain(self.unverified(stop)).collect(),
         }
     }
 }

@@ -147,6 +147,13 @@ impl Run {
         self.finish(StopReason::Answered, None);
     }
 
+    /// A run that stops before its answer was checked says so.
+    pub(super) fn unverified(&self, stop: StopReason) -> Option<String> {
+        let Judgement { verify, evidence, .. } = &self.judgement;
+        let is_missing = stop != StopReason::Answered && evidence.is_empty() && !verify.is_empty();
+        is_missing.then(|| "the result was not verified: the task ended before that".to_owned())
+    }
+
     fn has_turns_left(&self) -> bool {
         self.turns - self.before.turns < self.limits.turns_max
     }

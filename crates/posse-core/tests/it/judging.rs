@@ -198,3 +198,12 @@ fn an_outcome_keeps_null_as_data_and_old_outcomes_can_be_read() {
     let old = r#"{"stop":"answered","text":"x","turns":1,"tool_calls":0,"usage":{},"changed_files":[]}"#;
     assert_eq!(serde_json::from_str::<Outcome>(old).unwrap().data, None);
 }
+
+#[test]
+fn a_run_that_stops_before_the_check_says_that_nothing_was_verified() {
+    let mut game = Game::new(Limits { turns_max: 1, ..Limits::default() }, None, &["test"], Vec::new());
+    assert_eq!(game.answer("[read {\"path\":\"a\"}]"), None);
+    let outcome = game.answer("half of it").unwrap();
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::TurnsExhausted, Status::Partial));
+    assert_eq!(outcome.warnings, ["the result was not verified: the task ended before that"]);
+}
