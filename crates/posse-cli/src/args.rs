@@ -228,6 +228,10 @@ pub struct RunArgs {
     /// What to do, in one or more words. `-` reads it from standard input.
     #[arg(required = true)]
     pub task: Vec<String>,
+    /// Count the task as done only if this command succeeds in the workspace afterwards; needs `--allow bash`. It can be
+    /// given several times, and may be run more than once.
+    #[arg(long, value_name = "COMMAND")]
+    pub verify: Vec<String>,
     #[command(flatten)]
     pub how: How,
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use posse_core::budget::Amount;
 use posse_core::id::TaskId;
 use posse_core::outcome::Outcome;
+use posse_core::verify::Evidence;
 use serde_json::{Value, json};
 
 /// `cost` is in millionths of a dollar, and `None` when the price of a model is not known.
@@ -23,6 +24,11 @@ pub fn envelope(
         "reason": outcome.stop.wire(),
         "detail": outcome.detail,
         "text": outcome.text,
+        "preview": outcome.preview(),
+        "sections": sections(outcome),
+        "data": outcome.data,
+        "schema_errors": outcome.schema_errors,
+        "evidence": outcome.evidence.iter().map(evidence).collect::<Vec<_>>(),
         "model": model,
         "turns": outcome.turns,
         "tool_calls": outcome.tool_calls,
@@ -39,5 +45,25 @@ pub fn envelope(
         "refused_tools": outcome.refused_tools,
         "warnings": outcome.warnings,
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+/// Without marks in the text all of it is findings; without text there are none.
+fn sections(outcome: &Outcome) -> Value {
+    if outcome.text.trim().is_empty() {
+        return Value::Null;
+    }
+    let found = outcome.sections();
+    json!({ "findings": found.findings, "summary": found.summary, "answer": found.answer })
+}
+
+fn evidence(found: &Evidence) -> Value {
+    json!({
+        "command": found.command,
+        "passed": found.passed(),
+        "exit_code": found.exit_code(),
+        "ending": found.ending(),
+        "duration_ms": found.duration_ms,
+        "output": found.output,
     })
 }

@@ -18,13 +18,14 @@ use posse_definitions::places::Places;
 use posse_definitions::trust::Trust;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
-use posse_runtime::ports::Tool;
+use posse_runtime::ports::{Tool, Verifier};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::Confinement;
 use posse_tools::launch::{Environment, Launch};
 use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
+use posse_tools::verify::Commands;
 use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
@@ -223,6 +224,13 @@ impl Setup {
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
         Ok(Grant::root(names, 1))
+    }
+
+    /// Runs the commands that check results, unless no command may be run here at all.
+    pub fn verifier(&self, found: &Tools) -> Result<Option<Arc<dyn Verifier>>> {
+        let denied = found.named(&self.config.grant.deny)?;
+        let verifier = || Arc::new(Commands::new(self.launch())) as Arc<dyn Verifier>;
+        Ok((!denied.iter().any(|name| name == "bash")).then(verifier))
     }
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today.

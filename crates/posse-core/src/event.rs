@@ -66,6 +66,16 @@ pub enum Event {
     WrappingUp {
         reason: StopReason,
     },
+    /// A command that checks the result is run.
+    Verifying {
+        command: String,
+    },
+    Verified {
+        command: String,
+        passed: bool,
+        ending: String,
+        millis: u64,
+    },
     Finished {
         status: Status,
         stop: StopReason,
@@ -106,6 +116,10 @@ impl Event {
             Event::Elided { results, bytes } => {
                 json!({ "type": "elided", "results": results, "bytes": bytes })
             }
+            Event::Verifying { command } => json!({ "type": "verifying", "command": command }),
+            Event::Verified { command, passed, ending, millis } => json!({
+                "type": "verified", "command": command, "passed": passed, "ending": ending, "ms": millis,
+            }),
             Event::WrappingUp { reason } => json!({ "type": "wrapping_up", "reason": reason.wire() }),
             Event::Finished { status, stop, turns, tool_calls, usage: used } => json!({
                     "type": "finished", "status": status.wire(), "reason": stop.wire(), "turns": turns,

@@ -15,6 +15,7 @@ use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
 use crate::tool::Effect;
+use crate::verify::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
@@ -46,6 +47,20 @@ pub enum Record {
         result: ToolResult,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full_text: Option<String>,
+        elapsed_ms: u64,
+    },
+    /// The JSON value of an answer was compared with the output schema; without errors it satisfies it.
+    Checked {
+        errors: Vec<String>,
+        elapsed_ms: u64,
+    },
+    /// A command that checks the result is about to be run. Without a `Verified` after it, it is run again.
+    Verifying {
+        command: String,
+        epoch: u64,
+    },
+    Verified {
+        evidence: Evidence,
         elapsed_ms: u64,
     },
     /// Another process took the task over. Limits can be raised by the person who resumed it.
@@ -101,6 +116,9 @@ pub struct TaskStart {
     #[serde(default)]
     pub caps: Caps,
     pub workspace: String,
+    /// Commands that must succeed in the workspace before the task counts as done. They may be run more than once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
     /// What whoever gets the answer should know about how it was started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -122,8 +140,9 @@ impl TaskStart {
     /// Without limits on what it costs, in the current directory.
     pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
         let (caps, workspace) = (Caps::default(), ".".to_owned());
-        let (notes, terms) = (Vec::new(), Terms::default());
-        Self { agent, task: task.into(), grant, caps, workspace, notes, terms, key: None, detached: false }
+        let (verify, notes, terms) = (Vec::new(), Vec::new(), Terms::default());
+        let (key, detached) = (None, false);
+        Self { agent, task: task.into(), grant, caps, workspace, verify, notes, terms, key, detached }
     }
 
     /// The system prompt and the first message, with the task in one of them.
@@ -155,6 +174,9 @@ impl Record {
             Record::Unanswered { .. } => "unanswered",
             Record::Intended { .. } => "intended",
             Record::Done { .. } => "done",
+            Record::Checked { .. } => "checked",
+            Record::Verifying { .. } => "verifying",
+            Record::Verified { .. } => "verified",
             Record::Resumed { .. } => "resumed",
             Record::Steered { .. } => "steered",
             Record::Said { .. } => "said",
@@ -182,6 +204,8 @@ impl Record {
             | Record::Replied { elapsed_ms, .. }
             | Record::Unanswered { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
+            | Record::Checked { elapsed_ms, .. }
+            | Record::Verified { elapsed_ms, .. }
             | Record::Resumed { elapsed_ms, .. }
             | Record::Steered { elapsed_ms, .. }
             | Record::Said { elapsed_ms, .. }
@@ -189,7 +213,7 @@ impl Record {
             | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
-            Record::Started(_) | Record::Intended { .. } => None,
+            Record::Started(_) | Record::Intended { .. } | Record::Verifying { .. } => None,
         }
     }
 }

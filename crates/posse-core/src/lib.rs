@@ -16,12 +16,15 @@ pub mod journal;
 pub mod limits;
 pub mod message;
 pub mod outcome;
+pub mod output;
 pub mod pattern;
 pub mod reply;
 pub mod run;
+pub mod sections;
 pub mod task;
 pub mod text;
 pub mod tool;
 pub mod usage;
+pub mod verify;
 
 pub use error::{Error, ErrorCode, Result};

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::id::CallKey;
+use crate::sections::{self, Sections};
 use crate::usage::Usage;
+use crate::verify::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -15,6 +18,18 @@ pub struct Outcome {
     pub detail: Option<String>,
     /// The answer, or the last text there was.
     pub text: String,
+    /// The parts of the text, where it marks any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sections: Option<Sections>,
+    /// The answer as a value that satisfies the output schema of its agent. `Some(null)` is such a value too.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub data: Option<Value>,
+    /// What is wrong with an answer that does not satisfy it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schema_errors: Vec<String>,
+    /// What the last check of the result found, one for each command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
     pub turns: u32,
     pub tool_calls: u32,
     pub usage: Usage,
@@ -58,6 +73,10 @@ pub enum StopReason {
     Refused,
     /// A task it depended on did not complete, so it never began.
     DependencyFailed,
+    /// The answer does not satisfy the output schema, also after a repair.
+    OutputInvalid,
+    /// A command that checks the result failed, also after the model could correct it, or could not be run.
+    VerifyFailed,
 }
 
 /// What callers branch on. A run that stopped early is never `Completed`.
@@ -87,6 +106,8 @@ impl Outcome {
             StopReason::Stalled
             | StopReason::ModelFailed
             | StopReason::Refused
+            | StopReason::OutputInvalid
+            | StopReason::VerifyFailed
             | StopReason::DependencyFailed => Status::Failed,
         }
     }
@@ -105,8 +126,32 @@ impl Outcome {
             in_doubt: Vec::new(),
             refused_tools: Vec::new(),
             warnings: Vec::new(),
+            sections: None,
+            data: None,
+            schema_errors: Vec::new(),
+            evidence: Vec::new(),
         }
     }
+
+    /// The parts of the text; without marks all of it is findings.
+    pub fn sections(&self) -> Sections {
+        self.sections.clone().unwrap_or_else(|| sections::of(&self.text))
+    }
+
+    /// The first line that says something, bounded: what a list shows.
+    pub fn preview(&self) -> String {
+        const CHARS: usize = 200;
+        let line = self.text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        match line.char_indices().nth(CHARS) {
+            Some((at, _)) => format!("{}…", &line[..at]),
+            None => line.to_owned(),
+        }
+    }
+}
+
+/// A field that is there and `null` is not a field that is missing.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 impl StopReason {
@@ -124,6 +169,8 @@ impl StopReason {
             StopReason::ModelFailed => "model_failed",
             StopReason::Refused => "refused",
             StopReason::DependencyFailed => "dependency_failed",
+            StopReason::OutputInvalid => "output_invalid",
+            StopReason::VerifyFailed => "verify_failed",
         }
     }
 }

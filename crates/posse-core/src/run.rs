@@ -6,10 +6,13 @@
 
 mod context;
 mod cycle;
+mod judge;
 mod plan;
 mod replay;
 
 use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value;
 
 use crate::event::{Event, summary};
 use crate::grant::Grant;
@@ -62,6 +65,7 @@ pub struct Run {
     in_doubt: Vec<Doubt>,
     refused_tools: Vec<String>,
     warnings: Vec<String>,
+    judgement: judge::Judgement,
     events: Vec<Event>,
 }
 
@@ -80,12 +84,21 @@ struct Counters {
     nudges: u32,
     compactions: u32,
     broken_promises: u32,
+    repairs: u32,
+    corrections: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Phase {
     Asking,
-    Calling { calls: Vec<Planned>, answers: Vec<Option<ToolResult>> },
+    Calling {
+        calls: Vec<Planned>,
+        answers: Vec<Option<ToolResult>>,
+    },
+    /// The answer is there, and this value of it has to satisfy the output schema.
+    Checking(Box<Value>),
+    /// The answer is there, and this is the next of the commands that check the result.
+    Verifying(String),
     Finished(Box<Outcome>),
 }
 
@@ -96,6 +109,10 @@ pub enum Step {
     CallModel(Ask),
     /// Calls of one reply that have no result yet, in call order.
     CallTools(Vec<Planned>),
+    /// Compare the value of the answer with the agent's output schema.
+    Check(Value),
+    /// Run one command that checks the result.
+    Verify(String),
     Finish(Outcome),
 }
 
@@ -143,6 +160,7 @@ impl Run {
             in_doubt: Vec::new(),
             refused_tools: Vec::new(),
             warnings: Vec::new(),
+            judgement: judge::Judgement::default(),
             events: Vec::new(),
         };
         run.check_limits();
@@ -153,6 +171,7 @@ impl Run {
     pub fn of(start: &TaskStart, tools: BTreeMap<String, Effect>, fixed_tokens: u64) -> Self {
         let (_, task) = start.opening();
         let mut run = Self::new(&task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
+        run.judgement = judge::Judgement::of(start);
         for note in &start.notes {
             run.note(note.clone());
         }
@@ -172,6 +191,8 @@ impl Run {
                 let open = calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
                 Step::CallTools(open.map(|(planned, _)| planned.clone()).collect())
             }
+            Phase::Checking(value) => Step::Check((**value).clone()),
+            Phase::Verifying(command) => Step::Verify(command.clone()),
             Phase::Asking | Phase::Finished(_) => Step::CallModel(Ask {
                 turn: self.turns + 1,
                 with_tools: self.wrapping_up.is_none(),
@@ -299,6 +320,7 @@ impl Run {
         self.cycles = cycle::Cycles::default();
         self.answer.clear();
         self.last_text.clear();
+        self.judgement.forget();
         self.messages.push(Message::user(text));
         self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(text));
         self.phase = Phase::Asking;
@@ -327,15 +349,20 @@ impl Run {
             StopReason::Answered => return,
             StopReason::Truncated => {
                 self.answer.clone_from(&outcome.text);
-                CONTINUE
+                CONTINUE.to_owned()
             }
-            _ => "You may go on with the task from where you stopped.",
+            _ => {
+                let unsaid = self.judgement.unsaid.take();
+                unsaid.unwrap_or_else(|| "You may go on with the task from where you stopped.".to_owned())
+            }
         };
+        self.judgement.forget();
         self.phase = Phase::Asking;
         self.wrapping_up = None;
         self.counters = Counters::default();
         self.cycles = cycle::Cycles::default();
         if matches!(self.messages.last(), Some(Message::Assistant { .. })) {
+            self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&onward));
             self.messages.push(Message::user(onward));
         }
         self.check_limits();
@@ -352,7 +379,8 @@ impl Run {
                     planned.refuse_unless_granted(&self.grant);
                 }
             }
-            Phase::Asking => {
+            // Whoever judges the answer may yet ask for another one.
+            Phase::Asking | Phase::Checking(_) | Phase::Verifying(_) => {
                 let text = format!("You are not allowed to use these tools any more: {names}.");
                 self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
                 self.messages.push(Message::user(text));
@@ -426,8 +454,10 @@ impl Run {
             ReplyStop::EndTurn | ReplyStop::MaxTokens if is_empty && nudges == 0 => self.nudge(reply.blocks),
             last => {
                 self.say(reply.blocks);
-                let (reason, detail) = verdict(last, is_empty, &self.limits);
-                self.finish(reason, detail);
+                match verdict(last, is_empty, &self.limits) {
+                    (StopReason::Answered, _) => self.judge(),
+                    (reason, detail) => self.finish(reason, detail),
+                }
             }
         }
     }
@@ -550,6 +580,14 @@ impl Run {
             stop,
             detail,
             text: self.last_text.clone(),
+            sections: crate::sections::marked(&self.last_text),
+            data: self
+                .judgement
+                .data
+                .clone()
+                .filter(|_| matches!(stop, StopReason::Answered | StopReason::VerifyFailed)),
+            schema_errors: self.judgement.errors.clone(),
+            evidence: self.judgement.evidence.clone(),
             turns: (self.turns - self.before.turns).min(self.limits.turns_max),
             tool_calls: self.tool_calls_used(),
             usage: self.usage,
@@ -557,7 +595,7 @@ impl Run {
             changed_files: self.changed.clone(),
             in_doubt: self.in_doubt.clone(),
             refused_tools: self.refused_tools.clone(),
-            warnings: self.warnings.clone(),
+            warnings: self.warnings.iter().cloned().chain(self.unverified(stop)).collect(),
         }
     }
 }

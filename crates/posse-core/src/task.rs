@@ -20,6 +20,8 @@ pub struct TaskRequest {
     /// Files may be written only here.
     pub write_paths: Option<Vec<String>>,
     pub output_schema: Option<Value>,
+    /// Commands that must succeed before it counts as done, beside those of its agent.
+    pub verify: Vec<String>,
     /// Goes on when whoever spawned it ends.
     pub detached: bool,
     /// The same for every attempt at one spawn: the second one gets the task of the first.

@@ -83,11 +83,12 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "whole"))]
     pub access: Option<AccessWord>,
-    /// A JSON Schema that the answer must follow.
+    /// A JSON Schema that the answer must satisfy; one that does not is corrected once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "free text"))]
     pub output_schema: Option<BTreeMap<String, Value>>,
-    /// Commands that must succeed before the task counts as done. Kept, not run yet.
+    /// Commands that must succeed in the workspace before the task counts as done; a failure is told to the model once.
+    /// Run only for those who may use `bash`, and possibly more than once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub verify: Option<Vec<String>>,

@@ -2,6 +2,7 @@
 //! happened; it decides nothing itself.
 
 mod calls;
+mod judge;
 mod resume;
 
 use std::sync::Arc;
@@ -24,7 +25,8 @@ use crate::inbox::Inbox;
 use crate::journal::Journal;
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
-use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Store, ToolUse};
+use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Store, ToolUse, Verifier};
+use crate::schema::check_settings;
 use crate::toolbox::Toolbox;
 
 /// What a run is driven with.
@@ -37,6 +39,8 @@ pub struct Ports {
     pub stop: Stop,
     /// What it is told while it works.
     pub inbox: Inbox,
+    /// Without one, a task that has to be verified fails.
+    pub verifier: Option<Arc<dyn Verifier>>,
 }
 
 /// Two ways to stop a run. A child gets a child of both: stopping a parent stops the tree, stopping a child leaves its
@@ -75,6 +79,7 @@ pub async fn create(
     owner: String,
     start: &TaskStart,
 ) -> Result<()> {
+    check_settings(&start.agent.settings)?;
     let agent = start.agent.name.to_string();
     let records = vec![Record::Started(Box::new(start.clone()))];
     store.create(NewTask { id, parent, agent, owner, records }).await
@@ -106,6 +111,8 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcom
         match run.next_step(life.elapsed_ms()) {
             Step::CallModel(ask) => life.ask(&mut run, ask).await?,
             Step::CallTools(calls) => life.call_tools(&mut run, calls).await?,
+            Step::Check(value) => life.check(&mut run, &value),
+            Step::Verify(command) => life.verify(&mut run, command).await?,
             Step::Finish(outcome) => return life.finish(&mut run, outcome).await,
         }
     }
@@ -128,6 +135,8 @@ struct Scene<'a> {
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
+    /// The task could use `bash` and cannot any more, so nothing is run for it either.
+    commands_withdrawn: bool,
 }
 
 impl<'a> Life<'a> {
@@ -135,7 +144,16 @@ impl<'a> Life<'a> {
         let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
-        let scene = Scene { ports, id, start, system, offered, began: Instant::now(), elapsed_before_ms };
+        let scene = Scene {
+            ports,
+            id,
+            start,
+            system,
+            offered,
+            began: Instant::now(),
+            elapsed_before_ms,
+            commands_withdrawn: false,
+        };
         Self { scene, journal, memo: Memo::default() }
     }
 

@@ -11,5 +11,6 @@ pub mod observe;
 mod panics;
 pub mod ports;
 pub mod resolve;
+mod schema;
 pub mod session;
 pub mod toolbox;

@@ -16,6 +16,7 @@ use posse_core::message::Message;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
+use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use tokio_util::sync::CancellationToken;
 
@@ -253,6 +254,14 @@ impl ToolOutput {
     pub fn cut_off(text: impl Into<String>) -> Self {
         Self { cut_off: true, ..Self::error(text) }
     }
+}
+
+/// Runs the commands that check a result, for tasks whose definition or whose asker wants that. A command has the
+/// rights of whoever runs Posse, so whoever passes one on has asked `posse_core::verify::permit`.
+pub trait Verifier: Send + Sync {
+    /// Runs a command in the task's workspace to its end or until `context.cancel` fires. It may be run again after a
+    /// crash.
+    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence>;
 }
 
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.

@@ -25,6 +25,7 @@ use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::task::{NO_CONTEXT, TaskRequest};
 use posse_core::text::estimate_tokens;
+use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
 
 use crate::budget::Account;
@@ -32,7 +33,7 @@ use crate::context::now_ms;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::inbox::Inbox;
 use crate::observe::Observers;
-use crate::ports::{Agents, Models, Store, Tool};
+use crate::ports::{Agents, Models, Store, Tool, Verifier};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
@@ -72,6 +73,8 @@ pub struct SessionConfig {
     /// How many tasks each parent may have.
     pub rules: Rules,
     pub stop: Stop,
+    /// Runs the commands that check results. Without one, a task that has to be verified fails.
+    pub verifier: Option<Arc<dyn Verifier>>,
 }
 
 pub struct Session {
@@ -90,6 +93,7 @@ pub struct Session {
     budget: Arc<Account>,
     rules: Rules,
     stop: Stop,
+    verifier: Option<Arc<dyn Verifier>>,
     agents: Arc<dyn Agents>,
     /// Made while the session runs.
     defined: Mutex<BTreeMap<AgentName, Defined>>,
@@ -126,6 +130,7 @@ impl Session {
                 budget: Arc::new(Account::root(config.caps)),
                 rules: config.rules,
                 stop: config.stop,
+                verifier: config.verifier,
                 agents: config.agents,
                 defined: Mutex::default(),
                 spawned: AtomicU32::new(0),
@@ -135,11 +140,20 @@ impl Session {
         failure.map_or(Ok(session), Err)
     }
 
-    /// Runs the session's own task, the orchestrator's. `notes` are told with the answer.
-    pub async fn run(&self, agent: Agent, task: String, notes: Vec<String>) -> Result<Outcome> {
+    /// Runs the session's own task, the orchestrator's. `verify` are the commands that check its result, `notes` are
+    /// told with the answer.
+    pub async fn run(
+        &self,
+        agent: Agent,
+        task: String,
+        verify: Vec<String>,
+        notes: Vec<String>,
+    ) -> Result<Outcome> {
+        permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
         let workspace = self.workspace.clone();
-        let start = TaskStart { caps: self.caps, workspace, notes, ..TaskStart::new(agent, task, grant) };
+        let caps = self.caps;
+        let start = TaskStart { caps, workspace, verify, notes, ..TaskStart::new(agent, task, grant) };
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
@@ -213,6 +227,8 @@ impl Session {
         let tools: Vec<&str> = self.children_tools.names().collect();
         let base = Agent { limits: usual(&parent.agent.limits), ..parent.agent.clone() };
         let (mut agent, notes) = resolve(&definition, &base, &*self.models, &tools)?;
+        let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
+        permit(&verify, &parent.grant)?;
         let mut grant = parent.grant.narrow(&agent.rights);
         if let Some(paths) = request.write_paths {
             grant = grant.keep(&Rights { write_paths: Some(paths), ..Rights::default() });
@@ -233,6 +249,7 @@ impl Session {
         Ok(TaskStart {
             caps: definition.caps().least(&request.bounds.caps),
             workspace: self.workspace.clone(),
+            verify,
             notes,
             terms: request.terms,
             key: request.key,
@@ -439,7 +456,8 @@ impl Session {
             Tools::Own => self.tools.clone(),
             Tools::OfChildren => self.children_tools.clone(),
         };
-        Ok(Ports { model, tools, store: self.store.clone(), observers, budget, stop, inbox })
+        let (store, verifier) = (self.store.clone(), self.verifier.clone());
+        Ok(Ports { model, tools, store, observers, budget, stop, inbox, verifier })
     }
 
     fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Family>>> {

@@ -12,9 +12,7 @@ use serde_json::Value;
 
 use crate::panics::Contained;
 use crate::ports::{Tool, ToolInput, ToolOutput};
-
-/// Schema errors shown to the model at once.
-const ERRORS_SHOWN: usize = 5;
+use crate::schema::Schema;
 
 #[derive(Clone, Default)]
 pub struct Toolbox(Arc<BTreeMap<String, Entry>>);
@@ -22,7 +20,7 @@ pub struct Toolbox(Arc<BTreeMap<String, Entry>>);
 struct Entry {
     tool: Arc<dyn Tool>,
     /// Compiled when the tool is first called: most tools of a session never are.
-    validator: OnceLock<Option<jsonschema::Validator>>,
+    schema: OnceLock<Option<Schema>>,
 }
 
 pub(crate) enum Answer {
@@ -36,7 +34,7 @@ impl Toolbox {
         let mut entries = BTreeMap::new();
         for tool in tools {
             let name = canonical(&tool.spec().name);
-            let entry = Entry { tool, validator: OnceLock::new() };
+            let entry = Entry { tool, schema: OnceLock::new() };
             if entries.insert(name.clone(), entry).is_some() {
                 return Err(Error::new(ErrorCode::DuplicateTool, format!("two tools are called `{name}`"))
                     .hint("give each tool its own name"));
@@ -89,30 +87,21 @@ impl Toolbox {
 impl Entry {
     /// What is wrong with the arguments, with the path to each place.
     fn complaint(&self, arguments: &str) -> Option<String> {
-        let validator = self.validator.get_or_init(|| {
-            let schema: Value = serde_json::from_str(&self.tool.spec().input_schema).ok()?;
-            jsonschema::validator_for(&schema).ok()
-        });
-        let Some(validator) = validator else {
+        let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
+        let Some(schema) = schema else {
             return Some("the tool's own schema is broken; it cannot be called".to_owned());
         };
         let arguments: Value = match serde_json::from_str(arguments) {
             Ok(arguments) => arguments,
             Err(e) => return Some(e.to_string()),
         };
-        if validator.is_valid(&arguments) {
+        let errors = schema.errors(&arguments, "arguments");
+        if errors.is_empty() {
             return None;
         }
         let mut text = "the arguments do not fit the tool's schema, nothing was run:".to_owned();
-        let errors: Vec<_> = validator.iter_errors(&arguments).collect();
-        for error in errors.iter().take(ERRORS_SHOWN) {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "arguments" } else { place.as_str() };
-            let message = error.to_string();
-            let _ = write!(text, "\n- {place}: {}", posse_core::text::prefix(&message, 300));
-        }
-        if errors.len() > ERRORS_SHOWN {
-            let _ = write!(text, "\n- and {} more", errors.len() - ERRORS_SHOWN);
+        for error in errors {
+            let _ = write!(text, "\n- {error}");
         }
         Some(text)
     }

@@ -214,6 +214,9 @@ impl Entries {
                 | Record::Asked { .. }
                 | Record::Intended { .. }
                 | Record::Done { .. }
+                | Record::Checked { .. }
+                | Record::Verifying { .. }
+                | Record::Verified { .. }
                 | Record::Withdrawn { .. }
                 | Record::Steered { .. }
                 | Record::BudgetSpent { .. }

@@ -193,6 +193,9 @@ impl Note for TaskRow {
             | Record::Asked { .. }
             | Record::Intended { .. }
             | Record::Done { .. }
+            | Record::Checked { .. }
+            | Record::Verifying { .. }
+            | Record::Verified { .. }
             | Record::Withdrawn { .. }
             | Record::Steered { .. }
             | Record::BudgetSpent { .. }

@@ -48,7 +48,7 @@ impl Bash {
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
-        let shell = if has_bash(&launch) { "bash" } else { "sh" };
+        let shell = shell(&launch);
         Self { spec, launch, shell }
     }
 
@@ -84,6 +84,11 @@ impl Tool for Bash {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(self.run(input))
     }
+}
+
+/// The shell that commands are written for.
+pub(crate) fn shell(launch: &Launch) -> &'static str {
+    if has_bash(launch) { "bash" } else { "sh" }
 }
 
 fn has_bash(launch: &Launch) -> bool {
@@ -156,7 +161,7 @@ fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolO
 }
 
 /// `None` if it ended well.
-fn ending(what: &str, report: &Report, timeout: Duration) -> Option<String> {
+pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<String> {
     match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => {
             let ms = timeout.as_millis();
@@ -178,7 +183,7 @@ fn ending(what: &str, report: &Report, timeout: Duration) -> Option<String> {
     }
 }
 
-fn leftovers(what: &str, report: &Report) -> Vec<String> {
+pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     if report.stopped > 0 && report.stop.is_none() {
         let processes = if report.stopped == 1 { "process was" } else { "processes were" };

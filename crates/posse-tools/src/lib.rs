@@ -19,6 +19,7 @@ mod seen;
 pub mod skill;
 pub mod supervisor;
 mod think;
+pub mod verify;
 mod walk;
 pub mod workspace;
 mod write;

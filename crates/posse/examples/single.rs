@@ -97,6 +97,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         budget: Arc::new(Account::root(Caps::default())),
         stop: Stop::default(),
         inbox: Inbox::default(),
+        verifier: None,
     };
     let agent = Agent {
         settings: ModelSettings { buffered, ..ModelSettings::default() },

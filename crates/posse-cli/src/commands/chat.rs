@@ -57,6 +57,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
             None => Work::Start {
                 agent: Box::new(talk.lead.agent.clone()),
                 task: line,
+                verify: Vec::new(),
                 notes: talk.lead.notes.clone(),
             },
         };
@@ -114,7 +115,10 @@ enum Place {
 
 impl Talk {
     fn begin(setup: Setup, how: &How) -> Result<Self> {
-        let lead = run::lead(&setup, how)?;
+        let mut lead = run::lead(&setup, how)?;
+        if !lead.verify.is_empty() {
+            lead.notes.push("the commands of `verify` are not run in a conversation".to_owned());
+        }
         Ok(Self { id: None, session_id: new_session_id(), lead, place: Place::New(Box::new(setup)) })
     }
 

@@ -41,6 +41,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     }
     let session_id = new_session_id();
     let room = Room::new(Parts {
+        verifier: None,
         session_id: session_id.clone(),
         workspace: ".".to_owned(),
         store: store.clone(),
@@ -77,7 +78,9 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     };
     let began = Instant::now();
     let agent = Box::new(orchestrator.clone());
-    let outcome = room.work(Work::Start { agent, task: TASK.to_owned(), notes: Vec::new() }).await?;
+    let outcome = room
+        .work(Work::Start { agent, task: TASK.to_owned(), verify: Vec::new(), notes: Vec::new() })
+        .await?;
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }

@@ -9,11 +9,12 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
-use posse_core::text::visible;
+use posse_core::text::{head_and_tail, visible};
+use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Store, Tool};
+use posse_runtime::ports::{Agents, Models, Store, Tool, Verifier};
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
@@ -46,11 +47,12 @@ pub struct Parts {
     pub caps: Caps,
     pub json: bool,
     pub title: String,
+    pub verifier: Option<Arc<dyn Verifier>>,
 }
 
 /// What to do in a room.
 pub enum Work {
-    Start { agent: Box<Agent>, task: String, notes: Vec<String> },
+    Start { agent: Box<Agent>, task: String, verify: Vec<String>, notes: Vec<String> },
     GoOn { id: TaskId, onward: Onward },
 }
 
@@ -71,6 +73,7 @@ impl Room {
             caps: parts.caps,
             rules: RULES,
             stop: stop.clone(),
+            verifier: parts.verifier,
         })?;
         Ok(Self { session, models: parts.models, agents: parts.agents, live, json: parts.json, stop })
     }
@@ -79,7 +82,9 @@ impl Room {
     pub async fn work(&self, work: Work) -> Result<Outcome> {
         let working = async {
             match work {
-                Work::Start { agent, task, notes } => self.session.run(*agent, task, notes).await,
+                Work::Start { agent, task, verify, notes } => {
+                    self.session.run(*agent, task, verify, notes).await
+                }
                 Work::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
         };
@@ -160,6 +165,12 @@ impl Room {
         for warning in &outcome.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));
         }
+        for error in &outcome.schema_errors {
+            terminal::note(&format!("does not satisfy the schema: {}", visible(error)));
+        }
+        for found in outcome.evidence.iter().filter(|found| !found.passed()) {
+            terminal::note(&failure(found));
+        }
         if !outcome.refused_tools.is_empty() {
             let tools = outcome.refused_tools.join(",");
             let tools = visible(&tools);
@@ -200,6 +211,14 @@ impl Room {
         }
         format!(" · {} tokens with its subagents", count(tokens))
     }
+}
+
+/// A command that should have passed, with what it printed.
+fn failure(found: &Evidence) -> String {
+    const SHOWN: usize = 2_000;
+    let output = head_and_tail(found.output.trim_end(), SHOWN);
+    let text = format!("verify failed: {} · {}\n{output}", found.command, found.ending());
+    visible(text.trim_end()).replace('\n', "\n  ")
 }
 
 /// The first line of a run that stopped early: what happened, and what to do.

@@ -25,13 +25,14 @@ const TASK_BYTES_MAX: u64 = 1 << 20;
 pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     let task = task_text(args.task.join(" "))?;
     let setup = Setup::load(global)?;
-    let lead = lead(&setup, &args.how)?;
+    let mut lead = lead(&setup, &args.how)?;
+    lead.verify.extend(args.verify);
     let session_id = new_session_id();
     let room = room(&setup, &args.how, &lead, session_id.clone(), global.json, &task)?;
     let began = Instant::now();
     let id = TaskId::root(&session_id);
-    let Lead { agent, notes, .. } = lead;
-    let work = Work::Start { agent: Box::new(agent.clone()), task, notes };
+    let Lead { agent, notes, verify, .. } = lead;
+    let work = Work::Start { agent: Box::new(agent.clone()), task, verify, notes };
     let outcome = room.work(work).await?;
     Ok(room.conclude(&id, &agent, &outcome, began))
 }
@@ -40,6 +41,8 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
 pub struct Lead {
     pub agent: Agent,
     pub notes: Vec<String>,
+    /// Commands that check its result.
+    pub verify: Vec<String>,
     /// What its definition says that it may spend.
     caps: Caps,
 }
@@ -47,7 +50,7 @@ pub struct Lead {
 impl Lead {
     /// One that goes on as it was.
     pub fn of(agent: Agent) -> Self {
-        Self { agent, notes: Vec::new(), caps: Caps::default() }
+        Self { agent, notes: Vec::new(), verify: Vec::new(), caps: Caps::default() }
     }
 }
 
@@ -62,7 +65,7 @@ pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
     let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*setup.models(how)?, &tools)?;
-    Ok(Lead { agent, notes, caps: definition.caps() })
+    Ok(Lead { agent, notes, verify: definition.verify.clone(), caps: definition.caps() })
 }
 
 /// A room for a new task, as the configuration and the flags describe it.
@@ -96,7 +99,9 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     }
     let models = setup.models(how)?;
     check_model(&*models, agent, &caps)?;
+    let verifier = setup.verifier(&found)?;
     Room::new(Parts {
+        verifier,
         session_id,
         workspace: setup.workspace.display().to_string(),
         store: setup.store()?,

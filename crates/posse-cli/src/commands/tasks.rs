@@ -233,6 +233,18 @@ fn lines(record: &Record) -> Vec<String> {
             let text = head_and_tail(&result.text, SHOWN);
             vec![format!("  [{}]{mark} {}", result.key, text.replace('\n', "\n        "))]
         }
+        Record::Checked { errors, .. } if errors.is_empty() => {
+            vec!["-- the answer satisfies its schema".to_owned()]
+        }
+        Record::Checked { errors, .. } => {
+            vec![format!("-- the answer does not satisfy its schema\n        {}", errors.join("\n        "))]
+        }
+        Record::Verifying { .. } => Vec::new(),
+        Record::Verified { evidence, .. } => {
+            let output = head_and_tail(evidence.output.trim_end(), SHOWN);
+            let text = format!("-- verify: {} · {}\n{output}", evidence.command, evidence.ending());
+            vec![text.trim_end().replace('\n', "\n        ")]
+        }
         Record::Resumed { epoch, .. } => vec![format!("-- resumed (epoch {epoch})")],
         Record::Withdrawn { tools, .. } => vec![format!("-- not allowed any more: {}", tools.join(", "))],
         Record::BudgetSpent { shortfall, .. } => vec![format!("-- budget spent: {shortfall}")],

@@ -152,6 +152,10 @@ impl Screen {
             }
             Event::ToolFinished { tool, why: Some(why), .. } => row.doing = format!("{tool} failed: {why}"),
             Event::WrappingUp { .. } => row.doing = "reporting".to_owned(),
+            Event::Verifying { command } => row.doing = format!("verify {command}"),
+            Event::Verified { command, passed: false, ending, .. } => {
+                row.doing = format!("verify {command} failed: {ending}");
+            }
             Event::Finished { status, turns, .. } => {
                 (row.status, row.turn) = (Some(*status), *turns);
                 row.took = Some(row.began.elapsed());
@@ -164,6 +168,7 @@ impl Screen {
             | Event::ModelFailed { .. }
             | Event::ToolRefused { .. }
             | Event::ToolFinished { .. }
+            | Event::Verified { .. }
             | Event::Elided { .. } => {}
         }
     }

@@ -52,6 +52,11 @@ pub fn line(event: &Event) -> Option<String> {
             format!("{results} old results ({bytes} bytes) left out to save context")
         }
         Event::WrappingUp { reason } => format!("asked to report: {}", reason.wire()),
+        Event::Verifying { command } => format!("verify {command}"),
+        Event::Verified { command, passed: false, ending, millis } => {
+            format!("verify {command} failed after {millis} ms: {ending}")
+        }
+        Event::Verified { .. } => return None,
         Event::Finished { status, stop, turns, tool_calls, usage } => format!(
             "{} · {} · {} · {} · {} tokens",
             status.wire(),

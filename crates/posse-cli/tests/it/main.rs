@@ -5,6 +5,7 @@ mod bad_input;
 mod context;
 mod delegation;
 mod demo;
+mod judging;
 mod keys;
 mod kill;
 mod readme;

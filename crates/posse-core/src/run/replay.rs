@@ -67,6 +67,10 @@ impl Replayed {
                 self.unresolved.retain(|(key, _)| *key != result.key);
                 self.run.on_results(vec![result.clone()]);
             }
+            Record::Checked { errors, .. } => self.run.on_checked(errors),
+            // The command is run again: checks are declared to be repeatable.
+            Record::Verifying { .. } => {}
+            Record::Verified { evidence, .. } => self.run.on_verified(evidence.clone()),
             Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, .. } => {
                 self.taken_over(*epoch, *lost_tokens);
                 self.run.on_resume(*turns_max, *wall_ms_max);

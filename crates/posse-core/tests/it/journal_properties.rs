@@ -1,11 +1,12 @@
 //! Random lives of a run: whatever the model answers and wherever the process dies.
 
-use posse_core::agent::Agent;
+use posse_core::agent::{Agent, ModelSettings};
 use posse_core::id::AgentName;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::message::{Block, Message, ToolResult, find_fault};
 use posse_core::run::{Action, Run, Step, replay};
+use posse_core::verify::{Ending, Evidence};
 use proptest::prelude::*;
 
 use crate::play::{grant, parse_reply, results, tools};
@@ -20,6 +21,9 @@ fn reply_line() -> impl Strategy<Value = String> {
         2 => Just("[write {\"pa]".to_owned()),
         1 => Just("[read {\"a\":1,\"a\":2}]".to_owned()),
         2 => "[a-z ]{0,8}".prop_map(|text| text.trim().to_owned()),
+        2 => Just("{\"n\":1.5e300}".to_owned()),
+        1 => Just("null".to_owned()),
+        1 => Just("<findings>so</findings>".to_owned()),
         1 => Just("~thought".to_owned()),
         1 => Just("!max_tokens".to_owned()),
         1 => Just("!paused".to_owned()),
@@ -30,21 +34,49 @@ fn reply_line() -> impl Strategy<Value = String> {
     proptest::collection::vec(part, 1..5).prop_map(|parts| parts.join(" & "))
 }
 
-fn start(limits: Limits) -> Record {
-    let agent = Agent { limits, ..Agent::new(AgentName::parse("worker").unwrap(), "test:model", "") };
-    Record::Started(Box::new(TaskStart::new(agent, "the task", grant())))
+/// What becomes of an answer: nothing is asked of it, it must satisfy a schema, commands check it, or both.
+#[derive(Debug, Clone, Copy)]
+struct Judged {
+    schema: bool,
+    commands: usize,
+}
+
+fn judged() -> impl Strategy<Value = Judged> {
+    (any::<bool>(), 0usize..3).prop_map(|(schema, commands)| Judged { schema, commands })
+}
+
+fn start(limits: Limits, judged: Judged) -> TaskStart {
+    let output_schema = judged.schema.then(|| "{}".to_owned());
+    let settings = ModelSettings { output_schema, ..ModelSettings::default() };
+    let agent =
+        Agent { limits, settings, ..Agent::new(AgentName::parse("worker").unwrap(), "test:model", "") };
+    let verify = (0..judged.commands).map(|n| format!("check {n}")).collect();
+    TaskStart { verify, ..TaskStart::new(agent, "the task", grant()) }
+}
+
+/// Something different at each step, so that every way to end is met.
+fn evidence(command: String, step: usize) -> Evidence {
+    let ending = match step % 5 {
+        0 => Ending::Stopped("timed out".to_owned()),
+        1 => Ending::NotRun("no shell".to_owned()),
+        2 => Ending::Exited(1),
+        _ => Ending::Exited(0),
+    };
+    Evidence { command, ending, duration_ms: 3, output: "o".repeat(step) }
 }
 
 /// Plays a life and returns its journal together with the run as it was after each record.
 fn live(
     limits: Limits,
+    judged: Judged,
     replies: &[String],
     result_bytes: usize,
     interrupt: usize,
 ) -> (Vec<Record>, Vec<Run>) {
-    let mut run = Run::new("the task", limits.clone(), grant(), tools(), 0);
+    let start = start(limits, judged);
+    let mut run = Run::of(&start, tools(), 0);
     run.take_events();
-    let (mut records, mut states) = (vec![start(limits)], vec![run.clone()]);
+    let (mut records, mut states) = (vec![Record::Started(Box::new(start))], vec![run.clone()]);
     let mut replies = replies.iter();
     let mut write = |record: Record, run: &mut Run| {
         run.take_events();
@@ -84,6 +116,17 @@ fn live(
                 run.on_results(vec![result.clone()]);
                 write(Record::Done { result, full_text: None, elapsed_ms: 0 }, &mut run);
             }
+            Step::Check(_) => {
+                let errors = if step % 3 == 0 { vec!["/n: is wrong".to_owned()] } else { Vec::new() };
+                run.on_checked(&errors);
+                write(Record::Checked { errors, elapsed_ms: 0 }, &mut run);
+            }
+            Step::Verify(command) => {
+                write(Record::Verifying { command: command.clone(), epoch: 1 }, &mut run);
+                let evidence = evidence(command, step);
+                run.on_verified(evidence.clone());
+                write(Record::Verified { evidence, elapsed_ms: 0 }, &mut run);
+            }
             Step::Finish(outcome) => {
                 run.on_finished(&outcome);
                 write(Record::Finished { outcome, elapsed_ms: 0 }, &mut run);
@@ -117,10 +160,10 @@ proptest! {
     #[test]
     fn every_prefix_of_a_journal_rebuilds_the_same_run(
         replies in proptest::collection::vec(reply_line(), 1..12), turns_max in 0u32..8, bytes in 0usize..4000,
-        interrupt in 0usize..40
+        interrupt in 0usize..40, judged in judged()
     ) {
         let limits = Limits { turns_max, context_window: Some(200_000), ..Limits::default() };
-        let (records, states) = live(limits, &replies, bytes, interrupt);
+        let (records, states) = live(limits, judged, &replies, bytes, interrupt);
         for length in 1..=records.len() {
             // Through the bytes, as a store would keep them.
             let stored: Vec<Record> = records[..length].iter().map(|r| Record::decode(&r.encode()).unwrap()).collect();
@@ -132,10 +175,10 @@ proptest! {
     #[test]
     fn each_call_is_answered_once_and_in_order_and_the_history_stays_valid(
         replies in proptest::collection::vec(reply_line(), 1..12), turns_max in 0u32..8, bytes in 0usize..4000,
-        interrupt in 0usize..40, resume_at in 0usize..100
+        interrupt in 0usize..40, resume_at in 0usize..100, judged in judged()
     ) {
         let limits = Limits { turns_max, context_window: Some(200_000), ..Limits::default() };
-        let (records, states) = live(limits, &replies, bytes, interrupt);
+        let (records, states) = live(limits, judged, &replies, bytes, interrupt);
         for state in &states {
             let asked: Vec<_> = state.messages().iter().flat_map(|m| match m {
                 Message::Assistant { blocks } => blocks.iter().filter_map(Block::as_call).map(|c| c.key).collect(),

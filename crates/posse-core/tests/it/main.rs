@@ -1,4 +1,5 @@
 mod context;
 mod journal_properties;
+mod judging;
 mod play;
 mod run_decisions;

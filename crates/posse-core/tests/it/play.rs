@@ -109,6 +109,7 @@ pub fn play(limits: Limits, script: &str, result_bytes: usize) -> String {
                 let results = results.collect();
                 run.on_results(results);
             }
+            Step::Check(_) | Step::Verify(_) => unreachable!("these runs are not judged"),
             Step::Finish(outcome) => {
                 let detail = outcome.detail.as_ref().map(|d| format!(" ({d})")).unwrap_or_default();
                 let (status, stop) = (outcome.status().wire(), outcome.stop.wire());

@@ -102,7 +102,7 @@ impl Scene<'_> {
     }
 
     /// Resolves when a call has had its time, or was cancelled, and did not end within a grace period.
-    async fn overdue(&self, context: &ToolContext) {
+    pub(super) async fn overdue(&self, context: &ToolContext) {
         const GRACE: Duration = Duration::from_secs(5);
         tokio::select! {
             () = context.cancel.cancelled() => {}
@@ -111,7 +111,7 @@ impl Scene<'_> {
         tokio::time::sleep(GRACE).await;
     }
 
-    fn tool_context(&self, run: &Run) -> ToolContext {
+    pub(super) fn tool_context(&self, run: &Run) -> ToolContext {
         ToolContext {
             task: self.id.clone(),
             cancel: self.ports.stop.now.clone(),

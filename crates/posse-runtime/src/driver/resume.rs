@@ -47,8 +47,11 @@ pub async fn resume(
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     ports.budget.charge(tariff.of_lost(&Usage { input: lost_tokens, ..Usage::default() }));
     let withdrawn = run.grant().beyond(allowed);
+    let had_commands = has_commands(&start.grant);
     start.grant = run.grant().without(&withdrawn);
+    let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let mut life = Life::new(ports, id, start, epoch, elapsed_ms);
+    life.scene.commands_withdrawn = commands_withdrawn;
     run.on_lost(lost_tokens);
     let doubtful = match onward {
         Onward::Finish { turns_max, wall_ms_max } => {
@@ -119,6 +122,10 @@ async fn read(ports: &Ports, id: &TaskId) -> Result<Replayed> {
         )),
         _ => Ok(replayed),
     }
+}
+
+fn has_commands(grant: &Grant) -> bool {
+    grant.tools().any(|tool| tool == "bash")
 }
 
 fn refuse_without_time(id: &TaskId, found: &Replayed, wall_ms_max: Option<u64>) -> Result<()> {

@@ -240,7 +240,7 @@ const LONG: &str = r#"
 async fn after_a_crash_at_any_write_the_context_is_what_it_would_have_been() {
     let first = Arc::new(MemoryStore::new());
     let outcome = session(LONG, first.clone(), Observers::default())
-        .run(agent("boss", None), "the task".to_owned(), Vec::new())
+        .run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new())
         .await;
     assert_eq!(outcome.unwrap().text, "done");
     let expected = heads(&first).await;
@@ -315,7 +315,7 @@ async fn an_archived_session_can_be_read_and_a_deleted_one_is_gone() {
         "#;
     let store = Arc::new(MemoryStore::new());
     let room = || session(SCRIPT, store.clone(), Observers::default());
-    room().run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
+    room().run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
     write_from_outside(&store, "from a person").await;
     store.archive_session("s1", now_ms()).await.unwrap();
     let archived = Arc::new(store.snapshot());

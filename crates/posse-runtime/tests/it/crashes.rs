@@ -63,6 +63,45 @@ async fn after_a_crash_at_any_write_nothing_finished_runs_again_and_doubt_is_sai
 }
 
 #[tokio::test]
+async fn after_a_crash_at_any_write_an_answer_is_judged_as_it_would_have_been() {
+    let script = "[{calls: [{fire: {}}]}, {text: 'no JSON'}, {text: '1'}, {text: '2'}]";
+    let first = Stage {
+        schema: Some("{\"type\": \"integer\"}"),
+        verify: &["pass", "fail once"],
+        ..Stage::new(script)
+    };
+    let whole = first.run().await.unwrap();
+    assert_eq!((whole.status(), whole.text.as_str()), (Status::Completed, "2"));
+    let writes = first.store.writes();
+    assert!(writes > 10, "the grid has {writes} points");
+    for died_after in 1..=writes {
+        let stage = first.after_crash(first.store.as_of(died_after));
+        let found = stage.records().await;
+        let done = |record: &Record| matches!(record, Record::Verified { evidence, .. } if evidence.command == "fail once");
+        {
+            // What the dead process wrote down is what this one knows; `fail once` fails again if nobody knows that it did.
+            let mut verified = stage.world.verified.lock().unwrap();
+            verified.clear();
+            verified.extend(found.iter().filter(|record| done(record)).map(|_| "fail once".to_owned()));
+        }
+        let known = stage.world.verified.lock().unwrap().len();
+        let outcome = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();
+        let (text, data, evidence) = (&outcome.text, &outcome.data, &outcome.evidence);
+        assert_eq!((text, data, evidence), (&whole.text, &whole.data, &whole.evidence), "write {died_after}");
+        // Twice each in all, and once more for the one that was under way.
+        let finished = |command: &str| {
+            let is_it =
+                |r: &&Record| matches!(r, Record::Verified { evidence, .. } if evidence.command == command);
+            found.iter().filter(is_it).count()
+        };
+        let ran = stage.world.verified.lock().unwrap().split_off(known);
+        let expected = 4 - finished("pass") - finished("fail once");
+        assert_eq!(ran.len(), expected, "write {died_after}: {ran:?}");
+        assert!(stage.world.unannounced.lock().unwrap().is_empty(), "write {died_after}");
+    }
+}
+
+#[tokio::test]
 async fn the_process_that_lost_its_task_can_write_nothing_more() {
     // T19
     let stage = std::sync::Arc::new(Stage::new("[{calls: [{hang: {}}]}, {text: from the first}]"));

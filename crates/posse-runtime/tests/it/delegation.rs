@@ -255,7 +255,10 @@ async fn a_delegation_survives_the_end_of_its_process_at_any_write() {
         "#;
     let first = Arc::new(MemoryStore::new());
     let whole = session(script, first.clone(), Observers::default());
-    assert_eq!(whole.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap().text, "done");
+    assert_eq!(
+        whole.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap().text,
+        "done"
+    );
     for died_after in 1..first.writes() {
         let store = Arc::new(first.as_of(died_after));
         let again = session(script, store.clone(), Observers::default());

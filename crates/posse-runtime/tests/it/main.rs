@@ -3,6 +3,7 @@
 mod context;
 mod crashes;
 mod delegation;
+mod judging;
 mod loop_;
 mod session;
 mod stage;

@@ -75,6 +75,10 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
             }),
             definition("toolless", &["nowhere"]),
             definition("talker", &["ask_parent", "report_progress"]),
+            Arc::new(Definition {
+                verify: vec!["cargo test".to_owned()],
+                ..(*definition("verified", &["shared_context"])).clone()
+            }),
         ]),
         grant: Grant::root(
             ["subagent", "shared_context", "ask_parent", "report_progress"].map(str::to_owned),
@@ -83,6 +87,7 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
         caps: Caps::default(),
         rules: RULES,
         stop: Stop::default(),
+        verifier: None,
     })
     .unwrap()
 }
@@ -91,7 +96,8 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
 pub async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::default());
-    let outcome = session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
+    let outcome =
+        session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
     assert_eq!(outcome.status(), Status::Completed);
     (results(&store).await, store)
 }
@@ -103,6 +109,25 @@ pub async fn results(store: &MemoryStore) -> Vec<ToolResult> {
         _ => None,
     });
     results.collect()
+}
+
+#[tokio::test]
+async fn whoever_may_not_use_bash_gets_no_commands_run_by_delegating() {
+    let (results, store) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: verified, task: look}}]
+          - text: done
+        "#,
+    )
+    .await;
+    assert!(results[0].is_error && results[0].text.contains("INVALID_REQUEST"), "{}", results[0].text);
+    assert!(
+        results[0].text.contains("the result cannot be verified with `cargo test`"),
+        "{}",
+        results[0].text
+    );
+    assert_eq!(store.tasks(10).await.unwrap().len(), 1, "no task was begun");
 }
 
 #[tokio::test(start_paused = true)]
@@ -265,7 +290,7 @@ async fn a_child_nobody_waited_for_is_ended_written_down_and_reported() {
     let script = "{boss: [{calls: [{subagent: {action: spawn, agent: helper, task: look}}]}, {text: bye}], helper: [{text: late, delay_ms: 100000}]}";
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::new(vec![Arc::new(hook)]));
-    session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
+    session.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
     assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
     let notes = notes.lock().unwrap();
     assert_eq!(*notes, ["t_01 was still running when its orchestrator ended, and was cancelled"]);
@@ -286,7 +311,7 @@ async fn children_outlive_the_process_of_their_orchestrator() {
         "#;
     let first = Arc::new(MemoryStore::new());
     let outcome = session(script, first.clone(), Observers::default())
-        .run(agent("boss", None), "the task".to_owned(), Vec::new())
+        .run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new())
         .await;
     assert_eq!(outcome.unwrap().text, "done");
     for died_after in 1..=first.writes() {

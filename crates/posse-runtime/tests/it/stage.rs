@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use posse_core::agent::Agent;
+use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
@@ -13,13 +13,16 @@ use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::tool::{Effect, ToolSpec};
+use posse_core::verify::{Ending, Evidence};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
 use posse_runtime::budget::{Account, Tariff};
 use posse_runtime::driver::{Onward, Ports, Stop, resume, start};
 use posse_runtime::inbox::Inbox;
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{BoxFuture, Observer, OpenModel, Store, Tool, ToolInput, ToolOutput};
+use posse_runtime::ports::{
+    BoxFuture, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput, Verifier,
+};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use tokio::sync::Barrier;
@@ -33,6 +36,8 @@ pub struct World {
     pub running_most: AtomicUsize,
     /// Effects that began without a durable intent.
     pub unannounced: Mutex<Vec<String>>,
+    /// Commands that were run to verify something, in order.
+    pub verified: Mutex<Vec<String>>,
 }
 
 pub struct Stage {
@@ -45,6 +50,11 @@ pub struct Stage {
     pub seen: Arc<Seen>,
     pub more_observers: Vec<Arc<dyn Observer>>,
     pub together: Arc<Barrier>,
+    pub schema: Option<&'static str>,
+    pub verify: &'static [&'static str],
+    pub verifies: bool,
+    /// What the second process allows.
+    pub denied_later: &'static [&'static str],
 }
 
 #[derive(Default)]
@@ -68,6 +78,10 @@ impl Stage {
             seen: Arc::default(),
             more_observers: Vec::new(),
             together: Arc::new(Barrier::new(2)),
+            schema: None,
+            verify: &[],
+            verifies: true,
+            denied_later: &[],
         }
     }
 
@@ -76,7 +90,8 @@ impl Stage {
     }
 
     pub async fn go_on(&self, onward: Onward) -> Result<Outcome> {
-        resume(&self.ports(), id(), "second", onward, &self.task().grant).await
+        let denied: Vec<String> = self.denied_later.iter().map(|name| (*name).to_owned()).collect();
+        resume(&self.ports(), id(), "second", onward, &self.task().grant.without(&denied)).await
     }
 
     /// The same world, as another process finds it.
@@ -86,6 +101,8 @@ impl Stage {
             store: Arc::new(store),
             limits: self.limits.clone(),
             together: self.together.clone(),
+            schema: self.schema,
+            verify: self.verify,
             ..Stage::new(self.script)
         }
     }
@@ -96,15 +113,22 @@ impl Stage {
 
     fn task(&self) -> TaskStart {
         let name = AgentName::parse("worker").unwrap();
-        let agent = Agent { limits: self.limits.clone(), ..Agent::new(name, "scripted:test", "You work.") };
-        let names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
-        TaskStart::new(agent, "the task", Grant::root(names, 0))
+        let output_schema = self.schema.map(str::to_owned);
+        let settings = ModelSettings { output_schema, ..ModelSettings::default() };
+        let limits = self.limits.clone();
+        let agent = Agent { limits, settings, ..Agent::new(name, "scripted:test", "You work.") };
+        let mut names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
+        names.push("bash".to_owned());
+        let verify = self.verify.iter().map(|command| (*command).to_owned()).collect();
+        TaskStart { verify, ..TaskStart::new(agent, "the task", Grant::root(names, 0)) }
     }
 
     fn ports(&self) -> Ports {
         let observers =
             std::iter::once(self.seen.clone() as Arc<dyn Observer>).chain(self.more_observers.clone());
+        let probe = Commands { world: self.world.clone(), store: self.store.clone() };
         Ports {
+            verifier: self.verifies.then(|| Arc::new(probe) as Arc<dyn Verifier>),
             model: OpenModel {
                 model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
                 tariff: Tariff::default(),
@@ -206,4 +230,42 @@ impl Probe {
 
 pub fn code(result: Result<Outcome>) -> ErrorCode {
     result.map_err(|e: Error| e.code()).expect_err("the run should have failed")
+}
+
+/// Runs no command: its name says what comes out of it.
+struct Commands {
+    world: Arc<World>,
+    store: Arc<MemoryStore>,
+}
+
+impl Verifier for Commands {
+    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence> {
+        Box::pin(async move {
+            let durable = self.store.snapshot().records(&context.task).await.unwrap_or_default();
+            let announced =
+                matches!(durable.last(), Some(Record::Verifying { command: last, .. }) if last == command);
+            if !announced {
+                self.world.unannounced.lock().unwrap().push(command.to_owned());
+            }
+            let before = {
+                let mut verified = self.world.verified.lock().unwrap();
+                verified.push(command.to_owned());
+                verified.iter().filter(|other| *other == command).count() - 1
+            };
+            let ending = match command {
+                "pass" => Ending::Exited(0),
+                "fail once" if before > 0 => Ending::Exited(0),
+                "hang" => {
+                    context.cancel.cancelled().await;
+                    Ending::Stopped("cancelled".to_owned())
+                }
+                "ignore" => std::future::pending().await,
+                "crash" => panic!("out of cheese"),
+                _ => Ending::Exited(1),
+            };
+            let output =
+                if command == "flood" { "x".repeat(100_000) } else { format!("output of {command}\n") };
+            Evidence { command: command.to_owned(), ending, duration_ms: 7, output }
+        })
+    }
 }

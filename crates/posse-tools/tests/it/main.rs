@@ -12,4 +12,5 @@ mod skill;
 mod source;
 mod support;
 mod survivors;
+mod verify;
 mod world;

@@ -217,10 +217,11 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
         caps: Caps::default(),
         rules: RULES,
         stop: Stop::default(),
+        verifier: None,
     })
     .unwrap();
     let boss = Agent::new(AgentName::parse("boss").unwrap(), "test:parent", "You delegate.");
-    let outcome = session.run(boss, "the task".to_owned(), Vec::new()).await.unwrap();
+    let outcome = session.run(boss, "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
     assert_eq!(outcome.status(), Status::Completed);
     let records = store.records(&TaskId::child("s1", 1)).await.unwrap_or_default();
     let results = records.into_iter().filter_map(|record| match record {

@@ -138,6 +138,7 @@ impl Stage {
             budget: Arc::new(Account::root(self.caps)),
             stop: Stop::default(),
             inbox: Inbox::default(),
+            verifier: None,
         }
     }
 

@@ -45,6 +45,8 @@ pub struct Seen {
     pub tools: Vec<String>,
     /// Conditions on calls, as they are written.
     pub conditions: Vec<String>,
+    /// Commands that check what it did.
+    pub verify: Vec<String>,
     pub turns_max: u32,
     pub timeout_s: u64,
     pub shadows: Vec<String>,
@@ -108,6 +110,7 @@ impl Eyes {
             model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
             tools: agent.as_ref().map(|agent| self.effective_tools(agent)).unwrap_or_default(),
             conditions,
+            verify: definition.as_ref().map(|d| d.verify.clone()).unwrap_or_default(),
             turns_max: limits.map_or(0, |limits| limits.turns_max),
             timeout_s: limits.map_or(0, |limits| limits.wall_ms_max / 1000),
             shadows: entry.shadowed.iter().map(|other| other.read.origin.path.clone()).collect(),
@@ -203,6 +206,7 @@ impl Seen {
             lines.push(row("model", &self.model));
             lines.push(row("tools", &self.tools.join(", ")));
             lines.extend(self.conditions.iter().map(|condition| row("rule", condition)));
+            lines.extend(self.verify.iter().map(|command| row("verify", command)));
             lines.push(row("limits", &format!("{} turns · {} s", self.turns_max, self.timeout_s)));
         }
         lines.extend(self.problems.iter().map(|problem| row("note", problem)));
@@ -221,6 +225,7 @@ impl Seen {
             "model": self.model,
             "tools": self.tools,
             "rules": self.conditions,
+            "verify": self.verify,
             "max_turns": self.turns_max,
             "timeout_s": self.timeout_s,
             "shadows": self.shadows,

@@ -68,6 +68,12 @@ pub fn collected(task: &Task, progress: &Progress) -> Value {
             value[name] = json!(list);
         }
     }
+    if let Some(data) = &outcome.data {
+        value["data"] = data.clone();
+    }
+    if !outcome.evidence.is_empty() {
+        value["evidence"] = json!(outcome.evidence);
+    }
     if !outcome.in_doubt.is_empty() {
         let calls = outcome.in_doubt.iter().map(|doubt| format!("{} {}", doubt.tool, doubt.about));
         value["in_doubt"] = json!(calls.collect::<Vec<_>>());

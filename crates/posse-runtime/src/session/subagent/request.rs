@@ -81,6 +81,8 @@ struct Spawn {
     write_paths: Option<Vec<String>>,
     output_schema: Option<Value>,
     #[serde(default)]
+    verify: Vec<String>,
+    #[serde(default)]
     detached: bool,
 }
 
@@ -187,6 +189,7 @@ impl Spawn {
             },
             write_paths: self.write_paths,
             output_schema: self.output_schema,
+            verify: self.verify,
             detached: self.detached,
             key: None,
         })

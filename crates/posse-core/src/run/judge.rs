@@ -1,0 +1,179 @@
+//! Judging an answer before it counts: its form against the output schema, its truth by commands that check the result.
+//! Either may send the model back to work once; after that the run has failed, with its text kept.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use super::{Phase, Run};
+use crate::journal::TaskStart;
+use crate::message::Message;
+use crate::outcome::StopReason;
+use crate::output::{Extracted, extract};
+use crate::text::{estimate_tokens, prefix};
+use crate::verify::{Ending, Evidence};
+
+/// A schema up to this size is said again with what is wrong: not every provider shows it to its model.
+const SCHEMA_BYTES_SHOWN: usize = 8_000;
+
+/// Times a model is asked for better JSON, and times it is told that a check failed.
+const REPAIRS_MAX: u32 = 1;
+const CORRECTIONS_MAX: u32 = 1;
+
+/// What an answer has to meet, and what became of the last one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Judgement {
+    schema: Option<String>,
+    verify: Vec<String>,
+    /// The value that satisfied the schema, and what stood around it.
+    pub data: Option<Value>,
+    wrapping: Option<&'static str>,
+    pub errors: Vec<String>,
+    pub evidence: Vec<Evidence>,
+    /// What a failed run was not told any more; a resumed one is.
+    pub unsaid: Option<String>,
+}
+
+impl Judgement {
+    pub fn of(start: &TaskStart) -> Self {
+        let schema = start.agent.settings.output_schema.clone();
+        Self { schema, verify: start.verify.clone(), ..Self::default() }
+    }
+
+    /// Before another answer.
+    pub fn forget(&mut self) {
+        let (schema, verify) = (self.schema.take(), std::mem::take(&mut self.verify));
+        *self = Self { schema, verify, ..Self::default() };
+    }
+}
+
+impl Run {
+    /// The model says that it is done.
+    pub(super) fn judge(&mut self) {
+        self.answer.clear();
+        self.judgement.forget();
+        if self.judgement.schema.is_none() {
+            return self.verify();
+        }
+        match extract(&self.last_text) {
+            Ok(Extracted { value, wrapping }) => {
+                self.judgement.wrapping = wrapping;
+                self.phase = Phase::Checking(Box::new(value));
+            }
+            Err(why) => self.repair(vec![why]),
+        }
+    }
+
+    /// What is wrong with the value of the answer; nothing if it satisfies the schema.
+    pub fn on_checked(&mut self, errors: &[String]) {
+        let Phase::Checking(value) = &mut self.phase else { return };
+        if !errors.is_empty() {
+            return self.repair(errors.to_vec());
+        }
+        self.judgement.data = Some(std::mem::take(&mut **value));
+        if let Some(wrapping) = self.judgement.wrapping {
+            self.note(format!("the JSON of the answer stood {wrapping}, and was taken out"));
+        }
+        self.verify();
+    }
+
+    fn repair(&mut self, errors: Vec<String>) {
+        let mut complaint =
+            "Your answer is not what was asked for: it has to be JSON that satisfies the schema. What is wrong:"
+                .to_owned();
+        for error in &errors {
+            let _ = write!(complaint, "\n- {error}");
+        }
+        let schema = self.judgement.schema.as_deref().unwrap_or_default();
+        if schema.len() <= SCHEMA_BYTES_SHOWN {
+            let _ = write!(complaint, "\nThe schema: {schema}");
+        }
+        complaint
+            .push_str("\nReply with only the corrected JSON, without a fence and without any other text.");
+        self.judgement.errors = errors;
+        if self.counters.repairs < REPAIRS_MAX && self.has_turns_left() {
+            self.counters.repairs += 1;
+            return self.send_back(complaint);
+        }
+        self.judgement.unsaid = Some(complaint);
+        self.finish(
+            StopReason::OutputInvalid,
+            Some("the answer does not satisfy the output schema".to_owned()),
+        );
+    }
+
+    /// Begins with the first command, if there is any.
+    fn verify(&mut self) {
+        match self.judgement.verify.first() {
+            Some(command) => self.phase = Phase::Verifying(command.clone()),
+            None => self.finish(StopReason::Answered, None),
+        }
+    }
+
+    /// Takes what came out of the command that `Step::Verify` named.
+    pub fn on_verified(&mut self, evidence: Evidence) {
+        if !matches!(self.phase, Phase::Verifying(_)) {
+            return;
+        }
+        let not_run = matches!(evidence.ending, Ending::NotRun(_));
+        self.judgement.evidence.push(evidence);
+        match self.judgement.verify.get(self.judgement.evidence.len()) {
+            Some(next) if !not_run => self.phase = Phase::Verifying(next.clone()),
+            Some(_) | None => self.weigh(),
+        }
+    }
+
+    /// All commands were run, or one of them cannot be.
+    fn weigh(&mut self) {
+        let failed: Vec<&Evidence> = self.judgement.evidence.iter().filter(|found| !found.passed()).collect();
+        let Some(first) = failed.first() else { return self.accept() };
+        let detail = format!("`{}`: {}", prefix(&first.command, 80), first.ending());
+        let helpless = failed.iter().any(|found| matches!(found.ending, Ending::NotRun(_)));
+        let complaint = complaint(&failed);
+        if self.counters.corrections < CORRECTIONS_MAX && self.has_turns_left() && !helpless {
+            self.counters.corrections += 1;
+            return self.send_back(complaint);
+        }
+        self.judgement.unsaid = (!helpless).then_some(complaint);
+        self.finish(StopReason::VerifyFailed, Some(detail));
+    }
+
+    fn accept(&mut self) {
+        if self.tool_calls_used() == 0 {
+            self.note(
+                "nothing was done with tools; the commands that verify the result passed without".to_owned(),
+            );
+        }
+        self.finish(StopReason::Answered, None);
+    }
+
+    /// A run that stops before its answer was checked says so.
+    pub(super) fn unverified(&self, stop: StopReason) -> Option<String> {
+        let Judgement { verify, evidence, .. } = &self.judgement;
+        let is_missing = stop != StopReason::Answered && evidence.is_empty() && !verify.is_empty();
+        is_missing.then(|| "the result was not verified: the task ended before that".to_owned())
+    }
+
+    fn has_turns_left(&self) -> bool {
+        self.turns - self.before.turns < self.limits.turns_max
+    }
+
+    fn send_back(&mut self, complaint: String) {
+        self.phase = Phase::Asking;
+        self.context_tokens = self.context_tokens.saturating_add(estimate_tokens(&complaint));
+        self.messages.push(Message::user(complaint));
+        self.guard_context();
+    }
+}
+
+fn complaint(failed: &[&Evidence]) -> String {
+    let mut text =
+        "You said that the task is done, so the result was checked in the workspace. This failed:".to_owned();
+    for found in failed {
+        let _ = write!(text, "\n\n$ {}\n[{}]\n{}", found.command, found.ending(), found.output.trim_end());
+    }
+    text.push_str(
+        "\n\nCorrect what is wrong, then give your whole answer again. The check is made once more.",
+    );
+    text
+}

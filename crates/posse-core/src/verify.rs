@@ -1,0 +1,125 @@
+//! Checking what a model says it has done: commands that we run in the task's workspace, and what came out.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::grant::{Decision, Grant};
+use crate::text::{prefix, visible};
+use crate::tool::Effect;
+
+/// Commands of one task. Each runs to its end before the next, and the task waits for all of them.
+pub const COMMANDS_MAX: usize = 10;
+/// Bytes of one command; longer ones belong into a script.
+pub const COMMAND_BYTES_MAX: usize = 4_000;
+/// Bytes kept of a command's output: enough to see what failed, and ten of them still fit into a conversation.
+pub const OUTPUT_BYTES_MAX: usize = 8_000;
+
+/// What came out of one command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    pub command: String,
+    pub ending: Ending,
+    pub duration_ms: u64,
+    /// The beginning and the end of what it printed.
+    pub output: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    Exited(i32),
+    /// It ran and has no exit code: why.
+    Stopped(String),
+    /// It could not be run, which no model can help: why.
+    NotRun(String),
+}
+
+impl Evidence {
+    pub fn not_run(command: &str, why: impl Into<String>) -> Self {
+        let ending = Ending::NotRun(why.into());
+        Self { command: command.to_owned(), ending, duration_ms: 0, output: String::new() }
+    }
+
+    pub fn passed(&self) -> bool {
+        self.ending == Ending::Exited(0)
+    }
+
+    pub fn exit_code(&self) -> Option<i32> {
+        match self.ending {
+            Ending::Exited(code) => Some(code),
+            Ending::Stopped(_) | Ending::NotRun(_) => None,
+        }
+    }
+
+    /// How it ended, for people.
+    pub fn ending(&self) -> String {
+        match &self.ending {
+            Ending::Exited(code) => format!("exit code {code}"),
+            Ending::Stopped(why) => why.clone(),
+            Ending::NotRun(why) => format!("not run: {why}"),
+        }
+    }
+}
+
+/// Whether whoever asks for a check could have run its commands with `bash`: a check must not be a way around that.
+pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
+    let invalid = |text: String| Error::new(ErrorCode::InvalidRequest, text);
+    if commands.len() > COMMANDS_MAX {
+        let text =
+            format!("there are {} commands to verify with, at most {COMMANDS_MAX} are run", commands.len());
+        return Err(invalid(text).hint("put them into a script"));
+    }
+    for command in commands {
+        let shown = visible(prefix(command, 80)).into_owned();
+        if command.trim().is_empty() || command.contains('\0') || command.len() > COMMAND_BYTES_MAX {
+            let text =
+                format!("`{shown}` is no command to verify with: it is empty, has a NUL, or is too long");
+            return Err(invalid(text).hint(format!("a command has 1 to {COMMAND_BYTES_MAX} bytes")));
+        }
+        let arguments = json!({ "command": command }).to_string();
+        if let Decision::Deny(why) = asker.decide("bash", Effect::Unsafe, &arguments) {
+            let text = format!("the result cannot be verified with `{shown}`: {why}");
+            return Err(invalid(text).hint(
+                "commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), \
+                 or leave `verify` out",
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grant::Rights;
+    use crate::pattern::ToolPattern;
+
+    #[test]
+    fn nobody_gets_a_command_run_that_they_may_not_run() {
+        let check = ["cargo test".to_owned()];
+        let all = Grant::root(["bash", "read"].map(str::to_owned), 1);
+        assert!(permit(&check, &all).is_ok());
+        assert!(permit(&[], &Grant::root([], 0)).is_ok());
+        let git = Rights { tools: Some(ToolPattern::parse("Bash(git *)").unwrap()), ..Rights::default() };
+        for grant in [Grant::root(["read".to_owned()], 1), all.keep(&git)] {
+            let e = permit(&check, &grant).unwrap_err();
+            assert!(e.message().starts_with("the result cannot be verified with `cargo test`:"), "{e}");
+            assert!(e.advice().unwrap().contains("--allow bash"));
+        }
+        assert!(permit(&["git diff --check".to_owned()], &all.keep(&git)).is_ok());
+    }
+
+    #[test]
+    fn commands_are_bounded() {
+        let all = Grant::root(["bash".to_owned()], 1);
+        for bad in [
+            vec!["true".to_owned(); COMMANDS_MAX + 1],
+            vec!["x".repeat(COMMAND_BYTES_MAX + 1)],
+            vec![" ".to_owned()],
+            vec!["a\0b".to_owned()],
+        ] {
+            assert_eq!(permit(&bad, &all).unwrap_err().code(), ErrorCode::InvalidRequest);
+        }
+    }
+}

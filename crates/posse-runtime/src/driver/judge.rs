@@ -1,0 +1,82 @@
+//! Judging an answer: its value against the schema, the result by commands. `Run` decides what follows from it.
+
+use posse_core::Result;
+use posse_core::event::Event;
+use posse_core::journal::Record;
+use posse_core::run::Run;
+use posse_core::text::{head_and_tail, prefix, visible};
+use posse_core::verify::{Ending, Evidence, OUTPUT_BYTES_MAX};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{Life, Scene};
+use crate::panics::Contained;
+use crate::ports::ToolContext;
+use crate::schema::Schema;
+
+/// Bytes of a command in an event.
+const COMMAND_SHOWN: usize = 80;
+
+impl Life<'_> {
+    pub(super) fn check(&mut self, run: &mut Run, value: &Value) {
+        let schema = self.scene.start.agent.settings.output_schema.as_deref().unwrap_or("true");
+        let errors = match Schema::parse(schema) {
+            Ok(schema) => schema.errors(value, "the answer"),
+            Err(why) => vec![format!("the schema itself is broken: {why}")],
+        };
+        run.on_checked(&errors);
+        self.journal.note(Record::Checked { errors, elapsed_ms: self.elapsed_ms() });
+    }
+
+    /// The intent is durable before the command runs. It is declared to be repeatable: after a crash it runs again.
+    pub(super) async fn verify(&mut self, run: &mut Run, command: String) -> Result<()> {
+        self.journal.note(Record::Verifying { command: command.clone(), epoch: self.journal.epoch });
+        self.journal.commit().await?;
+        let shown = visible(prefix(&command, COMMAND_SHOWN)).into_owned();
+        self.scene.event(Event::Verifying { command: shown.clone() });
+        let context = ToolContext { output_bytes_max: OUTPUT_BYTES_MAX, ..self.scene.tool_context(run) };
+        let evidence = self.scene.run_command(&command, &context).await;
+        let (passed, ending, millis) = (evidence.passed(), evidence.ending(), evidence.duration_ms);
+        self.scene.event(Event::Verified { command: shown, passed, ending, millis });
+        // A command that was cut off with its run says nothing about the result.
+        if self.scene.ports.stop.now.is_cancelled() || self.scene.time_left(run).is_zero() {
+            return Ok(());
+        }
+        self.journal.note(Record::Verified { evidence: evidence.clone(), elapsed_ms: self.elapsed_ms() });
+        run.on_verified(evidence);
+        Ok(())
+    }
+}
+
+impl Scene<'_> {
+    async fn run_command(&self, command: &str, context: &ToolContext) -> Evidence {
+        let verifier = match &self.ports.verifier {
+            Some(_) if self.commands_withdrawn => {
+                return Evidence::not_run(command, "`bash` is not allowed to this task any more");
+            }
+            Some(verifier) => verifier,
+            None => return Evidence::not_run(command, "this session runs no commands to verify a result"),
+        };
+        let began = Instant::now();
+        let stopped = |why: &str| Evidence {
+            command: command.to_owned(),
+            ending: Ending::Stopped(why.to_owned()),
+            duration_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+            output: String::new(),
+        };
+        let ran = tokio::select! {
+            biased;
+            ran = Contained(verifier.run(command, context)) => ran,
+            () = self.overdue(context) => return stopped("it did not end when it was told to, and was given up"),
+        };
+        match ran {
+            Ok(mut evidence) => {
+                evidence.output = head_and_tail(&evidence.output, OUTPUT_BYTES_MAX);
+                evidence
+            }
+            Err(panic) => {
+                Evidence::not_run(command, format!("internal_error: the verifier crashed ({panic})"))
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Running the commands that check a result: like `bash`, for us and not for a model.
+
+use std::time::Duration;
+
+use posse_core::verify::{Ending, Evidence};
+use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
+
+use crate::bash::{ending, leftovers, shell};
+use crate::launch::Launch;
+use crate::output;
+use crate::supervisor::{End, Job, Report, Stop, Streams};
+
+/// A whole test suite may take its time; the run's own time is a bound as well.
+const TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// What notes may take of the room for the output.
+const NOTES: usize = 300;
+
+/// Runs commands in the workspace under the supervisor.
+pub struct Commands {
+    launch: Launch,
+    shell: &'static str,
+}
+
+impl Commands {
+    pub fn new(launch: Launch) -> Self {
+        let shell = shell(&launch);
+        Self { launch, shell }
+    }
+}
+
+impl Verifier for Commands {
+    fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence> {
+        Box::pin(async move {
+            let timeout = TIMEOUT.min(context.time_left);
+            let job = Job {
+                task: context.task.clone(),
+                program: self.shell.into(),
+                args: vec!["-c".into(), command.into()],
+                directory: self.launch.directory.clone(),
+                environment: self.launch.environment.select(&[]),
+                stdin: Vec::new(),
+                streams: Streams::Merged,
+                timeout,
+                confinement: self.launch.confinement.clone(),
+            };
+            match self.launch.supervisor.run(job, &context.cancel).await {
+                Ok(report) => evidence(command, &report, timeout, context.output_bytes_max),
+                Err(error) => Evidence::not_run(command, error.message()),
+            }
+        })
+    }
+}
+
+fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Evidence {
+    let ended = || ending("command", report, timeout).unwrap_or_default();
+    let ending = match (report.stop, &report.end) {
+        (Some(Stop::TimedOut), _) => Ending::Stopped(format!("timed out after {} s", timeout.as_secs())),
+        (Some(Stop::Cancelled), _) => Ending::Stopped("cancelled".to_owned()),
+        (None, End::Exited { code }) => Ending::Exited(*code),
+        (None, End::NotStarted { .. }) => Ending::NotRun(ended()),
+        (None, End::Signalled { .. } | End::Unknown) => Ending::Stopped(ended()),
+    };
+    let shown = output::render(&report.out, max.saturating_sub(NOTES).max(200));
+    let notes = leftovers("command", report);
+    let parts: Vec<&str> =
+        std::iter::once(shown.text.trim_end_matches('\n')).chain(notes.iter().map(String::as_str)).collect();
+    let duration_ms = u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX);
+    Evidence {
+        command: command.to_owned(),
+        ending,
+        duration_ms,
+        output: parts.join("\n").trim_start_matches('\n').to_owned(),
+    }
+}
