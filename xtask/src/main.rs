@@ -3,6 +3,7 @@
 mod bench;
 mod command;
 mod fuzz;
+mod simulate;
 mod test;
 
 use std::process::ExitCode;
@@ -17,6 +18,8 @@ cargo xtask <task>
           generous bounds
   fuzz    [--seconds N] [--seed S]  damaged and invented agent files and tool patterns, 60 seconds for each target
           unless told otherwise; prints the seed, and keeps an input that breaks something
+  simulate [--schedules N] [--seed S]  random delegations on a paused clock, 100,000 unless told otherwise; a failure
+          names the seed that repeats it
   help    this text
 ";
 
@@ -26,6 +29,7 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["test"] => test::run_all(),
         ["bench"] => finish(bench::bench()),
+        ["simulate", options @ ..] => finish(simulate::simulate(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
         [] | ["help" | "--help" | "-h"] => {
             eprint!("{HELP}");

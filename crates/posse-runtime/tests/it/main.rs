@@ -6,4 +6,5 @@ mod delegation;
 mod judging;
 mod loop_;
 mod session;
+mod simulation;
 mod stage;
