@@ -7,6 +7,7 @@ use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_runtime::ports::{Deltas, ModelRequest};
+use reqwest::Url;
 
 use crate::assemble::Assembler;
 use crate::body::{self, Encoder};
@@ -75,6 +76,19 @@ impl From<serde_json::Error> for ReadError {
     }
 }
 
+/// Put together once: reading a URL touches more code than sending the request.
+fn url<F: Format>(wire: &Client<F>, streamed: bool) -> Result<&Url, ModelFailure>
+where
+    Client<F>: Wire,
+{
+    let known = &wire.urls[usize::from(streamed)];
+    if let Some(url) = known.get() {
+        return Ok(url);
+    }
+    let url = wire.transport.url(&wire.path(streamed))?;
+    Ok(known.get_or_init(|| url))
+}
+
 pub(crate) async fn exchange<F: Format>(
     wire: &Client<F>,
     mut request: ModelRequest<'_>,
@@ -86,9 +100,9 @@ where
     let body = body::encode(wire, &mut request)?;
     let sent_bytes = body.len() as u64;
     let streamed = !request.settings.buffered;
-    let path = wire.path(streamed);
-    let answer = wire.transport.post(&path, wire.key_header(), wire.headers(), &body).await;
-    // The memo must be the only holder of the prefix by the next turn.
+    let url = url(wire, streamed)?;
+    let answer = wire.transport.post(url, wire.key_header(), wire.headers(), &body).await;
+    // The memo must be the only holder of the body by the next turn.
     drop(body);
     let mut incoming = match answer {
         Ok(incoming) => incoming,

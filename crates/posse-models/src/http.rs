@@ -11,6 +11,7 @@ use bytes::Bytes;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_runtime::ports::Deltas;
+use reqwest::Url;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::body::Encoded;
@@ -125,7 +126,7 @@ impl Transport {
             Error::new(ErrorCode::ConfigInvalid, why)
                 .hint("a base URL looks like `https://api.example.com/v1`")
         };
-        let url = reqwest::Url::parse(endpoint.base_url.trim())
+        let url = Url::parse(endpoint.base_url.trim())
             .map_err(|e| invalid(format!("the base URL cannot be read: {e}")))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(invalid("the base URL must start with `http://` or `https://`".to_owned()));
@@ -161,6 +162,13 @@ impl Transport {
         &self.0.base_url
     }
 
+    /// The address of a path below the base URL.
+    pub(crate) fn url(&self, path: &str) -> Result<Url, ModelFailure> {
+        Url::parse(&format!("{}{path}", self.0.base_url)).map_err(|e| {
+            ModelFailure::new(FailureKind::InvalidRequest, format!("the URL of the call cannot be read: {e}"))
+        })
+    }
+
     pub(crate) fn end_grace(&self) -> Duration {
         self.0.endpoint.end_grace
     }
@@ -168,20 +176,20 @@ impl Transport {
     /// Sends the body and returns the answer once its head says success.
     pub(crate) async fn post(
         &self,
-        path: &str,
+        url: &Url,
         key_header: KeyHeader,
         extra: &[(&'static str, &'static str)],
         body: &Encoded,
     ) -> Result<Incoming, Rejection> {
         let key = self.0.endpoint.credential.read();
-        let first = self.attempt(path, key_header, extra, body, key.as_ref()).await;
+        let first = self.attempt(url, key_header, extra, body, key.as_ref()).await;
         match first {
             Err(rejection) if rejection.failure.kind == FailureKind::Unauthorised => {
                 let fresh = self.0.endpoint.credential.read();
                 if fresh == key {
                     return Err(rejection);
                 }
-                self.attempt(path, key_header, extra, body, fresh.as_ref()).await
+                self.attempt(url, key_header, extra, body, fresh.as_ref()).await
             }
             other => other,
         }
@@ -189,7 +197,7 @@ impl Transport {
 
     async fn attempt(
         &self,
-        path: &str,
+        url: &Url,
         key_header: KeyHeader,
         extra: &[(&'static str, &'static str)],
         body: &Encoded,
@@ -216,13 +224,8 @@ impl Transport {
             headers.insert(name, value);
         }
         headers.extend(self.0.headers.clone());
-        let sent = self
-            .client()?
-            .post(format!("{}{path}", self.0.base_url))
-            .headers(headers)
-            .body(reqwest::Body::wrap(body.clone()))
-            .send()
-            .await;
+        let sent =
+            self.client()?.post(url.clone()).headers(headers).body(body.clone().into_bytes()).send().await;
         let response = sent.map_err(|e| self.connection(e, body.len() as u64, key))?;
         self.accept(response, key).await
     }
