@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use std::sync::OnceLock;
 
+use http::Uri;
 use posse_core::error::Result;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest};
-use reqwest::Url;
 
 use crate::exchange::{Wire, exchange};
 use crate::http::{Endpoint, Transport};
@@ -19,7 +19,7 @@ pub struct Client<F> {
     pub(crate) name: String,
     pub(crate) format: F,
     /// Where its calls go, whole and streamed, once there was one.
-    pub(crate) urls: [OnceLock<Url>; 2],
+    pub(crate) addresses: [OnceLock<Uri>; 2],
 }
 
 /// A wire format, with what can be set about it.
@@ -37,7 +37,7 @@ impl<F: Format> Client<F> {
     pub fn over(transport: Transport, model: impl Into<String>) -> Self {
         let model = model.into();
         let name = format!("{}:{model}", F::PROVIDER);
-        Self { transport, name, model, format: F::default(), urls: Default::default() }
+        Self { transport, name, model, format: F::default(), addresses: Default::default() }
     }
 
     /// The name of the provider in `provider:model`, for services that speak this format.

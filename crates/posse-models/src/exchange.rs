@@ -3,11 +3,11 @@
 //! Streamed or whole is decided by what came, not by what was asked for. A stream is complete when it says so; if it
 //! stops earlier but has said why it stops, the reply counts, with a note; otherwise nothing of it is used.
 
+use http::Uri;
 use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_runtime::ports::{Deltas, ModelRequest};
-use reqwest::Url;
 
 use crate::assemble::Assembler;
 use crate::body::{self, Encoder};
@@ -77,16 +77,16 @@ impl From<serde_json::Error> for ReadError {
 }
 
 /// Put together once: reading a URL touches more code than sending the request.
-fn url<F: Format>(wire: &Client<F>, streamed: bool) -> Result<&Url, ModelFailure>
+fn address<F: Format>(wire: &Client<F>, streamed: bool) -> Result<&Uri, ModelFailure>
 where
     Client<F>: Wire,
 {
-    let known = &wire.urls[usize::from(streamed)];
-    if let Some(url) = known.get() {
-        return Ok(url);
+    let known = &wire.addresses[usize::from(streamed)];
+    if let Some(address) = known.get() {
+        return Ok(address);
     }
-    let url = wire.transport.url(&wire.path(streamed))?;
-    Ok(known.get_or_init(|| url))
+    let address = wire.transport.address(&wire.path(streamed))?;
+    Ok(known.get_or_init(|| address))
 }
 
 pub(crate) async fn exchange<F: Format>(
@@ -100,8 +100,8 @@ where
     let body = body::encode(wire, &mut request)?;
     let sent_bytes = body.len() as u64;
     let streamed = !request.settings.buffered;
-    let url = url(wire, streamed)?;
-    let answer = wire.transport.post(url, wire.key_header(), wire.headers(), &body).await;
+    let address = address(wire, streamed)?;
+    let answer = wire.transport.post(address, wire.key_header(), wire.headers(), &body).await;
     // The memo must be the only holder of the body by the next turn.
     drop(body);
     let mut incoming = match answer {
