@@ -362,3 +362,52 @@ fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use posse_testkit::store_suite::{asked, new_task};
+
+    fn committer(directory: &tempfile::TempDir) -> Committer {
+        let path = crate::open::prepare_file(&directory.path().join("posse.db")).unwrap();
+        let connection = crate::open::connect(&path, Duration::from_secs(1)).unwrap();
+        Committer::new(connection, path, Duration::from_secs(1))
+    }
+
+    fn next(task: &str) -> Job {
+        Job::append(TaskId::root(task), 1, &[asked(1)])
+    }
+
+    #[test]
+    fn a_caller_commits_only_for_the_task_that_is_alone_at_work() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut committer = committer(&directory);
+        assert!(committer.commit_for_caller(&Job::create(new_task("a"))).unwrap().is_ok());
+        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok());
+        assert!(committer.commit_for_caller(&Job::create(new_task("b"))).is_none(), "`a` may be held up");
+        assert!(committer.commit(&[Job::create(new_task("b"))])[0].is_ok());
+        assert!(committer.commit_for_caller(&next("a")).is_none(), "`b` may be held up");
+        let finished = Job::Append {
+            task: TaskId::root("b"),
+            epoch: 1,
+            entries: Entries { status: Some("completed"), ..Entries::of(&[]) },
+        };
+        assert!(committer.commit(&[finished])[0].is_ok());
+        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok(), "`a` is alone again");
+    }
+
+    #[test]
+    fn a_caller_waits_neither_for_other_processes_nor_for_a_slow_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut committer = committer(&directory);
+        committer.commit(&[Job::create(new_task("a"))]);
+        let other = Connection::open(&committer.path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(committer.commit_for_caller(&next("a")).is_none());
+        other.execute_batch("ROLLBACK").unwrap();
+        committer.last_took = QUICK * 2;
+        assert!(committer.commit_for_caller(&next("a")).is_none());
+        committer.last_took = QUICK;
+        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok());
+    }
+}
