@@ -1,6 +1,8 @@
 //! The tools of a session: looked up by any of their names, checked against their schema, run without letting a panic
 //! out.
 
+mod plain;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +12,7 @@ use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use serde_json::Value;
 
+use self::plain::Plain;
 use crate::panics::Contained;
 use crate::ports::{Tool, ToolInput, ToolOutput};
 
@@ -21,7 +24,9 @@ pub struct Toolbox(Arc<BTreeMap<String, Entry>>);
 
 struct Entry {
     tool: Arc<dyn Tool>,
-    /// Compiled when the tool is first called: most tools of a session never are.
+    /// Read when the tool is first called: most tools of a session never are.
+    plain: OnceLock<Option<Plain>>,
+    /// Compiled when arguments come that do not plainly fit.
     validator: OnceLock<Option<jsonschema::Validator>>,
 }
 
@@ -36,7 +41,7 @@ impl Toolbox {
         let mut entries = BTreeMap::new();
         for tool in tools {
             let name = canonical(&tool.spec().name);
-            let entry = Entry { tool, validator: OnceLock::new() };
+            let entry = Entry { tool, plain: OnceLock::new(), validator: OnceLock::new() };
             if entries.insert(name.clone(), entry).is_some() {
                 return Err(Error::new(ErrorCode::DuplicateTool, format!("two tools are called `{name}`"))
                     .hint("give each tool its own name"));
@@ -89,16 +94,19 @@ impl Toolbox {
 impl Entry {
     /// What is wrong with the arguments, with the path to each place.
     fn complaint(&self, arguments: &str) -> Option<String> {
-        let validator = self.validator.get_or_init(|| {
-            let schema: Value = serde_json::from_str(&self.tool.spec().input_schema).ok()?;
-            jsonschema::validator_for(&schema).ok()
-        });
-        let Some(validator) = validator else {
-            return Some("the tool's own schema is broken; it cannot be called".to_owned());
-        };
         let arguments: Value = match serde_json::from_str(arguments) {
             Ok(arguments) => arguments,
             Err(e) => return Some(e.to_string()),
+        };
+        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
+        if let (Some(plain), Value::Object(arguments)) = (plain, &arguments)
+            && plain.surely_fits(arguments)
+        {
+            return None;
+        }
+        let validator = self.validator.get_or_init(|| jsonschema::validator_for(&self.schema()?).ok());
+        let Some(validator) = validator else {
+            return Some("the tool's own schema is broken; it cannot be called".to_owned());
         };
         if validator.is_valid(&arguments) {
             return None;
@@ -115,5 +123,9 @@ impl Entry {
             let _ = write!(text, "\n- and {} more", errors.len() - ERRORS_SHOWN);
         }
         Some(text)
+    }
+
+    fn schema(&self) -> Option<Value> {
+        serde_json::from_str(&self.tool.spec().input_schema).ok()
     }
 }
