@@ -281,10 +281,10 @@ impl Run {
         if answers.iter().any(Option::is_none) {
             return;
         }
-        let mut results: Vec<ToolResult> = std::mem::take(answers).into_iter().flatten().collect();
+        let results: Vec<ToolResult> = std::mem::take(answers).into_iter().flatten().collect();
         let calls: Vec<ToolCall> = std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
         self.phase = Phase::Asking;
-        self.take_stock(&calls, &mut results);
+        self.take_stock(&calls, results);
     }
 
     /// Someone wants the run to stop now.
@@ -487,18 +487,18 @@ impl Run {
     }
 
     /// What a finished round of calls means for the run.
-    fn take_stock(&mut self, calls: &[ToolCall], results: &mut [ToolResult]) {
-        for result in results.iter() {
+    fn take_stock(&mut self, calls: &[ToolCall], mut results: Vec<ToolResult>) {
+        for result in &results {
             self.context_tokens =
                 self.context_tokens.saturating_add(crate::text::estimate_tokens(&result.text));
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
         self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };
-        let verdict = self.cycles.observe(calls, results);
+        let verdict = self.cycles.observe(calls, &results);
         if let (cycle::Verdict::Warn(note), Some(last)) = (&verdict, results.last_mut()) {
             last.text = format!("{}\n\n[{note}]", last.text);
         }
-        self.messages.push(Message::Results { results: results.to_vec() });
+        self.messages.push(Message::Results { results });
         if let cycle::Verdict::Stop(why) = verdict {
             return self.finish(StopReason::Stalled, Some(why));
         }

@@ -182,19 +182,21 @@ impl<'a> Life<'a> {
             return Err(e);
         }
         debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
-        self.scene.event(Event::TurnStarted { turn: ask.turn, turns_max: run.limits().turns_max });
+        let turns_max = run.limits().turns_max;
+        self.scene.event(|| Event::TurnStarted { turn: ask.turn, turns_max });
         let answer = self.call_model(run, &ask, &purse).await;
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(reply) => {
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
-                self.scene.event(replied(&ask, &reply));
+                self.scene.event(|| replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
             }
             Err(failure) => {
                 purse.settle(None, &failure.lost);
-                self.scene.event(Event::ModelFailed { kind: failure.kind, message: failure.message.clone() });
+                let (kind, message) = (failure.kind, &failure.message);
+                self.scene.event(|| Event::ModelFailed { kind, message: message.clone() });
                 run.on_failure(&failure);
                 self.journal.note(Record::Unanswered { failure, elapsed_ms });
             }
@@ -254,7 +256,7 @@ impl<'a> Life<'a> {
         run.on_finished(&outcome);
         self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
         self.journal.commit().await?;
-        self.scene.event(Event::Finished {
+        self.scene.event(|| Event::Finished {
             status: outcome.status(),
             stop: outcome.stop,
             turns: outcome.turns,
@@ -266,7 +268,7 @@ impl<'a> Life<'a> {
 
     fn emit(&self, run: &mut Run) {
         for event in run.take_events() {
-            self.scene.event(event);
+            self.scene.event(|| event);
         }
     }
 }
@@ -281,8 +283,11 @@ impl Scene<'_> {
         Duration::from_millis(run.time_left_ms(self.elapsed_ms()))
     }
 
-    fn event(&self, event: Event) {
-        self.ports.observers.event(&self.id, &event);
+    /// Nothing is put together for nobody.
+    fn event(&self, event: impl FnOnce() -> Event) {
+        if !self.ports.observers.is_empty() {
+            self.ports.observers.event(&self.id, &event());
+        }
     }
 }
 

@@ -23,6 +23,10 @@ impl Observers {
         Self(observers)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn event(&self, task: &TaskId, event: &Event) {
         for observer in &self.0 {
             contained(task, || observer.event(task, event));

@@ -274,6 +274,11 @@ pub trait Store: ContextStore {
     /// take the records back. Fails with `OWNER_LOST`, writing nothing, if `epoch` is no longer the task's.
     fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>>;
 
+    /// The same for a caller that waits at once and has nothing else to do: the store may write on the caller's thread.
+    fn append_now(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
+        self.append(task, epoch, records)
+    }
+
     /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
 

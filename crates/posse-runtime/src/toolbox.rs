@@ -1,6 +1,8 @@
 //! The tools of a session: looked up by any of their names, checked against their schema, run without letting a panic
 //! out.
 
+mod plain;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +12,7 @@ use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use serde_json::Value;
 
+use self::plain::Plain;
 use crate::panics::Contained;
 use crate::ports::{Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
@@ -19,7 +22,9 @@ pub struct Toolbox(Arc<BTreeMap<String, Entry>>);
 
 struct Entry {
     tool: Arc<dyn Tool>,
-    /// Compiled when the tool is first called: most tools of a session never are.
+    /// Read when the tool is first called: most tools of a session never are.
+    plain: OnceLock<Option<Plain>>,
+    /// Compiled when arguments come that do not plainly fit.
     schema: OnceLock<Option<Schema>>,
 }
 
@@ -34,7 +39,7 @@ impl Toolbox {
         let mut entries = BTreeMap::new();
         for tool in tools {
             let name = canonical(&tool.spec().name);
-            let entry = Entry { tool, schema: OnceLock::new() };
+            let entry = Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() };
             if entries.insert(name.clone(), entry).is_some() {
                 return Err(Error::new(ErrorCode::DuplicateTool, format!("two tools are called `{name}`"))
                     .hint("give each tool its own name"));
@@ -87,13 +92,19 @@ impl Toolbox {
 impl Entry {
     /// What is wrong with the arguments, with the path to each place.
     fn complaint(&self, arguments: &str) -> Option<String> {
-        let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
-        let Some(schema) = schema else {
-            return Some("the tool's own schema is broken; it cannot be called".to_owned());
-        };
         let arguments: Value = match serde_json::from_str(arguments) {
             Ok(arguments) => arguments,
             Err(e) => return Some(e.to_string()),
+        };
+        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
+        if let (Some(plain), Value::Object(arguments)) = (plain, &arguments)
+            && plain.surely_fits(arguments)
+        {
+            return None;
+        }
+        let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
+        let Some(schema) = schema else {
+            return Some("the tool's own schema is broken; it cannot be called".to_owned());
         };
         let errors = schema.errors(&arguments, "arguments");
         if errors.is_empty() {
@@ -104,5 +115,9 @@ impl Entry {
             let _ = write!(text, "\n- {error}");
         }
         Some(text)
+    }
+
+    fn schema(&self) -> Option<Value> {
+        serde_json::from_str(&self.tool.spec().input_schema).ok()
     }
 }

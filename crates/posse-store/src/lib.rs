@@ -1,8 +1,9 @@
 //! Tasks, their journals and shared context in one SQLite file.
 //!
-//! Owns the file, its schema and the one thread that writes to it. Knows neither models nor tools; of a record it
+//! Owns the file, its schema and the one connection that writes to it. Knows neither models nor tools; of a record it
 //! reads only what listings show (status, turns, tokens) and keeps the rest as bytes.
 
+mod commit;
 mod context;
 mod fault;
 mod log;
@@ -20,9 +21,10 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskRow};
 
+use crate::commit::{Job, Written};
 use crate::context::SessionChange;
 use crate::reader::Reader;
-use crate::writer::{Request, Writer};
+use crate::writer::Writer;
 
 pub use crate::open::Health;
 
@@ -82,19 +84,28 @@ pub fn check(path: impl AsRef<Path>) -> Result<Health> {
 
 impl Store for SqliteStore {
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>> {
-        let answer = self.writer.send(|reply| Request::Create { task, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::create(task));
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
-        let answer = self.writer.send(|reply| Request::Append { task: task.clone(), epoch, records, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.send(Job::append(task.clone(), epoch, &records));
+        Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn append_now(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
+        let answer = self.writer.write(Job::append(task.clone(), epoch, &records));
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let answer =
-            self.writer.send(|reply| Request::Claim { task: task.clone(), owner: owner.to_owned(), reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::claim(task.clone(), owner.to_owned()));
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Epoch(epoch) => Ok(epoch),
+                _ => unreachable!("a claim writes an epoch"),
+            }
+        })
     }
 
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
@@ -130,9 +141,13 @@ impl ContextStore for SqliteStore {
     }
 
     fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>> {
-        let request = Box::new(request);
-        let answer = self.writer.send(|reply| Request::Change { request, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::Change(Box::new(request)));
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Context(changed) => Ok(changed),
+                _ => unreachable!("a change writes to the context"),
+            }
+        })
     }
 
     fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>> {
@@ -181,8 +196,8 @@ impl SqliteStore {
         now_ms: u64,
     ) -> BoxFuture<'static, Result<()>> {
         let session = session.to_owned();
-        let answer = self.writer.send(|reply| Request::Session { session, change, now_ms, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::Session { session, change, now_ms });
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn read_context<T: Send + 'static>(

@@ -67,7 +67,8 @@ impl Scene<'_> {
         if let Action::Refuse(result) = &planned.action {
             return (result.clone(), None);
         }
-        self.event(Event::ToolStarted { key: call.key, tool: call.name.clone(), summary: summary(call) });
+        let (key, tool) = (call.key, &call.name);
+        self.event(|| Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) });
         let began = Instant::now();
         let idempotency_key = format!("{}/{}", self.id, call.key);
         let arguments = call.arguments.as_object_text();
@@ -89,9 +90,9 @@ impl Scene<'_> {
                 ..ToolResult::new(call, never_empty(output.text))
             },
         };
-        self.event(Event::ToolFinished {
-            key: call.key,
-            tool: call.name.clone(),
+        self.event(|| Event::ToolFinished {
+            key,
+            tool: tool.clone(),
             is_error: result.is_error,
             in_doubt: result.in_doubt,
             why: result.is_error.then(|| reason(&result.text)),

@@ -80,7 +80,7 @@ pub async fn resume(
     };
     life.journal.commit().await?;
     let agent = life.scene.start.agent.name.to_string();
-    life.scene.event(Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
+    life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
     drive(ports, life, run).await
 }
 
