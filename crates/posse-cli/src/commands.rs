@@ -5,6 +5,7 @@ mod chat;
 mod demo;
 mod doctor;
 mod drive;
+mod export;
 mod init;
 mod run;
 mod tasks;
@@ -39,6 +40,9 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::List { limit }) => block_on(tasks::list(&global, limit)),
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
+        }
+        Command::Tasks(TasksCommand::Export { task, out, tree }) => {
+            block_on(export::run(&global, &task, out.as_deref(), tree))
         }
         Command::Tasks(TasksCommand::Resume { task, more }) => block_on(tasks::resume(&global, &task, &more)),
     }

@@ -23,7 +23,7 @@ use crate::budget::{Account, Purse};
 use crate::journal::Journal;
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
-use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Store, ToolUse};
+use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Payload, Store, ToolUse};
 use crate::toolbox::Toolbox;
 
 /// What a run is driven with.
@@ -80,6 +80,7 @@ pub async fn create(
 /// Works on a task that was just created by this process.
 pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
+    ports.observers.payload(&id, Payload::Start(&start));
     ports.observers.event(&id, &Event::Started { agent, model });
     let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
@@ -166,6 +167,7 @@ impl<'a> Life<'a> {
         match answer {
             Ok(reply) => {
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
+                self.scene.payload(Payload::Reply { turn: ask.turn, reply: &reply });
                 self.scene.event(replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
@@ -251,6 +253,10 @@ impl Scene<'_> {
 
     fn event(&self, event: Event) {
         self.ports.observers.event(&self.id, &event);
+    }
+
+    fn payload(&self, payload: Payload<'_>) {
+        self.ports.observers.payload(&self.id, payload);
     }
 }
 

@@ -13,7 +13,7 @@ use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Store, Tool};
+use posse_runtime::ports::{Agents, Models, Observer, Store, Tool};
 use posse_runtime::session::{Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
@@ -44,6 +44,8 @@ pub struct Parts {
     pub agents: Arc<dyn Agents>,
     pub grant: Grant,
     pub caps: Caps,
+    /// Who watches besides the person at the terminal.
+    pub watchers: Vec<Arc<dyn Observer>>,
     pub json: bool,
     pub title: String,
 }
@@ -65,7 +67,7 @@ impl Room {
             store: parts.store,
             models: parts.models.clone(),
             tools: Toolbox::new(parts.tools)?,
-            observers: Observers::new(vec![observer]),
+            observers: Observers::new([vec![observer], parts.watchers].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
