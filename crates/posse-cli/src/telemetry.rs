@@ -17,7 +17,8 @@ use crate::models::process_env;
 use crate::terminal;
 
 /// What is asked for.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Default, PartialEq)]
+#[cfg_attr(test, derive(Debug))]
 pub struct Wishes {
     log: Option<PathBuf>,
     level: Option<String>,
@@ -65,6 +66,13 @@ struct Opened {
 impl Telemetry {
     pub fn new(wishes: Wishes) -> Self {
         Self { wishes, opened: OnceLock::new() }
+    }
+
+    /// For the doctor: where logs and spans go, if anywhere.
+    pub fn places(&self) -> Vec<(&'static str, String)> {
+        let log = self.wishes.log.iter().map(|path| ("log", path.display().to_string()));
+        let traces = self.wishes.collector.iter().map(|url| ("traces", url.clone()));
+        log.chain(traces).collect()
     }
 
     /// Who watches every task of this process.
