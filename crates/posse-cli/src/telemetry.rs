@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::models::process_env;
 use crate::terminal;
 
-/// What is asked for.
+/// What is asked for. Outside of tests it cannot be printed: headers hold keys.
 #[derive(Default, PartialEq)]
 #[cfg_attr(test, derive(Debug))]
 pub struct Wishes {
@@ -27,6 +27,8 @@ pub struct Wishes {
     collector: Option<String>,
     headers: Option<String>,
     service: Option<String>,
+    /// The collector is spoken to in a way that we do not know.
+    foreign_protocol: bool,
 }
 
 pub fn wishes(global: &Global, config: &Config) -> Wishes {
@@ -39,7 +41,9 @@ fn gather(global: &Global, config: &Config, env: impl Fn(&str) -> Option<String>
     let collector = env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
         .or_else(|| env("OTEL_EXPORTER_OTLP_ENDPOINT").map(at))
         .or_else(|| config.telemetry.otlp_endpoint.clone().map(at));
-    let is_off = env("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let says =
+        |name: &str, what: &str| env(name).is_some_and(|value| value.trim().eq_ignore_ascii_case(what));
+    let is_off = says("OTEL_SDK_DISABLED", "true") || says("OTEL_TRACES_EXPORTER", "none");
     Wishes {
         log: global.log.clone().or_else(|| config.log.file.clone()),
         level: env("POSSE_LOG").or_else(|| config.log.level.clone()),
@@ -47,6 +51,8 @@ fn gather(global: &Global, config: &Config, env: impl Fn(&str) -> Option<String>
         collector: collector.filter(|_| !is_off),
         headers: env("OTEL_EXPORTER_OTLP_HEADERS"),
         service: env("OTEL_SERVICE_NAME"),
+        foreign_protocol: says("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+            || says("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc"),
     }
 }
 
@@ -103,9 +109,14 @@ impl Wishes {
             }
             None => {}
         }
-        let Some(url) = &self.collector else {
-            return Ok(Opened { watchers, spans: None, _exporter: None });
-        };
+        let nobody = |watchers| Ok(Opened { watchers, spans: None, _exporter: None });
+        let Some(url) = &self.collector else { return nobody(watchers) };
+        if self.foreign_protocol {
+            terminal::note(
+                "warning: no traces are sent: gRPC is asked for, and Posse speaks OTLP over HTTP with JSON",
+            );
+            return nobody(watchers);
+        }
         let collector = Collector::new(url, &headers(self.headers.as_deref().unwrap_or_default())?)?;
         let service = self.service.clone().unwrap_or_else(|| "posse".to_owned());
         let exporter = Exporter::start(collector, service, |text| terminal::note(&visible(text)))?;
@@ -204,7 +215,10 @@ mod tests {
         assert_eq!(environment.collector.as_deref(), Some("http://b/v1/traces"));
         let whole = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://d/here");
         assert_eq!(wished(config, None, &[base, whole]).collector.as_deref(), Some("http://d/here"));
-        assert_eq!(wished(config, None, &[base, ("OTEL_SDK_DISABLED", "true")]).collector, None);
+        for off in [("OTEL_SDK_DISABLED", "true"), ("OTEL_TRACES_EXPORTER", "none")] {
+            assert_eq!(wished(config, None, &[base, off]).collector, None);
+        }
+        assert!(wished(config, None, &[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]).foreign_protocol);
     }
 
     #[test]

@@ -316,8 +316,17 @@ pub trait Observer: Send + Sync {
 /// What was asked, said and done, in full. Whoever writes it down was told to.
 #[derive(Debug, Clone, Copy)]
 pub enum Payload<'a> {
+    /// A task begins, or goes on.
     Start(&'a TaskStart),
-    Reply { turn: u32, reply: &'a Reply },
+    /// The person went on talking.
+    Message(&'a str),
+    Reply {
+        turn: u32,
+        reply: &'a Reply,
+    },
     Call(&'a ToolCall),
-    Result { call: &'a ToolCall, result: &'a ToolResult },
+    Result {
+        call: &'a ToolCall,
+        result: &'a ToolResult,
+    },
 }

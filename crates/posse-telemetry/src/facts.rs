@@ -39,7 +39,7 @@ pub fn delegate_of(call: &ToolCall) -> Option<String> {
         return None;
     }
     let arguments = object(call.arguments.as_object_text());
-    (arguments.get("action")?.as_str()? == "spawn").then(|| agent(&arguments)).flatten()
+    (arguments.get("action")?.as_str()? == "spawn").then(|| agent(&arguments, "agent")).flatten()
 }
 
 pub fn delegation(caller: &TaskId, call: &ToolCall, result: &ToolResult) -> Option<Delegation> {
@@ -51,7 +51,7 @@ pub fn delegation(caller: &TaskId, call: &ToolCall, result: &ToolResult) -> Opti
     Some(Delegation {
         action: word(&asked, "action")?,
         task: task.map(|short| TaskId::from_store(format!("{}.{short}", caller.session()))),
-        agent: agent(&answered).or_else(|| agent(&asked)),
+        agent: agent(&answered, "agent").or_else(|| agent(&asked, "agent")).or_else(|| agent(&asked, "name")),
         status: word(&answered, "status"),
         turns_used: answered.get("turns_used").and_then(Value::as_u64),
         error: error(result, &answered),
@@ -87,8 +87,8 @@ fn error(result: &ToolResult, answered: &Map<String, Value>) -> Option<&'static 
     Some(known.unwrap_or(ErrorCode::InvalidRequest.wire()))
 }
 
-fn agent(fields: &Map<String, Value>) -> Option<String> {
-    let name = fields.get("agent")?.as_str()?;
+fn agent(fields: &Map<String, Value>, name: &str) -> Option<String> {
+    let name = fields.get(name)?.as_str()?;
     AgentName::parse(name).ok().map(String::from)
 }
 

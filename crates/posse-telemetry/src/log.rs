@@ -210,6 +210,7 @@ impl Observer for Log {
                 let texts = json!({ "task": start.task, "system": system, "first_message": first });
                 self.text(task, "task_text", 0, texts);
             }
+            Payload::Message(text) => self.text(task, "message_text", 0, json!({ "text": text })),
             Payload::Reply { turn, reply } => {
                 self.text(task, "reply_text", turn, json!({ "text": text_of(&reply.blocks) }));
             }

@@ -85,7 +85,9 @@ impl Sink for Queue {
         self.offered.fetch_add(1, Ordering::Relaxed);
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
         // A full queue means that the collector does not keep up; it is counted as not delivered.
-        let _ = sender.as_ref().map(|sender| sender.try_send(span));
+        if let Some(sender) = sender.as_ref() {
+            let _ = sender.try_send(span);
+        }
     }
 }
 

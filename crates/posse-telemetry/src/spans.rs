@@ -80,6 +80,8 @@ struct Open {
     tasks: BTreeMap<TaskId, Task>,
     /// The call that spawned a task, as far as its answer said so.
     spawned_by: BTreeMap<TaskId, SpanId>,
+    /// Of tasks that are about to begin.
+    models: BTreeMap<TaskId, String>,
 }
 
 /// All that is done for one request to a session.
@@ -147,7 +149,7 @@ impl Observer for Spans {
         }
     }
 
-    /// Only to see who delegates to whom.
+    /// Only to see who delegates to whom, and on which model a task goes on.
     fn payload(&self, task: &TaskId, payload: Payload<'_>) {
         match payload {
             Payload::Call(call) => {
@@ -160,7 +162,10 @@ impl Observer for Spans {
                     self.open().link(task, call.key, done.task);
                 }
             }
-            Payload::Start(_) | Payload::Reply { .. } => {}
+            Payload::Start(start) => {
+                self.open().models.insert(task.clone(), start.agent.model.clone());
+            }
+            Payload::Message(_) | Payload::Reply { .. } => {}
         }
     }
 }
@@ -216,6 +221,8 @@ impl Open {
     }
 
     fn begin(&mut self, id: &TaskId, agent: &str, model: Option<&str>) {
+        let announced = self.models.remove(id);
+        let model = model.or(announced.as_deref());
         let trace = self.trace(id);
         let mut span = Span::begin(trace.id, None, format!("{} {agent}", is::INVOKE_AGENT), Kind::Internal);
         span.attributes = vec![

@@ -52,6 +52,26 @@ fn a_log_is_private_grows_from_run_to_run_and_has_no_texts() {
 }
 
 #[test]
+fn a_task_that_goes_on_is_logged_with_what_was_said() {
+    let place = Place::new();
+    let model = place.script("[{text: Hello.}, {text: Again.}]");
+    let log = place.root().join("posse.log");
+    let mut chat =
+        place.posse(["chat", "--model", &model, "--debug-payloads", "--log", log.to_str().unwrap()]);
+    let input = place.write("input", "CONFIDENTIAL first\nCONFIDENTIAL second\n");
+    chat.stdin(std::fs::File::open(input).unwrap());
+    let ran = Ran::of(chat);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Hello.\nAgain.\n"), "{ran:?}");
+    let log = lines(&std::fs::read_to_string(log).unwrap());
+    let events: Vec<&str> = log.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    let answered = ["reply_text", "replied", "finished"];
+    let expected =
+        [&["task_text", "started"][..], &answered, &["message_text", "task_text", "resumed"], &answered];
+    assert_eq!(events, expected.concat());
+    assert_eq!(log[5]["payload"]["text"], "CONFIDENTIAL second");
+}
+
+#[test]
 fn delegation_is_logged_with_the_tasks_it_is_about() {
     // R177 R178 R229
     let place = Place::new();
@@ -132,6 +152,12 @@ fn nothing_is_opened_by_a_command_that_runs_no_task() {
     let (place, _) = place();
     let ran = place.run(["tasks", "list", "--log", "log"]);
     assert_eq!((ran.code, place.workspace().join("log").exists()), (0, false), "{ran:?}");
+    let mut doctor = place.posse(["doctor", "--log", "log"]);
+    doctor.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318");
+    let said = Ran::of(doctor).stdout;
+    assert!(said.lines().any(|line| line.contains("log ") && line.ends_with(" log")), "{said}");
+    assert!(said.contains("http://localhost:4318/v1/traces"), "{said}");
+    assert!(!place.workspace().join("log").exists());
 }
 
 #[tokio::test]

@@ -60,6 +60,7 @@ async fn a_trace_hook_sees_everything_and_its_panic_ends_nothing() {
             Trace::Delta(Delta::Text(_)) => "text".to_owned(),
             Trace::Delta(_) => return,
             Trace::Payload(Payload::Start(_)) => "task".to_owned(),
+            Trace::Payload(Payload::Message(_)) => "message".to_owned(),
             Trace::Payload(Payload::Reply { .. }) => "reply".to_owned(),
             Trace::Payload(Payload::Call(_)) => "call".to_owned(),
             Trace::Payload(Payload::Result { .. }) => "result".to_owned(),
