@@ -260,7 +260,10 @@ impl Open {
 
     fn end(&mut self, id: &TaskId) -> Option<Span> {
         let Task { mut span, agent, .. } = self.tasks.remove(id)?;
-        if !is_root(id) {
+        if is_root(id) {
+            // Nothing more begins that it could have spawned.
+            self.spawned_by.retain(|spawned, _| spawned.session() != id.session());
+        } else {
             // By now the answer of the call that spawned it has usually been seen.
             span.parent = self.spawned_by.remove(id).or(span.parent).or_else(|| self.spawner(id, &agent));
         }

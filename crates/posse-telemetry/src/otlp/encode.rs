@@ -101,7 +101,7 @@ mod tests {
                 }],
             }],
         }] });
-        let encoded: Json = serde_json::from_slice(&encode("posse", &[span.clone()])).unwrap();
+        let encoded: Json = serde_json::from_slice(&encode("posse", std::slice::from_ref(&span))).unwrap();
         assert_eq!(encoded, expected);
         let root = Span { parent: None, error: None, ..span };
         let encoded: Json = serde_json::from_slice(&encode("posse", &[root])).unwrap();

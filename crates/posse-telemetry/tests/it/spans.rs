@@ -190,6 +190,30 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
 }
 
 #[test]
+fn of_two_calls_to_the_same_agent_the_answer_says_which_one_spawned_a_task() {
+    let kept = Arc::new(Kept::default());
+    let spans = Spans::new(kept.clone());
+    let (root, middle, child) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
+    let call = spawn(0);
+    spans.event(&root, &started("boss"));
+    spans.event(&middle, &started("middle"));
+    spans.payload(&root, Payload::Call(&call));
+    spans.payload(&middle, Payload::Call(&call));
+    spans.event(&child, &started("helper"));
+    let result = ToolResult::new(&call, r#"{"task_id":"t_02"}"#);
+    spans.payload(&middle, Payload::Result { call: &call, result: &result });
+    spans.interrupt();
+    let expected = "
+invoke_agent boss !interrupted
+  invoke_agent middle !interrupted
+    execute_tool subagent !interrupted
+      invoke_agent helper !interrupted
+  execute_tool subagent !interrupted
+";
+    assert_eq!(kept.tree(), expected.trim_start());
+}
+
+#[test]
 fn what_is_under_way_when_the_process_goes_is_sent_as_interrupted() {
     let kept = Arc::new(Kept::default());
     let spans = Spans::new(kept.clone());
