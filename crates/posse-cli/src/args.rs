@@ -54,6 +54,11 @@ pub enum Command {
     /// Tasks of the past and the present.
     #[command(subcommand)]
     Tasks(TasksCommand),
+    /// What the participants of a session share: look at it and change it.
+    Context(ContextArgs),
+    /// Sessions, and the end of their shared context.
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
     /// Print a completion script for a shell.
     Completions {
         /// The shell to complete for.
@@ -141,6 +146,83 @@ pub enum TasksCommand {
         task: String,
         #[command(flatten)]
         more: More,
+    },
+}
+
+#[derive(ClapArgs)]
+pub struct ContextArgs {
+    /// The session's id, or the beginning of it [default: the newest session].
+    #[arg(long, global = true, value_name = "ID")]
+    pub session: Option<String>,
+    #[command(subcommand)]
+    pub command: ContextCommand,
+}
+
+#[derive(Subcommand)]
+pub enum ContextCommand {
+    /// The keys, who wrote them, and how much room is used.
+    List,
+    /// Print the values of these keys, or of all.
+    Read {
+        /// The keys.
+        keys: Vec<String>,
+    },
+    /// Write a value, as `operator`. Agents of the session see it at once.
+    Write {
+        /// The key: a-z, 0-9 and _.
+        key: String,
+        /// The text to keep. `-` reads it from standard input.
+        value: String,
+        /// Only if the key has this version now; 0 if it must not exist.
+        #[arg(long, value_name = "VERSION")]
+        expect: Option<u64>,
+        /// Forget the value after this many seconds.
+        #[arg(long, value_name = "SECONDS")]
+        ttl: Option<u64>,
+    },
+    /// Delete a key. Its history stays.
+    Delete {
+        /// The key.
+        key: String,
+    },
+    /// What a key was before, newest first.
+    History {
+        /// The key.
+        key: String,
+        /// How many versions to show, at most 20.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+        versions: Option<u32>,
+    },
+    /// Keep a copy of everything under a label, or list the copies there are.
+    Snapshot {
+        /// The copy's label: a-z, 0-9 and _.
+        label: Option<String>,
+        /// Print what is in this copy.
+        #[arg(long, requires = "label")]
+        show: bool,
+        /// Make everything as it was in this copy.
+        #[arg(long, requires = "label", conflicts_with = "show")]
+        restore: bool,
+    },
+}
+
+#[derive(Subcommand)]
+pub enum SessionsCommand {
+    /// The newest sessions first.
+    List {
+        /// How many to show.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        limit: u32,
+    },
+    /// Make a session's shared context read-only.
+    Archive {
+        /// The session's id, or the beginning of it.
+        session: String,
+    },
+    /// Delete a session's shared context, its history and its snapshots. Tasks and journals stay.
+    Delete {
+        /// The session's id, or the beginning of it.
+        session: String,
     },
 }
 

@@ -2,12 +2,14 @@
 
 mod agents;
 mod chat;
+mod context;
 mod demo;
 mod doctor;
 mod drive;
 mod export;
 mod init;
 mod run;
+mod sessions;
 mod tasks;
 mod trust;
 
@@ -44,6 +46,8 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Export { task, out, tree }) => {
             block_on(export::run(&global, &task, out.as_deref(), tree))
         }
+        Command::Context(args) => block_on(context::run(&global, args)),
+        Command::Sessions(command) => block_on(sessions::run(&global, command)),
         Command::Tasks(TasksCommand::Resume { task, more }) => block_on(tasks::resume(&global, &task, &more)),
     }
 }

@@ -5,19 +5,7 @@ use std::time::Duration;
 use posse_core::budget::Amount;
 use posse_core::id::TaskId;
 use posse_core::outcome::Outcome;
-use posse_core::usage::Usage;
 use serde_json::{Value, json};
-
-pub fn usage(usage: &Usage) -> Value {
-    json!({
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-        "reasoning_tokens": usage.reasoning,
-        "estimated": usage.estimated,
-    })
-}
 
 /// `cost` is in millionths of a dollar, and `None` when the price of a model is not known.
 pub fn envelope(
@@ -38,7 +26,7 @@ pub fn envelope(
         "model": model,
         "turns": outcome.turns,
         "tool_calls": outcome.tool_calls,
-        "usage": usage(&outcome.usage),
+        "usage": outcome.usage.to_json(),
         "cost_usd": cost.map(|micros| micros as f64 / 1e6),
         // With everything its subagents used; models whose price is not known add tokens and no cost.
         "session": {

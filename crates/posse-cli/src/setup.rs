@@ -12,7 +12,7 @@ use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::text::visible;
-use posse_core::tool::{Effect, ToolSpec, expand};
+use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::Places;
 use posse_definitions::trust::Trust;
@@ -37,9 +37,6 @@ use crate::terminal;
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
 
-/// Tools that a session brings along.
-const OURS: [&str; 2] = ["subagent", "shared_context"];
-
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
     pub tools: Vec<Arc<dyn Tool>>,
@@ -63,7 +60,7 @@ impl Tools {
     }
 
     pub fn has(&self, name: &str) -> bool {
-        OURS.contains(&name) || self.tools.iter().any(|tool| tool.spec().name == name)
+        SESSION_TOOLS.contains(&name) || self.tools.iter().any(|tool| tool.spec().name == name)
     }
 }
 
@@ -226,7 +223,7 @@ impl Setup {
         };
         let granted = found.tools.iter().map(|tool| tool.spec()).filter(|spec| is_given(spec));
         let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
-        names.extend(OURS.map(str::to_owned));
+        names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
         Ok(Grant::root(names, 1))
     }

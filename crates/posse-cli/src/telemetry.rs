@@ -81,6 +81,11 @@ impl Telemetry {
         log.chain(traces).collect()
     }
 
+    /// For commands that change something without running a task.
+    pub fn open_log(&self) -> Result<()> {
+        self.wishes.log.as_deref().map_or(Ok(None), |path| self.wishes.log(path)).map(drop)
+    }
+
     /// Who watches every task of this process.
     pub fn watchers(&self) -> Result<Vec<Arc<dyn Observer>>> {
         if let Some(opened) = self.opened.get() {

@@ -7,41 +7,8 @@ use posse_core::event::Event;
 use posse_core::id::TaskId;
 use serde_json::{Value, json};
 
-use crate::envelope::usage;
-
 pub fn event(task: &TaskId, event: &Event) -> Value {
-    let mut value = match event {
-        Event::Started { agent, model } => json!({ "type": "started", "agent": agent, "model": model }),
-        Event::Resumed { agent, epoch, finished_calls, in_doubt } => {
-            json!({ "type": "resumed", "agent": agent, "epoch": epoch, "finished_calls": finished_calls, "in_doubt": in_doubt })
-        }
-        Event::TurnStarted { turn, turns_max } => {
-            json!({ "type": "turn", "turn": turn, "turns_max": turns_max })
-        }
-        Event::Replied { turn, model, usage: used, calls } => {
-            json!({ "type": "replied", "turn": turn, "model": model, "usage": usage(used), "calls": calls })
-        }
-        Event::Noted { note } => json!({ "type": "note", "note": note }),
-        Event::ModelFailed { kind, message } => {
-            json!({ "type": "model_failed", "kind": kind.wire(), "message": message })
-        }
-        Event::ToolStarted { key, tool, summary } => {
-            json!({ "type": "tool_started", "call": key.to_string(), "tool": tool, "summary": summary })
-        }
-        Event::ToolRefused { key, tool, why } => {
-            json!({ "type": "tool_refused", "call": key.to_string(), "tool": tool, "why": why })
-        }
-        Event::ToolFinished { key, tool, is_error, in_doubt, why, bytes, millis } => json!({
-            "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
-            "in_doubt": in_doubt, "why": why, "bytes": bytes, "ms": millis,
-        }),
-        Event::Elided { results, bytes } => json!({ "type": "elided", "results": results, "bytes": bytes }),
-        Event::WrappingUp { reason } => json!({ "type": "wrapping_up", "reason": reason.wire() }),
-        Event::Finished { status, stop, turns, tool_calls, usage: used } => json!({
-            "type": "finished", "status": status.wire(), "reason": stop.wire(), "turns": turns,
-            "tool_calls": tool_calls, "usage": usage(used),
-        }),
-    };
+    let mut value = event.to_json();
     value["task_id"] = json!(task.as_str());
     value
 }

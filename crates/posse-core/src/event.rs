@@ -1,6 +1,8 @@
 //! Facts for whoever watches: store, status, dashboard, terminal, trace. They carry no prompt and no result text, but
 //! for the first line of why a call failed.
 
+use serde_json::{Value, json};
+
 use crate::id::CallKey;
 use crate::message::ToolCall;
 use crate::outcome::{Status, StopReason};
@@ -71,6 +73,46 @@ pub enum Event {
         tool_calls: u32,
         usage: Usage,
     },
+}
+
+impl Event {
+    /// As one JSON object with a `type`.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Event::Started { agent, model } => json!({ "type": "started", "agent": agent, "model": model }),
+            Event::Resumed { agent, epoch, finished_calls, in_doubt } => {
+                json!({ "type": "resumed", "agent": agent, "epoch": epoch, "finished_calls": finished_calls, "in_doubt": in_doubt })
+            }
+            Event::TurnStarted { turn, turns_max } => {
+                json!({ "type": "turn", "turn": turn, "turns_max": turns_max })
+            }
+            Event::Replied { turn, model, usage: used, calls } => {
+                json!({ "type": "replied", "turn": turn, "model": model, "usage": used.to_json(), "calls": calls })
+            }
+            Event::Noted { note } => json!({ "type": "note", "note": note }),
+            Event::ModelFailed { kind, message } => {
+                json!({ "type": "model_failed", "kind": kind.wire(), "message": message })
+            }
+            Event::ToolStarted { key, tool, summary } => {
+                json!({ "type": "tool_started", "call": key.to_string(), "tool": tool, "summary": summary })
+            }
+            Event::ToolRefused { key, tool, why } => {
+                json!({ "type": "tool_refused", "call": key.to_string(), "tool": tool, "why": why })
+            }
+            Event::ToolFinished { key, tool, is_error, in_doubt, why, bytes, millis } => json!({
+                    "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
+                    "in_doubt": in_doubt, "why": why, "bytes": bytes, "ms": millis,
+            }),
+            Event::Elided { results, bytes } => {
+                json!({ "type": "elided", "results": results, "bytes": bytes })
+            }
+            Event::WrappingUp { reason } => json!({ "type": "wrapping_up", "reason": reason.wire() }),
+            Event::Finished { status, stop, turns, tool_calls, usage: used } => json!({
+                    "type": "finished", "status": status.wire(), "reason": stop.wire(), "turns": turns,
+                    "tool_calls": tool_calls, "usage": used.to_json(),
+            }),
+        }
+    }
 }
 
 /// Why a call failed, for a progress line: the first line of its result that says something, bounded and visible.

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::board::Terms;
 use crate::budget::Caps;
 use crate::definition::place;
 use crate::error::{Error, ErrorCode, Result};
@@ -56,6 +57,13 @@ pub enum Record {
         lost_tokens: u64,
         elapsed_ms: u64,
     },
+    /// Somebody told a task at work something more.
+    Steered {
+        text: String,
+        /// Of the message, so that it is not given twice.
+        key: String,
+        elapsed_ms: u64,
+    },
     /// The person went on talking; whoever wrote this has taken the task over.
     Said {
         text: String,
@@ -96,13 +104,26 @@ pub struct TaskStart {
     /// What whoever gets the answer should know about how it was started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// When it may run.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub terms: Terms,
+    /// Of the request that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub detached: bool,
+}
+
+fn is_usual(terms: &Terms) -> bool {
+    *terms == Terms::default()
 }
 
 impl TaskStart {
     /// Without limits on what it costs, in the current directory.
     pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
         let (caps, workspace) = (Caps::default(), ".".to_owned());
-        Self { agent, task: task.into(), grant, caps, workspace, notes: Vec::new() }
+        let (notes, terms) = (Vec::new(), Terms::default());
+        Self { agent, task: task.into(), grant, caps, workspace, notes, terms, key: None, detached: false }
     }
 
     /// The system prompt and the first message, with the task in one of them.
@@ -135,6 +156,7 @@ impl Record {
             Record::Intended { .. } => "intended",
             Record::Done { .. } => "done",
             Record::Resumed { .. } => "resumed",
+            Record::Steered { .. } => "steered",
             Record::Said { .. } => "said",
             Record::Withdrawn { .. } => "withdrawn",
             Record::BudgetSpent { .. } => "budget_spent",
@@ -161,6 +183,7 @@ impl Record {
             | Record::Unanswered { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
             | Record::Resumed { elapsed_ms, .. }
+            | Record::Steered { elapsed_ms, .. }
             | Record::Said { elapsed_ms, .. }
             | Record::Withdrawn { elapsed_ms, .. }
             | Record::BudgetSpent { elapsed_ms, .. }

@@ -4,7 +4,9 @@
 //! performed by `posse-runtime`; what is written down here is kept by a store.
 
 pub mod agent;
+pub mod board;
 pub mod budget;
+pub mod context;
 pub mod definition;
 pub mod error;
 pub mod event;
@@ -17,6 +19,7 @@ pub mod outcome;
 pub mod pattern;
 pub mod reply;
 pub mod run;
+pub mod task;
 pub mod text;
 pub mod tool;
 pub mod usage;

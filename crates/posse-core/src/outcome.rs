@@ -56,6 +56,8 @@ pub enum StopReason {
     Cancelled,
     ModelFailed,
     Refused,
+    /// A task it depended on did not complete, so it never began.
+    DependencyFailed,
 }
 
 /// What callers branch on. A run that stopped early is never `Completed`.
@@ -82,7 +84,27 @@ impl Outcome {
             | StopReason::ContextExhausted
             | StopReason::Truncated
             | StopReason::DeadlinePassed => Status::Partial,
-            StopReason::Stalled | StopReason::ModelFailed | StopReason::Refused => Status::Failed,
+            StopReason::Stalled
+            | StopReason::ModelFailed
+            | StopReason::Refused
+            | StopReason::DependencyFailed => Status::Failed,
+        }
+    }
+
+    /// Of a task that never began.
+    pub fn unstarted(stop: StopReason, detail: String) -> Self {
+        Self {
+            stop,
+            detail: Some(detail),
+            text: String::new(),
+            turns: 0,
+            tool_calls: 0,
+            usage: Usage::default(),
+            answered_by: BTreeMap::new(),
+            changed_files: Vec::new(),
+            in_doubt: Vec::new(),
+            refused_tools: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -101,6 +123,7 @@ impl StopReason {
             StopReason::Cancelled => "cancelled",
             StopReason::ModelFailed => "model_failed",
             StopReason::Refused => "refused",
+            StopReason::DependencyFailed => "dependency_failed",
         }
     }
 }

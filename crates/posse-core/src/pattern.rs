@@ -95,7 +95,7 @@ impl ToolPattern {
 
 /// `Agent(a, b)` lists names, `Bash(npm run test:*)` is the older way to write a beginning, `Bash(*)` is no restriction.
 fn arguments_of(names: &[String], argument: Option<&str>) -> Vec<Option<String>> {
-    let Some(argument) = argument.filter(|argument| !matches!(*argument, "" | "*")) else {
+    let Some(argument) = argument.filter(|argument| !matches!(*argument, "" | "*" | ":*")) else {
         return vec![None];
     };
     if names.iter().any(|name| name == "subagent") {
@@ -255,6 +255,7 @@ mod tests {
         assert_eq!(shown("Bash(git *)"), ["bash(git *)"]);
         assert_eq!(shown("Bash(npm run test:*)"), ["bash(npm run test *)"]);
         assert_eq!(shown("Bash(*)"), ["bash"]);
+        assert_eq!(shown("Bash(:*)"), ["bash"]);
         assert_eq!(shown("Agent(researcher, writer)"), ["subagent(researcher)", "subagent(writer)"]);
         assert_eq!(shown("mcp__github__*"), ["mcp__github__*"]);
         assert_eq!(shown("*"), ["*"]);

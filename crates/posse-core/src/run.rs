@@ -306,6 +306,12 @@ impl Run {
         self.check_limits();
     }
 
+    /// Something more from whoever delegated, before the next model call. It changes no limit.
+    pub fn on_steer(&mut self, text: &str) {
+        self.messages.push(Message::user(text));
+        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(text));
+    }
+
     /// A model call was cut off by the end of its process; the provider may have worked and charged.
     pub fn on_lost(&mut self, tokens: u64) {
         let estimated = tokens > 0;

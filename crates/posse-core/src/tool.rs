@@ -25,7 +25,7 @@ pub struct ToolSpec {
 }
 
 /// Tools that act inside the session and on nothing else.
-pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context"];
+pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context", "ask_parent", "report_progress"];
 
 /// Names are compared in this form: lower snake case, aliases resolved. Unknown names only change case.
 pub fn canonical(name: &str) -> String {

@@ -1,6 +1,7 @@
 //! What a model call consumed. Arithmetic saturates: a provider's nonsense must never turn into a free call.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -39,6 +40,17 @@ impl Usage {
             reasoning: self.reasoning.saturating_sub(part.reasoning),
             estimated: self.estimated,
         }
+    }
+
+    pub fn to_json(&self) -> Value {
+        json!({
+            "input_tokens": self.input,
+            "output_tokens": self.output,
+            "cache_read_tokens": self.cache_read,
+            "cache_write_tokens": self.cache_write,
+            "reasoning_tokens": self.reasoning,
+            "estimated": self.estimated,
+        })
     }
 
     pub fn total(&self) -> u64 {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, Format, Scope};
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::{Decision, Grant, Rights};
 use posse_core::pattern::ToolPattern;
 use posse_core::tool::Effect;
 use posse_definitions::{File, export, read};
@@ -54,6 +54,10 @@ const TOKENS: &[&str] = &[
     "\0",
     "\u{202e}",
     "\u{1f600}",
+    "\\0\"",
+    "\\r\\n",
+    "\\u0007",
+    "\r",
     "null",
     "~",
     "true",
@@ -280,12 +284,45 @@ fn frontmatter(input: &Input, rng: &mut Rng) {
         if let Some(definition) = &read.definition {
             assert!(definition.description.len() <= 8 << 10);
             for to in Format::ALL {
-                let _ = export(definition, *to);
+                gives_no_more(definition, *to);
             }
             round_trip(definition.clone());
         }
     }
     lists_and_commas(rng);
+}
+
+/// What is written for another tool and read again allows nothing that was not allowed before, unless the export says
+/// that it lost something of it.
+fn gives_no_more(before: &Definition, to: Format) {
+    const CALLS: &[(&str, &str, Effect)] = &[
+        ("read", r#"{"path":"src/a.rs"}"#, Effect::Pure),
+        ("write", r#"{"path":"docs/a.md"}"#, Effect::Idempotent),
+        ("edit", r#"{"path":"src/a.rs"}"#, Effect::Unsafe),
+        ("bash", r#"{"command":"git status"}"#, Effect::Unsafe),
+        ("bash", r#"{"command":"git push origin"}"#, Effect::Unsafe),
+        ("subagent", r#"{"agent":"tester"}"#, Effect::Unsafe),
+        ("mcp__x__y", "{}", Effect::Unsafe),
+    ];
+    let written = export(before, to);
+    let file = File {
+        path: &written.file_name,
+        relative: &written.file_name,
+        format: Some(to),
+        scope: Scope::User,
+        bytes: written.text.as_bytes(),
+    };
+    let Some(after) = read(file).remove(0).definition else { return };
+    let said = ["may not use", "which tools", "where it may write", "its rights"];
+    if written.lost.iter().any(|lost| said.iter().any(|said| lost.contains(said))) {
+        return;
+    }
+    let root = Grant::root(CALLS.iter().map(|(tool, ..)| (*tool).to_owned()), 3);
+    for (tool, arguments, effect) in CALLS {
+        let allowed =
+            |d: &Definition| root.narrow(&d.rights).decide(tool, *effect, arguments) == Decision::Allow;
+        assert!(allowed(before) || !allowed(&after), "{tool} {arguments} in {}: {}", to.wire(), written.text);
+    }
 }
 
 fn round_trip(mut definition: Definition) {
@@ -376,9 +413,7 @@ fn narrows(pattern: &ToolPattern, text: &str) {
     let without = root.keep(&Rights { deny: vec![pattern.clone()], ..Rights::default() });
     for (tool, key) in [("read", "path"), ("bash", "command"), ("subagent", "agent")] {
         let arguments = serde_json::json!({ key: text }).to_string();
-        let is_allowed = |grant: &Grant| {
-            grant.decide(tool, Effect::Unsafe, &arguments) == posse_core::grant::Decision::Allow
-        };
+        let is_allowed = |grant: &Grant| grant.decide(tool, Effect::Unsafe, &arguments) == Decision::Allow;
         assert!(!(is_allowed(&with) && is_allowed(&without)), "{pattern} gives and takes {tool} {text:?}");
     }
 }

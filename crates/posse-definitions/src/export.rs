@@ -8,6 +8,8 @@ use posse_core::pattern::ToolPattern;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
+use crate::formats::copilot;
+use crate::frontmatter::shown;
 use crate::node::{Entry, Node};
 use crate::schema::{
     AccessWord, AgentFile, ApprovalWord, Budget, EffortWord, IsolationWord, Names, TaskInWord,
@@ -23,6 +25,9 @@ pub struct Export {
 
 pub fn export(definition: &Definition, to: Format) -> Export {
     let mut out = Out { d: definition, rights: Flat::of(definition), keys: Vec::new(), lost: Vec::new() };
+    if to != Format::Native {
+        out.rights.keep_known(to);
+    }
     if !matches!(to, Format::Native | Format::Claude | Format::Opencode) {
         out.rights.drop_arguments();
     }
@@ -116,6 +121,41 @@ impl Flat {
             flat.notes.push("asking a person before some calls: they are refused instead".to_owned());
         }
         flat
+    }
+
+    /// A name that means nothing here may mean something there: only what both sides know is passed on.
+    fn keep_known(&mut self, to: Format) {
+        const KNOWN: &[&str] = &[
+            "*",
+            "read",
+            "write",
+            "edit",
+            "bash",
+            "grep",
+            "glob",
+            "ls",
+            "skill",
+            "subagent",
+            "web_search",
+            "web_fetch",
+            "todo_write",
+        ];
+        let is_known = |name: &str| match name.strip_prefix("mcp__") {
+            Some(rest) if rest.starts_with('_') => false,
+            // There, a server with the name of a set of tools is that set.
+            Some(rest) => to != Format::Copilot || !copilot::SETS.iter().any(|set| rest.starts_with(set)),
+            None => KNOWN.contains(&name),
+        };
+        let notes = &mut self.notes;
+        if let Some(tools) = &mut self.tools {
+            tools.retain(|pattern| {
+                let known = is_known(pattern.name());
+                if !known {
+                    notes.push(format!("the tool {}", shown(&pattern.to_string())));
+                }
+                known
+            });
+        }
     }
 
     /// For formats in which a tool is allowed as a whole or not at all.
@@ -248,9 +288,7 @@ fn codex(out: &mut Out<'_>) -> String {
             .collect();
         out.put("mcp_servers", servers);
     }
-    if out.rights.tools.is_some() || !out.rights.deny.is_empty() {
-        out.lost.push("which tools it may use".to_owned());
-    }
+    no_tools(out);
     toml::to_string(&Keys(&out.keys)).unwrap_or_default()
 }
 
@@ -313,6 +351,7 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
             model(out, &["anthropic", "openai", "gemini"]);
             out.put_if("readonly", d.rights.access == Access::ReadOnly);
             out.put_if("is_background", d.mode.background);
+            no_tools(out);
         }
         Format::OpenHands => {
             model(out, &[]);
@@ -340,7 +379,10 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
             only_tools(out, claude_tool);
             out.put_some("reasoningEffort", d.model.effort.map(Effort::wire));
         }
-        Format::Goose => model(out, &["anthropic", "openai", "gemini"]),
+        Format::Goose => {
+            model(out, &["anthropic", "openai", "gemini"]);
+            no_tools(out);
+        }
     }
 }
 
@@ -544,6 +586,13 @@ fn lists(out: &mut Out<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -
     }
 }
 
+/// For formats that have no list of tools at all.
+fn no_tools(out: &mut Out<'_>) {
+    if out.rights.tools.is_some() || !out.rights.deny.is_empty() {
+        out.lost.push("which tools it may use".to_owned());
+    }
+}
+
 fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
     if let Some(tools) = out.rights.only_tools() {
         let mut tools: Vec<String> = tools.iter().map(spelling).collect();
@@ -650,16 +699,10 @@ fn unsaid(d: &Definition, to: Format) -> Vec<String> {
             "that the task stands in the prompt",
             &[Native, Acai],
         ),
-        (
-            to == Cursor && (d.rights.tools.is_some() || !d.rights.deny.is_empty()),
-            "which tools it may use",
-            &[],
-        ),
-        (to == Format::Goose && d.rights != Default::default(), "its rights", &[]),
     ];
     let missing = aspects.iter().filter(|(present, _, formats)| *present && !formats.contains(&to));
     let mut lost: Vec<String> = missing.map(|(_, what, _)| (*what).to_owned()).collect();
-    lost.extend(d.extra.keys().map(|key| format!("the key {}", crate::frontmatter::shown(key))));
+    lost.extend(d.extra.keys().map(|key| format!("the key {}", shown(key))));
     lost
 }
 

@@ -35,6 +35,11 @@ const RIGHTS: &[&str] = &[
     "disabled",
 ];
 
+/// Whether a key takes rights away, in any spelling.
+pub fn is_right(key: &str) -> bool {
+    RIGHTS.iter().any(|right| plain(right) == plain(key))
+}
+
 /// Most entries of one list.
 const LIST_MAX: usize = 512;
 
@@ -299,8 +304,7 @@ impl Fields {
     fn unknown(&mut self, at: usize) {
         let key = self.entries[at].key.clone();
         let near = self.asked.iter().copied().find(|asked| is_near(asked, &key));
-        let is_right = near.is_some_and(|near| RIGHTS.contains(&near))
-            || RIGHTS.iter().any(|right| plain(right) == plain(&key));
+        let is_right = near.is_some_and(|near| RIGHTS.contains(&near)) || is_right(&key);
         let why = match near {
             Some(near) => format!("not a key of this format; did you mean `{near}`?"),
             None => "not a key of this format".to_owned(),

@@ -3,7 +3,7 @@
 mod acai;
 mod claude;
 mod codex;
-mod copilot;
+pub mod copilot;
 mod cursor;
 mod factory;
 mod gemini;

@@ -6,6 +6,7 @@ use posse_core::text::prefix;
 use serde_saphyr::Error;
 use toml::de::{DeTable, DeValue};
 
+use crate::fields::is_right;
 use crate::node::{Entry, Node};
 
 /// A prompt of this size fills a context window; a larger file is something else.
@@ -65,7 +66,12 @@ pub fn text_of(bytes: &[u8]) -> Result<String, Remark> {
             Some("is it a text file?"),
         ));
     }
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n"))
+    Ok(plain_lines(text.strip_prefix('\u{feff}').unwrap_or(text)))
+}
+
+/// One way to end a line. A carriage return alone lets a terminal write over what it showed.
+pub fn plain_lines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
 fn line_at(bytes: &[u8], at: usize) -> u32 {
@@ -247,9 +253,7 @@ fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
                     entries.push(entry);
                 }
             }
-            Err(failure) => {
-                remarks.push(error(refusal(&failure, &[], line), Some(line), None));
-            }
+            Err(remark) => remarks.push(remark),
         }
     }
     (entries, remarks)
@@ -267,22 +271,26 @@ fn key_of(line: &str) -> Option<(&str, &str)> {
     legal.then_some((key, rest))
 }
 
-fn piece(line: u32, lines: &[&str]) -> Result<Entry, Error> {
+fn piece(line: u32, lines: &[&str]) -> Result<Entry, Remark> {
     let (key, rest) = lines.first().and_then(|first| key_of(first)).unwrap_or_default();
-    let failure = match yaml(&lines.join("\n")) {
+    match yaml(&lines.join("\n")) {
         Ok(Node::Map(mut entries)) if entries.len() == 1 => {
             let mut entry = entries.remove(0);
             entry.value.shift(line - 1);
             return Ok(Entry { line, ..entry });
         }
-        Ok(_) => None,
-        Err(failure) => Some(failure),
-    };
-    if let Some(failure) = failure.filter(is_refused) {
-        return Err(failure);
+        Err(failure) if is_refused(&failure) => {
+            return Err(error(refusal(&failure, &[], line), Some(line), None));
+        }
+        Ok(_) | Err(_) => {}
     }
     let mut text = rest.split(" # ").next().unwrap_or_default().trim().to_owned();
-    for more in &lines[1..] {
+    for (line, more) in (line + 1..).zip(&lines[1..]) {
+        // A right that is taken away on a line out of place must not end as part of a description.
+        if let Some((inner, _)) = key_of(more.trim()).filter(|(inner, _)| is_right(inner)) {
+            let text = format!("{} stands below {} and may not belong there", shown(inner), shown(key));
+            return Err(error(text, Some(line), Some("begin the line of a key at its first column")));
+        }
         text.push('\n');
         text.push_str(more.trim());
     }

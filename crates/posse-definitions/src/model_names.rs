@@ -85,9 +85,10 @@ pub fn copilot(raw: &str) -> String {
     if note.eq_ignore_ascii_case("preview") {
         model.push_str("-preview");
     }
+    let is_name = model.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
     match provider_of(&model) {
-        Some(_) => any(&model),
-        None => any(name),
+        Some(_) if is_name => any(&model),
+        _ => raw.trim().to_owned(),
     }
 }
 
@@ -140,7 +141,9 @@ mod tests {
             (copilot, "GPT-5 mini", "openai:gpt-5-mini"),
             (copilot, "GPT-4o", "openai:gpt-4o"),
             (copilot, "Gemini 3 Pro (Preview)", "gemini:gemini-3-pro-preview"),
-            (copilot, "Grok Code Fast 1 (copilot)", "Grok Code Fast 1"),
+            (copilot, "Grok Code Fast 1 (copilot)", "Grok Code Fast 1 (copilot)"),
+            (copilot, "GPT-4.1 | 'gpt-5'", "GPT-4.1 | 'gpt-5'"),
+            (copilot, "anthropic:claude-opus-4-1", "anthropic:claude-opus-4-1"),
             (copilot, "gpt-5.2-codex", "openai:gpt-5.2-codex"),
         ] {
             assert_eq!(style(raw), reference, "{raw}");

@@ -31,7 +31,12 @@ pub fn read(file: File<'_>) -> Vec<Read> {
     };
     let is_toml = file.relative.ends_with(".toml") || file.format == Some(Format::Codex);
     let mut document = if is_toml { frontmatter::toml(&text) } else { frontmatter::markdown(&text) };
-    let format = file.format.unwrap_or_else(|| detect(file, is_toml, &document));
+    let format = match file.format {
+        None => detect(file, is_toml, &document),
+        // goose shares the directory of OpenHands, and only keys tell whose file it is.
+        Some(Format::OpenHands) if marked(&document) == Some(Format::Goose) => Format::Goose,
+        Some(format) => format,
+    };
     let broken = document.remarks.iter().any(|remark| remark.severity == Severity::Error);
     match document.front.take() {
         Some(Node::Map(entries)) => vec![one(file, format, entries, document)],
@@ -66,6 +71,13 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
     };
     let mut definition = Definition::new(name, origin.clone(), String::new(), document.body);
     formats::apply(format, &mut f, &mut definition);
+    // Formats that have the prompt in a key can write any character in it.
+    definition.prompt = frontmatter::plain_lines(&definition.prompt).trim().to_owned();
+    for (key, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
+        if text.contains('\0') {
+            f.remarks.push(error(format!("the {key} contains a NUL character"), None, None));
+        }
+    }
     if definition.task_in.is_none() && definition.extends.is_none() {
         let has_place = definition.prompt.contains("{{task}}");
         definition.task_in = Some(if has_place { TaskIn::System } else { TaskIn::User });
@@ -241,12 +253,16 @@ fn detect(file: File<'_>, is_toml: bool, document: &Document) -> Format {
     if let Some((_, format)) = PLACES.iter().find(|(place, _)| path.contains(place)) {
         return *format;
     }
-    let keys: &[Entry] = match &document.front {
-        Some(Node::Map(entries)) => entries,
-        Some(Node::List(_)) => return Format::Gemini,
-        _ => &[],
-    };
-    let marked = MARKS.iter().find(|(key, _)| keys.iter().any(|entry| entry.key == *key));
+    if matches!(document.front, Some(Node::List(_))) {
+        return Format::Gemini;
+    }
     let shared = path.contains(".agents/agents/");
-    marked.map_or(if shared { Format::OpenHands } else { Format::Native }, |(_, format)| *format)
+    marked(document).unwrap_or(if shared { Format::OpenHands } else { Format::Native })
+}
+
+/// The format that has one of the keys.
+fn marked(document: &Document) -> Option<Format> {
+    let Some(Node::Map(entries)) = &document.front else { return None };
+    let mark = MARKS.iter().find(|(key, _)| entries.iter().any(|entry| entry.key == *key));
+    mark.map(|(_, format)| *format)
 }

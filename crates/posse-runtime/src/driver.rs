@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Account, Purse};
+use crate::inbox::Inbox;
 use crate::journal::Journal;
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
@@ -32,8 +33,10 @@ pub struct Ports {
     pub tools: Toolbox,
     pub store: Arc<dyn Store>,
     pub observers: Observers,
-    pub budget: Account,
+    pub budget: Arc<Account>,
     pub stop: Stop,
+    /// What it is told while it works.
+    pub inbox: Inbox,
 }
 
 /// Two ways to stop a run. A child gets a child of both: stopping a parent stops the tree, stopping a child leaves its
@@ -97,6 +100,7 @@ pub use resume::{Onward, resume};
 async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcome> {
     loop {
         life.emit(&mut run);
+        life.listen(&mut run);
         if ports.stop.soon.is_cancelled() || ports.stop.now.is_cancelled() {
             life.cancel(&mut run);
         }
@@ -209,6 +213,17 @@ impl<'a> Life<'a> {
             answer = call => answer.unwrap_or_else(|panic| {
                 Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
             }),
+        }
+    }
+
+    /// What it was told meanwhile goes into the next request.
+    fn listen(&mut self, run: &mut Run) {
+        let Step::CallModel(ask) = run.next_step(0) else { return };
+        for message in self.scene.ports.inbox.take(ask.turn) {
+            run.on_steer(&message.text);
+            self.scene.payload(Payload::Message(&message.text));
+            let (text, key) = (message.text, message.key);
+            self.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
         }
     }
 

@@ -3,7 +3,9 @@
 //! Knows no provider, no database and no protocol: they come in through the ports.
 
 pub mod budget;
+pub mod context;
 pub mod driver;
+pub mod inbox;
 mod journal;
 pub mod observe;
 mod panics;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::id::{CallKey, TaskId};
@@ -255,8 +256,9 @@ impl ToolOutput {
 }
 
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.
-pub trait Store: Send + Sync {
-    /// Creates a task with its first records, owned by `owner` at epoch 1. Fails with `INVALID_REQUEST` if the id exists.
+pub trait Store: ContextStore {
+    /// Creates a task with its first records, owned by `owner` at epoch 1, and its session if that is new. Fails with
+    /// `INVALID_REQUEST` if the id exists.
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>>;
 
     /// Queues records at once and in order; the future resolves when they are durable. Dropping the future does not
@@ -305,6 +307,77 @@ pub struct TaskRow {
     pub turns: u32,
 }
 
+/// Keeps sessions and their shared context. What a returned future resolved for is on disk and seen by every process
+/// on the same store. The rules are those of `posse_core::context`, applied inside one transaction, so that limits and
+/// versions hold whoever else writes. Every function but `create_session` and `sessions` fails with
+/// `SESSION_NOT_FOUND` for a session that is not there or was deleted. Time is passed in.
+pub trait ContextStore: Send + Sync {
+    /// Makes a session known before it has a task. Nothing changes if it is there already.
+    fn create_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Newest first, at most `limit`; those that were deleted are left out.
+    fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>>;
+
+    /// From now on the session's context can be read and not be changed.
+    fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Removes the session's context with its history and snapshots. Tasks and journals stay.
+    fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Makes one change, whole or not at all. A request that was made before is not made again: it gets the same answer.
+    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>>;
+
+    /// What there is, by key, without values.
+    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>>;
+
+    /// The values of these keys as of one instant, in the order asked for; keys that do not exist are left out.
+    fn context_values<'a>(
+        &'a self,
+        session: &'a str,
+        keys: &'a [Key],
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Entry>>>;
+
+    /// The newest `limit` lines of a key's history, newest first. The values of the last `HISTORY_MAX` are kept.
+    fn context_history<'a>(
+        &'a self,
+        session: &'a str,
+        key: &'a Key,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Past>>>;
+
+    /// Oldest first.
+    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Snapshot>>>;
+
+    /// What was copied, by key. `KEY_NOT_FOUND` if there is no such snapshot.
+    fn snapshot<'a>(&'a self, session: &'a str, label: &'a Label) -> BoxFuture<'a, Result<Vec<Entry>>>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeRequest {
+    pub session: String,
+    /// Who wants it.
+    pub participant: String,
+    /// The same for every attempt at this change, in any process.
+    pub idempotency_key: Option<String>,
+    pub change: Change,
+    pub now_ms: u64,
+}
+
+/// What listings show of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    pub id: String,
+    /// Of the session's own task; empty if it has none.
+    pub title: String,
+    pub created_ms: u64,
+    pub archived_ms: Option<u64>,
+    pub tasks: u64,
+    /// What is in the shared context now.
+    pub keys: u64,
+    pub tokens: u64,
+}
+
 /// Sees everything that happens in a run. A panic in it is caught and logged; the run goes on.
 pub trait Observer: Send + Sync {
     fn event(&self, task: &TaskId, event: &Event);
@@ -318,7 +391,7 @@ pub trait Observer: Send + Sync {
 pub enum Payload<'a> {
     /// A task begins, or goes on.
     Start(&'a TaskStart),
-    /// The person went on talking.
+    /// A person, or the task that delegated, says something more.
     Message(&'a str),
     Reply {
         turn: u32,

@@ -45,6 +45,14 @@ impl From<Fault> for Error {
     }
 }
 
+/// What the rules of shared context refused.
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let hint = error.advice().map(str::to_owned);
+        Fault { code: error.code(), message: error.message().to_owned(), hint, cause: None }
+    }
+}
+
 pub(crate) fn task_not_found(task: &TaskId) -> Fault {
     Fault::new(ErrorCode::TaskNotFound, format!("the store has no task `{task}`"))
 }

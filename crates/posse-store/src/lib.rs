@@ -1,8 +1,9 @@
-//! Tasks and their journals in one SQLite file.
+//! Tasks, their journals and shared context in one SQLite file.
 //!
 //! Owns the file, its schema and the one thread that writes to it. Knows neither models nor tools; of a record it
 //! reads only what listings show (status, turns, tokens) and keeps the rest as bytes.
 
+mod context;
 mod fault;
 mod log;
 mod open;
@@ -14,10 +15,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use posse_core::Result;
+use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_runtime::ports::{BoxFuture, NewTask, Store, TaskRow};
+use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskRow};
 
+use crate::context::SessionChange;
 use crate::reader::Reader;
 use crate::writer::{Request, Writer};
 
@@ -107,4 +110,92 @@ impl Store for SqliteStore {
     fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
         Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, limit)))
     }
+}
+
+impl ContextStore for SqliteStore {
+    fn create_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Create, now_ms)
+    }
+
+    fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>> {
+        Box::pin(self.reader.read(move |connection, path| context::sessions(connection, path, limit, now_ms)))
+    }
+
+    fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Archive, now_ms)
+    }
+
+    fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Delete, now_ms)
+    }
+
+    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>> {
+        let request = Box::new(request);
+        let answer = self.writer.send(|reply| Request::Change { request, reply });
+        Box::pin(async move { answer.wait().await })
+    }
+
+    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>> {
+        self.read_context(session, move |connection, number| context::live_heads(connection, number, now_ms))
+    }
+
+    fn context_values<'a>(
+        &'a self,
+        session: &'a str,
+        keys: &'a [Key],
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        let keys = keys.to_vec();
+        self.read_context(session, move |connection, number| {
+            context::values(connection, number, &keys, now_ms)
+        })
+    }
+
+    fn context_history<'a>(
+        &'a self,
+        session: &'a str,
+        key: &'a Key,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Past>>> {
+        let key = key.clone();
+        self.read_context(session, move |connection, number| {
+            context::history(connection, number, &key, limit)
+        })
+    }
+
+    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Snapshot>>> {
+        self.read_context(session, context::snapshots)
+    }
+
+    fn snapshot<'a>(&'a self, session: &'a str, label: &'a Label) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        let label = label.clone();
+        self.read_context(session, move |connection, number| context::copied(connection, number, &label))
+    }
+}
+
+impl SqliteStore {
+    fn change_session(
+        &self,
+        session: &str,
+        change: SessionChange,
+        now_ms: u64,
+    ) -> BoxFuture<'static, Result<()>> {
+        let session = session.to_owned();
+        let answer = self.writer.send(|reply| Request::Session { session, change, now_ms, reply });
+        Box::pin(async move { answer.wait().await })
+    }
+
+    fn read_context<T: Send + 'static>(
+        &self,
+        session: &str,
+        query: impl FnOnce(&rusqlite::Connection, i64) -> Result<T, context::Refusal> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        let session = session.to_owned();
+        Box::pin(self.reader.read(move |connection, path| context::read(connection, path, &session, query)))
+    }
+}
+
+/// SQLite's numbers are signed; a count that does not fit stays at the largest.
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -105,7 +105,7 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
 }
 
 /// Numbers are stored signed; the writer never stores a negative one.
-fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }

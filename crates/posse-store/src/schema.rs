@@ -13,7 +13,9 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[TASKS, CONTEXT];
+
+const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
     CREATE TABLE tasks (
         number INTEGER PRIMARY KEY,
@@ -51,7 +53,73 @@ const STEPS: &[&str] = &["
             row_number() OVER (PARTITION BY position >> 32 ORDER BY position) AS turn,
             model, input, output, cache_read, cache_write, reasoning, at_ms
         FROM journal WHERE model IS NOT NULL;
-"];
+";
+
+const CONTEXT: &str = "
+    -- Never deleted from, so that a number is not used again and a deleted session is known to have been one.
+    CREATE TABLE sessions (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        created_ms INTEGER NOT NULL,
+        archived_ms INTEGER,
+        deleted_ms INTEGER
+    ) STRICT;
+    INSERT INTO sessions (id, created_ms)
+        SELECT substr(id, 1, instr(id || '.', '.') - 1) AS session, min(created_ms) FROM tasks
+        GROUP BY session ORDER BY min(number);
+    CREATE TABLE context (
+        session INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        written_by TEXT NOT NULL,
+        written_ms INTEGER NOT NULL,
+        previous_version INTEGER,
+        expires_ms INTEGER,
+        value TEXT NOT NULL,
+        PRIMARY KEY (session, key)
+    ) STRICT, WITHOUT ROWID;
+    -- One line for each write and deletion; only the newest of a key keep their values. `request` finds a change that
+    -- was made already when it is asked for again.
+    CREATE TABLE context_history (
+        number INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        written_by TEXT NOT NULL,
+        written_ms INTEGER NOT NULL,
+        previous_version INTEGER,
+        expires_ms INTEGER,
+        act TEXT NOT NULL,
+        request TEXT,
+        value TEXT
+    ) STRICT;
+    CREATE INDEX context_history_by_key ON context_history (session, key, number);
+    CREATE UNIQUE INDEX context_history_by_request ON context_history (session, request) WHERE request IS NOT NULL;
+    CREATE TABLE context_snapshots (
+        number INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL,
+        label TEXT NOT NULL,
+        taken_by TEXT NOT NULL,
+        taken_ms INTEGER NOT NULL,
+        request TEXT,
+        UNIQUE (session, label)
+    ) STRICT;
+    CREATE TABLE context_snapshot_entries (
+        session INTEGER NOT NULL,
+        label TEXT NOT NULL,
+        key TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        written_by TEXT NOT NULL,
+        written_ms INTEGER NOT NULL,
+        previous_version INTEGER,
+        expires_ms INTEGER,
+        value TEXT NOT NULL,
+        PRIMARY KEY (session, label, key)
+    ) STRICT, WITHOUT ROWID;
+";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 

@@ -7,17 +7,20 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result, text};
-use posse_runtime::ports::NewTask;
+use posse_runtime::ports::{ChangeRequest, NewTask};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::oneshot;
 
+use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
 use crate::log::Log;
 use crate::open::retry_busy;
+use crate::signed;
 
 /// Requests that may wait. Each driver waits for most of its appends, so this is far above what honest use needs;
 /// beyond it the disk does not keep up and callers should hear it.
@@ -35,6 +38,8 @@ pub(crate) enum Request {
     Create { task: NewTask, reply: Reply<()> },
     Append { task: TaskId, epoch: u64, records: Vec<Record>, reply: Reply<()> },
     Claim { task: TaskId, owner: String, reply: Reply<u64> },
+    Change { request: Box<ChangeRequest>, reply: Reply<Changed> },
+    Session { session: String, change: SessionChange, now_ms: u64, reply: Reply<()> },
 }
 
 pub(crate) struct Writer {
@@ -112,10 +117,12 @@ fn write_all(connection: &Connection, path: &Path, busy_max: Duration, requests:
 }
 
 /// What a request wrote.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Written {
     Records,
     Epoch(u64),
+    Context(Changed),
+    Session,
 }
 
 /// A request with its records encoded.
@@ -123,6 +130,8 @@ enum Job {
     Create { task: NewTask, entries: Entries, reply: Reply<()> },
     Append { task: TaskId, epoch: i64, entries: Entries, reply: Reply<()> },
     Claim { task: TaskId, owner: String, reply: Reply<u64> },
+    Change { request: Box<ChangeRequest>, reply: Reply<Changed> },
+    Session { session: String, change: SessionChange, now_ms: u64, reply: Reply<()> },
 }
 
 /// Records as they are stored, and what they change in the task's row.
@@ -152,6 +161,10 @@ impl From<Request> for Job {
                 Job::Append { task, epoch: signed(epoch), entries: Entries::of(&records), reply }
             }
             Request::Claim { task, owner, reply } => Job::Claim { task, owner, reply },
+            Request::Change { request, reply } => Job::Change { request, reply },
+            Request::Session { session, change, now_ms, reply } => {
+                Job::Session { session, change, now_ms, reply }
+            }
         }
     }
 }
@@ -160,10 +173,16 @@ impl Job {
     /// Whoever stopped waiting does not hear it; what was written stays.
     fn reply(self, answer: Result<Written, Fault>) {
         match self {
-            Job::Create { reply, .. } | Job::Append { reply, .. } => drop(reply.send(answer.map(|_| ()))),
+            Job::Create { reply, .. } | Job::Append { reply, .. } | Job::Session { reply, .. } => {
+                drop(reply.send(answer.map(|_| ())));
+            }
             Job::Claim { reply, .. } => drop(reply.send(answer.map(|written| match written {
                 Written::Epoch(epoch) => epoch,
-                Written::Records => unreachable!("a claim writes an epoch"),
+                _ => unreachable!("a claim writes an epoch"),
+            }))),
+            Job::Change { reply, .. } => drop(reply.send(answer.map(|written| match written {
+                Written::Context(changed) => changed,
+                _ => unreachable!("a change writes to the context"),
             }))),
         }
     }
@@ -196,6 +215,7 @@ impl Entries {
                 | Record::Intended { .. }
                 | Record::Done { .. }
                 | Record::Withdrawn { .. }
+                | Record::Steered { .. }
                 | Record::BudgetSpent { .. }
                 | Record::Cancelled { .. } => {}
             }
@@ -274,6 +294,10 @@ fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Resul
         Job::Create { task, entries, .. } => create(connection, task, entries, now),
         Job::Append { task, epoch, entries, .. } => append(connection, task, *epoch, entries, now),
         Job::Claim { task, owner, .. } => claim(connection, task, owner, now),
+        Job::Change { request, .. } => Ok(context::change(connection, request)?.map(Written::Context)),
+        Job::Session { session, change, now_ms, .. } => {
+            Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
+        }
     }
 }
 
@@ -308,6 +332,7 @@ fn create(
         )
         .hint("choose another id, or resume the task that has it")));
     }
+    context::ensure_session(connection, task.id.session(), now)?;
     append(connection, &task.id, 1, entries, now)
 }
 
@@ -402,11 +427,6 @@ fn claim(
 
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
-}
-
-/// SQLite's numbers are signed; a count that does not fit stays at the largest.
-fn signed(value: u64) -> i64 {
-    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 fn now_ms() -> i64 {

@@ -1,10 +1,9 @@
-//! What the calls of a session's own tools did, read from their requests and answers: names, numbers and states, never
-//! the texts.
+//! What calls of the `subagent` tool did, read from their requests and answers: names, numbers and states, never the
+//! texts.
 
 use posse_core::ErrorCode;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::message::{ToolCall, ToolResult};
-use posse_core::text::estimate_tokens;
 use posse_core::tool::canonical;
 use serde_json::{Map, Value};
 
@@ -18,18 +17,6 @@ pub struct Delegation {
     pub status: Option<String>,
     pub turns_used: Option<u64>,
     /// The code of the refusal.
-    pub error: Option<&'static str>,
-}
-
-/// A write or a delete of the `shared_context` tool.
-#[derive(Debug, Default, PartialEq)]
-pub struct ContextChange {
-    pub action: String,
-    pub key: Option<String>,
-    pub written_by: Option<String>,
-    /// The one written, or the one deleted.
-    pub version: Option<u64>,
-    pub value_size_tokens: Option<u64>,
     pub error: Option<&'static str>,
 }
 
@@ -54,25 +41,6 @@ pub fn delegation(caller: &TaskId, call: &ToolCall, result: &ToolResult) -> Opti
         agent: agent(&answered, "agent").or_else(|| agent(&asked, "agent")).or_else(|| agent(&asked, "name")),
         status: word(&answered, "status"),
         turns_used: answered.get("turns_used").and_then(Value::as_u64),
-        error: error(result, &answered),
-    })
-}
-
-/// `participant` is who made the call.
-pub fn context_change(participant: String, call: &ToolCall, result: &ToolResult) -> Option<ContextChange> {
-    if canonical(&call.name) != "shared_context" {
-        return None;
-    }
-    let (asked, answered) = (object(call.arguments.as_object_text()), object(&result.text));
-    let action = word(&asked, "action").filter(|action| action == "write" || action == "delete")?;
-    let number = |name: &str| answered.get(name).and_then(Value::as_u64);
-    let size = asked.get("value").and_then(Value::as_str).map(estimate_tokens);
-    Some(ContextChange {
-        version: if action == "write" { number("version") } else { number("previous_version") },
-        value_size_tokens: size.filter(|_| action == "write"),
-        action,
-        key: word(&asked, "key"),
-        written_by: Some(participant),
         error: error(result, &answered),
     })
 }

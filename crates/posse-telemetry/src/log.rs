@@ -9,13 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_core::event::Event;
 use posse_core::id::TaskId;
-use posse_core::message::{Block, ToolCall, ToolResult};
+use posse_core::message::{Block, ToolCall};
 use posse_core::usage::Usage;
 use posse_runtime::ports::{Delta, Observer, Payload};
 use serde_json::{Value, json};
 use tracing::Level;
 
-use crate::facts::{self, ContextChange, Delegation};
+use crate::facts::{self, Delegation};
 use crate::tool_name;
 use record::Record;
 
@@ -83,37 +83,6 @@ impl Log {
             ..Record::new(caller.session(), "subagent")
         }
         .emit(Level::INFO);
-    }
-
-    fn context_change(&self, task: &TaskId, call: &ToolCall, change: ContextChange) {
-        Record {
-            call: Some(call.key.to_string()),
-            action: Some(change.action),
-            key: change.key,
-            written_by: change.written_by,
-            version: change.version,
-            value_size_tokens: change.value_size_tokens,
-            error: change.error,
-            ..self.record(task, "shared_context")
-        }
-        .emit(Level::INFO);
-    }
-
-    fn called(&self, task: &TaskId, call: &ToolCall, result: &ToolResult) {
-        if let Some(done) = facts::delegation(task, call, result) {
-            self.delegation(task, call, done);
-        }
-        if let Some(change) = facts::context_change(self.participant(task), call, result) {
-            self.context_change(task, call, change);
-        }
-    }
-
-    /// Who a task is for shared context.
-    fn participant(&self, task: &TaskId) -> String {
-        match self.agent(task) {
-            Some(agent) if task.short() != task.as_str() => format!("subagent:{agent}:{}", task.short()),
-            _ => "orchestrator".to_owned(),
-        }
     }
 }
 
@@ -198,8 +167,10 @@ impl Observer for Log {
     }
 
     fn payload(&self, task: &TaskId, payload: Payload<'_>) {
-        if let Payload::Result { call, result } = payload {
-            self.called(task, call, result);
+        if let Payload::Result { call, result } = payload
+            && let Some(done) = facts::delegation(task, call, result)
+        {
+            self.delegation(task, call, done);
         }
         if self.payloads == Payloads::Never {
             return;

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use posse_core::Result;
+use posse_core::context::wire::utc;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
 use posse_core::outcome::Outcome;
 use posse_core::reply::Reply;
 use posse_core::run::{Run, replay_each};
 use posse_core::tool::Effect;
-use posse_core::usage::Usage;
 use posse_runtime::ports::TaskRow;
 use serde_json::{Value, json};
 
@@ -42,14 +42,18 @@ struct Transcript {
 impl Transcript {
     fn record(&mut self, record: &Record, run: &Run) {
         let line = match record {
-            Record::Started(_) | Record::Said { .. } | Record::Asked { .. } | Record::Intended { .. } => None,
+            Record::Started(_)
+            | Record::Said { .. }
+            | Record::Steered { .. }
+            | Record::Asked { .. }
+            | Record::Intended { .. } => None,
             Record::Replied { reply, elapsed_ms } => Some(assistant(run.turns(), reply, *elapsed_ms)),
             Record::Done { result, full_text, elapsed_ms } => {
                 Some(tool(result, full_text.as_deref(), *elapsed_ms))
             }
             Record::Unanswered { failure, elapsed_ms } => Some(json!({
                 "type": "event", "event": "model_failed", "kind": failure.kind.wire(), "message": failure.message,
-                "usage": usage(&failure.lost), "elapsed_ms": elapsed_ms,
+                "usage": failure.lost.to_json(), "elapsed_ms": elapsed_ms,
             })),
             Record::Resumed { epoch, lost_tokens, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "resumed", "epoch": epoch, "lost_tokens": lost_tokens,
@@ -93,8 +97,8 @@ fn header(row: &TaskRow, status: &str, start: &TaskStart) -> Value {
         "tools": start.grant.tools().collect::<Vec<_>>(),
         "task": start.task,
         "status": status,
-        "created": crate::utc(row.created_ms),
-        "updated": crate::utc(row.updated_ms),
+        "created": utc(row.created_ms),
+        "updated": utc(row.updated_ms),
     })
 }
 
@@ -123,7 +127,7 @@ fn assistant(turn: u32, reply: &Reply, elapsed_ms: u64) -> Value {
         "text": text,
         "thinking": (!thinking.is_empty()).then_some(thinking),
         "tool_calls": calls,
-        "usage": usage(&reply.usage),
+        "usage": reply.usage.to_json(),
         "elapsed_ms": elapsed_ms,
     })
 }
@@ -164,23 +168,12 @@ fn outcome(outcome: &Outcome, elapsed_ms: u64) -> Value {
         "text": outcome.text,
         "turns": outcome.turns,
         "tool_calls": outcome.tool_calls,
-        "usage": usage(&outcome.usage),
+        "usage": outcome.usage.to_json(),
         "changed_files": outcome.changed_files,
         "in_doubt": outcome.in_doubt.iter().map(|doubt| doubt.key.to_string()).collect::<Vec<_>>(),
         "refused_tools": outcome.refused_tools,
         "warnings": outcome.warnings,
         "elapsed_ms": elapsed_ms,
-    })
-}
-
-fn usage(usage: &Usage) -> Value {
-    json!({
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-        "reasoning_tokens": usage.reasoning,
-        "estimated": usage.estimated,
     })
 }
 

@@ -1,15 +1,20 @@
 //! A store in memory with the semantics of the real one, which can fail on demand and can show what was durable
 //! after any number of writes, as if the process had died there.
 
+mod context;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result, text};
-use posse_runtime::ports::{BoxFuture, NewTask, Store, TaskRow};
+use posse_runtime::ports::{BoxFuture, ChangeRequest, NewTask, Store, TaskRow};
+
+use self::context::{Contexts, SessionChange};
 
 /// The state is what the log of writes says, so a shorter log is an earlier state.
 #[derive(Default)]
@@ -22,6 +27,7 @@ struct State {
     log: Vec<(u64, Write)>,
     tasks: Vec<Task>,
     numbers: HashMap<TaskId, usize>,
+    contexts: Contexts,
     appends: u64,
     faults: VecDeque<(u64, ErrorCode)>,
 }
@@ -36,6 +42,14 @@ enum Write {
     Create(NewTask),
     Append(TaskId, u64, Vec<Record>),
     Claim(TaskId, String),
+    Context(ChangeRequest),
+    Session(String, SessionChange, u64),
+}
+
+enum Applied {
+    Epoch(u64),
+    Context(Changed),
+    Session,
 }
 
 impl MemoryStore {
@@ -50,7 +64,7 @@ impl MemoryStore {
         state.faults.push_back((at, code));
     }
 
-    /// How many creations, appends and claims were written.
+    /// How many creations, appends, claims and changes were written.
     pub fn writes(&self) -> usize {
         self.lock().log.len()
     }
@@ -88,22 +102,26 @@ impl State {
             .ok_or_else(|| Error::new(ErrorCode::TaskNotFound, format!("the store has no task `{task}`")))
     }
 
-    /// Returns the task's epoch.
-    fn apply(&mut self, at_ms: u64, write: Write) -> Result<u64> {
-        let epoch = match &write {
-            Write::Create(task) => self.create(at_ms, task)?,
-            Write::Append(task, epoch, records) => self.append(at_ms, task, *epoch, records)?,
+    fn apply(&mut self, at_ms: u64, write: Write) -> Result<Applied> {
+        let applied = match &write {
+            Write::Create(task) => Applied::Epoch(self.create(at_ms, task)?),
+            Write::Append(task, epoch, records) => Applied::Epoch(self.append(at_ms, task, *epoch, records)?),
             Write::Claim(task, owner) => {
                 let number = self.number(task)?;
                 let row = &mut self.tasks[number].row;
                 row.epoch += 1;
                 row.owner.clone_from(owner);
                 row.updated_ms = at_ms;
-                row.epoch
+                Applied::Epoch(row.epoch)
+            }
+            Write::Context(request) => Applied::Context(self.contexts.change(request)?),
+            Write::Session(session, change, now_ms) => {
+                self.contexts.change_session(session, *change, *now_ms)?;
+                Applied::Session
             }
         };
         self.log.push((at_ms, write));
-        Ok(epoch)
+        Ok(applied)
     }
 
     fn create(&mut self, at_ms: u64, task: &NewTask) -> Result<u64> {
@@ -131,6 +149,7 @@ impl State {
             output_tokens: 0,
             turns: 0,
         };
+        self.contexts.ensure_session(task.id.session(), at_ms);
         self.numbers.insert(task.id.clone(), self.tasks.len());
         self.tasks.push(Task { row, records: Vec::new() });
         self.append(at_ms, &task.id, 1, &task.records)
@@ -175,6 +194,7 @@ impl Note for TaskRow {
             | Record::Intended { .. }
             | Record::Done { .. }
             | Record::Withdrawn { .. }
+            | Record::Steered { .. }
             | Record::BudgetSpent { .. }
             | Record::Cancelled { .. } => {}
         }
@@ -204,7 +224,11 @@ impl Store for MemoryStore {
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let answer = self.lock().apply(now_ms(), Write::Claim(task.clone(), owner.to_owned()));
+        let applied = self.lock().apply(now_ms(), Write::Claim(task.clone(), owner.to_owned()));
+        let answer = applied.map(|applied| match applied {
+            Applied::Epoch(epoch) => epoch,
+            Applied::Context(_) | Applied::Session => unreachable!("a claim writes an epoch"),
+        });
         Box::pin(async { answer })
     }
 
@@ -232,6 +256,7 @@ fn now_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context_suite;
     use crate::store_suite::{self, asked, new_task};
     use std::sync::Arc;
 
@@ -242,6 +267,11 @@ mod tests {
     #[test]
     fn it_keeps_the_contract_of_a_store() {
         block_on(store_suite::run(|| Arc::new(MemoryStore::new())));
+    }
+
+    #[test]
+    fn it_keeps_the_contract_of_a_context_store() {
+        block_on(context_suite::run(|| Arc::new(MemoryStore::new())));
     }
 
     #[test]

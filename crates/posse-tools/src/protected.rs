@@ -6,16 +6,41 @@ use std::path::Path;
 
 use crate::workspace::show;
 
-/// Directories of which everything is protected, and files, by their whole name.
-const NAMES: &[&str] =
-    &[".git", ".posse", ".claude", ".ssh", ".gnupg", "posse.toml", ".mcp.json", ".netrc", ".git-credentials"];
+/// Directories of which everything is protected, and files, by their whole name. Among them are all places where agents
+/// are looked for: an agent that could write one would write its own rights.
+const NAMES: &[&str] = &[
+    ".git",
+    ".posse",
+    ".acai",
+    ".claude",
+    ".opencode",
+    ".kilo",
+    ".gemini",
+    ".codex",
+    ".qwen",
+    ".cursor",
+    ".agents",
+    ".openhands",
+    ".pi",
+    ".factory",
+    ".goose",
+    ".copilot",
+    ".ssh",
+    ".gnupg",
+    "posse.toml",
+    ".mcp.json",
+    ".netrc",
+    ".git-credentials",
+];
+/// The same for directories below another one.
+const PAIRS: &[(&str, &str)] = &[(".github", "agents"), (".github", "chatmodes")];
 const BEGINNINGS: &[&str] = &[".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 const ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".keystore"];
 
 /// Refuses a path, relative to the workspace, that has a protected name anywhere. Case does not count: there are file
 /// systems where `.GIT` is `.git`.
 pub(crate) fn refuse(path: &Path) -> Result<(), String> {
-    match path.iter().find(|name| is_protected(name)) {
+    match path.iter().find(|name| is_protected(name)).or_else(|| protected_pair(path)) {
         Some(name) => Err(format!(
             "`{}` is protected: files that configure programs or hold secrets (`{}` here) are not written by tools. \
              Nothing was written. Say in your answer what should be changed there, so that a person can do it",
@@ -24,6 +49,13 @@ pub(crate) fn refuse(path: &Path) -> Result<(), String> {
         )),
         None => Ok(()),
     }
+}
+
+fn protected_pair(path: &Path) -> Option<&OsStr> {
+    let same = |name: &OsStr, wanted: &str| name.to_string_lossy().eq_ignore_ascii_case(wanted);
+    let mut pairs = path.iter().zip(path.iter().skip(1));
+    let found = pairs.find(|(outer, inner)| PAIRS.iter().any(|(a, b)| same(outer, a) && same(inner, b)));
+    found.map(|(_, inner)| inner)
 }
 
 fn is_protected(name: &OsStr) -> bool {

@@ -23,6 +23,7 @@ use posse::core::limits::Limits;
 use posse::core::outcome::Status;
 use posse::core::tool::{Effect, ToolSpec};
 use posse::driver::{Ports, Stop, start};
+use posse::inbox::Inbox;
 use posse::models::http::{Credential, Endpoint, Secret};
 use posse::models::openai_chat::OpenAiChat;
 use posse::observe::Observers;
@@ -93,8 +94,9 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>])?,
         store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         observers: Observers::default(),
-        budget: Account::root(Caps::default()),
+        budget: Arc::new(Account::root(Caps::default())),
         stop: Stop::default(),
+        inbox: Inbox::default(),
     };
     let agent = Agent {
         settings: ModelSettings { buffered, ..ModelSettings::default() },

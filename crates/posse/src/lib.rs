@@ -6,7 +6,7 @@
 pub use posse_core as core;
 pub use posse_definitions as definitions;
 pub use posse_models as models;
-pub use posse_runtime::{budget, driver, observe, ports, resolve, session, toolbox};
+pub use posse_runtime::{budget, driver, inbox, observe, ports, resolve, session, toolbox};
 pub use posse_store as store;
 pub use posse_telemetry as telemetry;
 pub use posse_tools as tools;

@@ -107,11 +107,9 @@ async fn summarise(room: &Room, store: &dyn Store, session_id: &str) -> Result<(
             ));
         }
     }
-    let entries = room.session.context().entries();
-    let entries: Vec<String> = entries
-        .iter()
-        .map(|(key, entry)| format!("{key} v{} ({})", entry.version, entry.written_by))
-        .collect();
+    let heads = room.session.context_keys().await?;
+    let entries: Vec<String> =
+        heads.iter().map(|head| format!("{} v{} ({})", head.key, head.version, head.written_by)).collect();
     terminal::note(&format!("\nshared context: {}\n", entries.join(" · ")));
     Ok(())
 }

@@ -14,7 +14,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{Agents, Models, Observer, Store, Tool};
-use posse_runtime::session::{Session, SessionConfig};
+use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -71,6 +71,7 @@ impl Room {
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
+            rules: RULES,
             stop: stop.clone(),
         })?;
         Ok(Self { session, models: parts.models, agents: parts.agents, live, json: parts.json, stop })

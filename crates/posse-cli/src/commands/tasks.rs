@@ -217,7 +217,7 @@ fn show_result(id: &TaskId, records: &[Record], key: &str) -> Result<ExitCode> {
 fn lines(record: &Record) -> Vec<String> {
     match record {
         Record::Started(start) => vec![format!("> {}", start.task)],
-        Record::Said { text, .. } => vec![format!("> {text}")],
+        Record::Said { text, .. } | Record::Steered { text, .. } => vec![format!("> {text}")],
         Record::Asked { .. } => Vec::new(),
         Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
         Record::Unanswered { failure, .. } => vec![format!("! model: {failure}")],
@@ -254,7 +254,7 @@ fn block_line(block: &Block) -> Option<String> {
     }
 }
 
-fn age(then_ms: u64) -> String {
+pub fn age(then_ms: u64) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = u64::try_from(now.as_millis()).unwrap_or(u64::MAX).saturating_sub(then_ms) / 1000;
     match seconds {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod bad_input;
+mod context;
 mod delegation;
 mod demo;
 mod keys;

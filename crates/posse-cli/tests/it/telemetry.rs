@@ -110,15 +110,29 @@ fn delegation_is_logged_with_the_tasks_it_is_about() {
     };
     assert!(calls(&session).len() > 20 && calls(&first).len() == 11, "{log:#?}");
     assert!(calls(&session).iter().chain(&calls(&first)).all(|level| level == "info"));
-    let written = log.iter().find(|line| line["event"] == "shared_context" && line["task_id"] == first);
+    let by = "subagent:researcher:t_01";
+    let written = log.iter().find(|line| line["event"] == "shared_context" && line["written_by"] == by);
     let written = written.expect("the researcher writes");
     assert!(
-        written["written_by"] == "subagent:researcher:t_01"
-            && written["version"] == 1
+        written["version"] == 1
             && written["value_size_tokens"].as_u64() > Some(0)
             && written["key"].is_string(),
         "{written}"
     );
+}
+
+#[test]
+fn what_a_person_writes_into_shared_context_is_logged() {
+    // R229
+    let (place, model) = place();
+    assert_eq!(place.run(["run", "--model", &model, "Go"]).code, 0);
+    let ran = place.run(["context", "write", "plan", "CONFIDENTIAL", "--log", "log"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let log = std::fs::read_to_string(place.workspace().join("log")).unwrap();
+    let [line] = lines(&log).try_into().unwrap_or_else(|lines| panic!("{lines:?}"));
+    let said = ["event", "action", "key", "version"].map(|name| line[name].clone());
+    assert_eq!(said, [json!("shared_context"), json!("write"), json!("plan"), json!(1)]);
+    assert!(line["written_by"].is_string() && !log.contains("CONFIDENTIAL"), "{log}");
 }
 
 #[test]

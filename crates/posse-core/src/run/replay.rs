@@ -87,6 +87,7 @@ impl Replayed {
                 self.taken_over(*epoch, *lost_tokens);
                 self.run.on_message(text, *elapsed_ms);
             }
+            Record::Steered { text, .. } => self.run.on_steer(text),
             Record::Withdrawn { tools, .. } => self.run.on_withdrawn(tools),
             Record::BudgetSpent { shortfall, .. } => self.run.on_budget_spent(shortfall),
             Record::Cancelled { .. } => self.run.on_cancel(),

@@ -1,3 +1,4 @@
+mod context;
 mod journal_properties;
 mod play;
 mod run_decisions;

@@ -65,17 +65,22 @@ fn agents(f: &mut Fields, d: &mut Definition) {
     d.rights.rules.extend(rules);
 }
 
+/// Names of sets of tools, which cannot be names of servers.
+pub const SETS: &[&str] =
+    &["edit", "execute", "read", "search", "agent", "web", "todo", "vscode", "runcommands"];
+
 /// Tools of an MCP server are `server/tool`. VS Code's own sets are written the same way: `edit/editFiles`.
 fn spelling(entry: &str) -> Vec<String> {
     let Some((set, tool)) = entry.split_once('/') else { return set_of(entry) };
-    match set.to_ascii_lowercase().as_str() {
-        "edit" | "execute" | "read" | "search" | "agent" | "web" | "todo" | "vscode" if tool == "*" => {
-            set_of(set)
-        }
-        "edit" | "execute" | "read" | "search" | "agent" | "web" | "todo" | "vscode" => set_of(tool),
-        // A server's name is part of a tool's name here, which has no spaces.
-        _ => vec![format!("mcp__{}__{tool}", set.replace([' ', '/'], "_"))],
+    if SETS.contains(&set.to_ascii_lowercase().as_str()) {
+        return set_of(if tool == "*" { set } else { tool });
     }
+    if set.is_empty() || tool.is_empty() {
+        // It names nothing, and is left out with a warning.
+        return vec![String::new()];
+    }
+    // A server's name is part of a tool's name here, which has no spaces.
+    vec![format!("mcp__{}__{tool}", set.replace([' ', '/'], "_"))]
 }
 
 fn set_of(entry: &str) -> Vec<String> {
@@ -84,7 +89,8 @@ fn set_of(entry: &str) -> Vec<String> {
         "search" | "codebase" => &["grep", "glob"],
         "web" => &["web_search", "web_fetch"],
         "fetch" => &["web_fetch"],
-        "todo" => &["todo_write"],
+        "todo" | "todos" => &["todo_write"],
+        "terminalcommand" | "runcommand" => &["bash"],
         _ => return as_written(&entry.replace(' ', "_")),
     };
     ours.iter().map(|name| (*name).to_owned()).collect()

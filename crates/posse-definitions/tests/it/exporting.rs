@@ -158,13 +158,13 @@ fn each_format_gets_its_own_words() {
     assert_eq!(
         export(&d, Format::Cursor).lost,
         [
+            "which tools it may use",
             "that it may call `bash(git *)`: other calls could not be refused",
             "the effort",
             "the temperature",
             "the most turns",
             "the time limit",
-            "that the task stands in the prompt",
-            "which tools it may use"
+            "that the task stands in the prompt"
         ]
     );
 }

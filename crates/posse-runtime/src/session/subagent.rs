@@ -1,53 +1,45 @@
-//! The `subagent` tool: an orchestrator's five actions on the session, with the requests and answers of the seed
-//! specification §3.
+//! The `subagent` tool: what an orchestrator can do with the tasks of its session. The requests and answers of the five
+//! core actions are those of the seed specification §3.
+
+mod define;
+mod report;
+mod request;
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use posse_core::agent::Agent;
-use posse_core::definition::{Definition, Format, Origin, Scope};
-use posse_core::grant::Rights;
-use posse_core::id::AgentName;
-use posse_core::outcome::{Status, StopReason};
-use posse_core::text::{estimate_tokens, prefix};
-use posse_core::tool::{Effect, ToolSpec, canonical};
+use posse_core::board::Met;
+use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::outcome::{Outcome, StopReason};
+use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
-use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use super::{Done, Progress, Session, Task, usual};
-use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use super::Session;
+use super::family::Family;
+use super::task::{Stage, Task};
+use crate::context::now_ms;
+use crate::inbox::{Message, Receipt};
+use crate::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
+pub(super) use define::define_again;
+use report::{collected, failure, status};
+use request::{Mode, Request};
 
-const RESULT_TOKENS_MAX: u64 = 1_000;
-const PROMPT_TOKENS_MAX: u64 = 4_000;
-const TURNS_DEFAULT: u32 = 10;
-const TURNS_MAX: u32 = 25;
-const TRUNCATED: &str = "[truncated — full response exceeded 1000 token limit]";
+/// Longest wait of one call: hosts end calls that take much longer.
+const WAIT_MAX: Duration = Duration::from_secs(45);
+const WAIT_USUAL: Duration = Duration::from_secs(30);
+/// How long a cancelled task may take to end.
+const CANCEL_WAIT: Duration = Duration::from_secs(5);
+/// Characters of one page of a result.
+const PAGE_MAX: usize = 20_000;
+const PAGE_USUAL: usize = 4_000;
+/// From so many results that nobody collected on, a spawn says so.
+const UNCOLLECTED_NOTED: usize = 10;
 
 pub(super) struct SubagentTool {
     session: Weak<Session>,
     spec: ToolSpec,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-enum Request {
-    ListAgents {},
-    Define(Box<Define>),
-    Spawn { agent: String, task: String },
-    Status { task_id: String },
-    Collect { task_id: String },
-}
-
-#[derive(Deserialize)]
-struct Define {
-    name: String,
-    description: String,
-    system_prompt: String,
-    #[serde(default)]
-    tools: Vec<String>,
-    model: Option<String>,
-    max_turns: Option<u32>,
 }
 
 impl SubagentTool {
@@ -56,7 +48,8 @@ impl SubagentTool {
             name: "subagent".to_owned(),
             description: include_str!("../../prompts/subagent_tool.md").trim_end().to_owned(),
             input_schema: include_str!("../../prompts/subagent_tool.schema.json").to_owned(),
-            effect: Effect::Unsafe,
+            // A call that is made again after a crash has the same key and gets the same task.
+            effect: Effect::Idempotent,
         };
         Self { session, spec }
     }
@@ -72,7 +65,7 @@ impl Tool for SubagentTool {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error("the session is closed");
             };
-            match answer(&session, input.arguments, &input.context.cancel).await {
+            match answer(&session, &input).await {
                 Ok(answer) => ToolOutput::text(answer.to_string()),
                 Err(e) => ToolOutput::error(wire_error(&e).to_string()),
             }
@@ -88,137 +81,212 @@ pub(super) fn wire_error(error: &Error) -> Value {
     value
 }
 
-async fn answer(session: &Arc<Session>, arguments: &str, cancel: &CancellationToken) -> Result<Value> {
-    let request = serde_json::from_str(arguments).map_err(|e| {
-        Error::new(ErrorCode::InvalidRequest, e.to_string()).hint("see the tool's description")
-    })?;
-    match request {
-        Request::ListAgents {} => {
-            let parent = session.parent()?.agent;
-            let agents: Vec<Value> =
-                session.agents().iter().map(|definition| listing(definition, &parent)).collect();
-            Ok(json!({ "agents": agents }))
-        }
-        Request::Define(request) => define(session, *request),
-        Request::Spawn { agent, task } => {
-            let task = session.spawn(&agent, &task).await?;
-            Ok(json!({ "task_id": task.id.short(), "agent": task.agent, "status": "running" }))
+async fn answer(session: &Arc<Session>, input: &ToolInput<'_>) -> Result<Value> {
+    let (context, key) = (input.context, input.idempotency_key);
+    let family = session.family(&context.task)?;
+    match Request::parse(input.arguments)? {
+        Request::ListAgents { query } => Ok(define::listing(session, &family, query.as_deref())),
+        Request::Define(request) => define::define(session, *request, key),
+        Request::Spawn(mut request) => {
+            request.key = Some(key.to_owned());
+            spawn(session, &family, *request).await
         }
         Request::Status { task_id } => {
-            let task = session.task(&task_id)?;
-            Ok(status(&task, &task.news(cancel).await))
+            let task = family.tracked(&task_id)?;
+            Ok(status(&task, &task.news(&context.cancel).await))
         }
-        Request::Collect { task_id } => collect(session, &task_id, cancel).await,
-    }
-}
-
-/// `tools` is `null` for an agent that has what its parent has.
-fn listing(definition: &Definition, parent: &Agent) -> Value {
-    let limits = usual(&parent.limits);
-    json!({
-        "name": definition.name,
-        "description": definition.description,
-        "model": definition.model.candidates.first().unwrap_or(&parent.model),
-        "max_turns": definition.limits.turns.map_or(limits.turns_max, |turns| turns.min(parent.limits.turns_max)),
-        "tools": definition.rights.tools,
-    })
-}
-
-fn define(session: &Session, request: Define) -> Result<Value> {
-    let name = AgentName::parse(&request.name)?;
-    let size = estimate_tokens(&request.system_prompt);
-    if size > PROMPT_TOKENS_MAX {
-        let text = format!("the system prompt has about {size} tokens, the limit is {PROMPT_TOKENS_MAX}");
-        return Err(Error::new(ErrorCode::PromptTooLarge, text)
-            .hint("keep instructions; let tools provide knowledge"));
-    }
-    let mut tools: Vec<String> = request.tools.iter().map(|tool| canonical(tool)).collect();
-    // A subagent never delegates: the tool is left out even if it is asked for.
-    tools.retain(|tool| tool != "subagent");
-    if let Some(unknown) = tools.iter().find(|tool| !session.tool_names().any(|name| name == *tool)) {
-        let known: Vec<&str> = session.tool_names().collect();
-        return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}`"))
-            .hint(format!("there are: {}", known.join(", "))));
-    }
-    let turns = request.max_turns.unwrap_or(TURNS_DEFAULT).clamp(1, TURNS_MAX);
-    let answer = json!({ "defined": name, "description": request.description });
-    let origin = Origin {
-        path: "define".to_owned(),
-        format: Format::Native,
-        scope: Scope::Session,
-        hash: String::new(),
-    };
-    let mut definition = Definition::new(name, origin, request.description, request.system_prompt);
-    definition.rights = Rights::only(tools.iter().map(String::as_str));
-    definition.model.candidates = request.model.into_iter().collect();
-    definition.limits.turns = Some(turns);
-    session.define(definition)?;
-    Ok(answer)
-}
-
-fn status(task: &Task, progress: &Progress) -> Value {
-    let mut value = json!({
-        "task_id": task.id.short(),
-        "agent": task.agent,
-        "status": "running",
-        "turns_used": progress.turns,
-    });
-    match progress.done.as_ref().map(failure) {
-        None => value["elapsed_s"] = json!(task.seconds()),
-        Some(None) => value["status"] = json!("completed"),
-        Some(Some(error)) => {
-            value["status"] = json!("failed");
-            value["error"] = json!(error);
+        Request::Collect { task_id } => collect(&family, &task_id, key, context).await,
+        Request::Wait { task_ids, mode, timeout } => wait(&family, task_ids, mode, timeout, context).await,
+        Request::Cancel { task_id } => cancel(session, &family, &task_id).await,
+        Request::Send { task_id, message } => send(&family, &task_id, message, key),
+        Request::Answer { task_id, answer } => {
+            let answered = family.tracked(&task_id)?.answer(answer);
+            let note = if answered { "answered" } else { "nobody was waiting for an answer" };
+            Ok(json!({ "task_id": task_id, "answered": answered, "note": note }))
+        }
+        Request::Result { task_id, offset, limit } => result(session, &family, &task_id, offset, limit).await,
+        Request::Events { task_id, since } => {
+            let (events, next) = family.task(&task_id)?.events(since);
+            Ok(json!({ "task_id": task_id, "events": events, "next": next }))
+        }
+        Request::ListTasks {} => {
+            let tasks = family.tasks().into_iter().map(|(task, tracked)| {
+                let mut value = status(&task, &task.progress());
+                if !tracked {
+                    value["collected"] = json!(true);
+                }
+                value
+            });
+            Ok(json!({ "tasks": tasks.collect::<Vec<_>>() }))
         }
     }
-    value
 }
 
-async fn collect(session: &Session, task_id: &str, cancel: &CancellationToken) -> Result<Value> {
-    let task = session.task(task_id)?;
-    let progress = task.news(cancel).await;
-    let mut value = status(&task, &progress);
-    let Some(done) = progress.done else {
-        let text = format!("`{task_id}` is still running, {} turns in {} s", progress.turns, task.seconds());
-        return Err(Error::new(ErrorCode::TaskNotReady, text).hint("do something else and collect it later"));
-    };
-    session.untrack(task_id);
-    value["result"] = match &done {
-        Ok(outcome) if failure(&done).is_none() => json!(distilled(&outcome.text)),
-        Ok(_) | Err(_) => Value::Null,
-    };
-    if let Some(partial) =
-        done.as_ref().ok().filter(|outcome| !outcome.text.is_empty() && outcome.status() != Status::Completed)
-    {
-        value["partial_result"] = json!(distilled(&partial.text));
+async fn spawn(session: &Session, family: &Family, request: posse_core::task::TaskRequest) -> Result<Value> {
+    let task = session.spawn(&family.parent.id, request).await?;
+    let mut value = json!({ "task_id": task.id.short(), "agent": task.agent, "status": "running" });
+    let progress = task.progress();
+    if let Some(error) = progress.done.as_ref().and_then(failure) {
+        value["status"] = json!("failed");
+        value["error"] = json!(error);
+    } else if progress.stage == Stage::Waiting {
+        value["queued"] = json!(true);
+    }
+    let uncollected = family.uncollected();
+    if uncollected >= UNCOLLECTED_NOTED {
+        value["warnings"] = json!([format!("{uncollected} finished tasks are not collected")]);
     }
     Ok(value)
 }
 
-/// Why a task failed, in the words of the seed specification §8.7; `None` if it did not.
-fn failure(done: &Done) -> Option<String> {
-    let outcome = match done {
-        Ok(outcome) => outcome,
-        Err(e) => return Some(e.clone()),
-    };
-    let detail = outcome.detail.as_deref().unwrap_or("no details");
-    match outcome.stop {
-        StopReason::Answered if outcome.status() == Status::Completed => None,
-        StopReason::Answered => Some("The final response was empty".to_owned()),
-        StopReason::TurnsExhausted => {
-            Some("Max turns exceeded without producing a final response".to_owned())
-        }
-        StopReason::ModelFailed => Some(format!("Model API error: {detail}")),
-        other => Some(format!("{}: {detail}", other.wire())),
+async fn collect(family: &Family, id: &str, key: &str, context: &ToolContext) -> Result<Value> {
+    // The answer to the same call may have been lost on its way.
+    if let Ok(task) = family.task(id)
+        && let Some((by, answer)) = &*lock(&task.collected)
+        && by == key
+    {
+        return Ok(answer.clone());
     }
+    let progress = family.tracked(id)?.news(&context.cancel).await;
+    let task = family.collect(id).map_err(|e| match (e.code(), progress.stage) {
+        (ErrorCode::TaskNotReady, Stage::Running) => {
+            let seconds = family.task(id).map_or(0, |task| task.seconds());
+            let text = format!("`{id}` is still running, {} turns in {seconds} s", progress.turns);
+            Error::new(ErrorCode::TaskNotReady, text).hint("do something else and collect it later")
+        }
+        _ => e,
+    })?;
+    let answer = collected(&task, &task.progress());
+    *lock(&task.collected) = Some((key.to_owned(), answer.clone()));
+    Ok(answer)
 }
 
-/// At most 1000 tokens, the notice included; the full text stays in the store.
-fn distilled(text: &str) -> String {
-    if estimate_tokens(text) <= RESULT_TOKENS_MAX {
-        return text.to_owned();
+async fn wait(
+    family: &Family,
+    ids: Option<Vec<String>>,
+    mode: Mode,
+    timeout: Option<Duration>,
+    context: &ToolContext,
+) -> Result<Value> {
+    let tasks: Vec<Arc<Task>> = match ids {
+        Some(ids) => ids.iter().map(|id| family.task(id)).collect::<Result<_>>()?,
+        None => family.tasks().into_iter().filter(|(_, tracked)| *tracked).map(|(task, _)| task).collect(),
+    };
+    let wait = timeout.unwrap_or(WAIT_USUAL).min(WAIT_MAX).min(context.time_left);
+    let enough = |tasks: &[Arc<Task>]| {
+        let asks = tasks.iter().any(|task| task.progress().question.is_some());
+        let ended = tasks.iter().filter(|task| task.is_done()).count();
+        asks || tasks.is_empty()
+            || match mode {
+                Mode::Any => ended > 0,
+                Mode::All => ended == tasks.len(),
+            }
+    };
+    let until = tokio::time::Instant::now() + wait;
+    let mut changes: Vec<_> = tasks.iter().map(|task| task.changes()).collect();
+    while !enough(&tasks) {
+        let mut all: Vec<_> = changes.iter_mut().map(|change| Box::pin(change.changed())).collect();
+        let any = std::future::poll_fn(|cx| {
+            let ready = all.iter_mut().any(|change| change.as_mut().poll(cx).is_ready());
+            if ready { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        });
+        tokio::select! {
+            () = any => {}
+            () = context.cancel.cancelled() => break,
+            () = tokio::time::sleep_until(until) => break,
+        }
     }
-    let room = RESULT_TOKENS_MAX as usize * 4 - TRUNCATED.chars().count() - 2;
-    let cut = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
-    format!("{}\n{TRUNCATED}", prefix(text, cut))
+    let (ended, running): (Vec<&Arc<Task>>, Vec<_>) = tasks.iter().partition(|task| task.is_done());
+    let shown =
+        |tasks: Vec<&Arc<Task>>| tasks.iter().map(|task| status(task, &task.progress())).collect::<Vec<_>>();
+    let timed_out = !enough(&tasks);
+    let mut value = json!({ "finished": shown(ended), "running": shown(running), "timed_out": timed_out });
+    if timed_out {
+        value["hint"] = json!("still at work: call wait again, or do something else meanwhile");
+    }
+    Ok(value)
+}
+
+async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Value> {
+    let (task, met, moves) = family.cancel(id, now_ms())?;
+    match met {
+        Met::Running => {
+            task.stop.now.cancel();
+            // What does not end in time is still being stopped; its status says so.
+            let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
+        }
+        Met::NotStarted => {
+            let outcome = Outcome::unstarted(StopReason::Cancelled, "before it began".to_owned());
+            let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
+            session.store.append(&task.id, 1, vec![finished]).await?;
+            task.finish(Ok(outcome), 0);
+            session.perform(family, moves).await;
+        }
+        Met::Ended(_) => {}
+    }
+    let mut value = collected(&task, &task.progress());
+    if let Met::Ended(_) = met {
+        value["note"] = json!("it had ended before the cancel");
+    }
+    Ok(value)
+}
+
+fn send(family: &Family, id: &str, text: String, key: &str) -> Result<Value> {
+    let task = family.tracked(id)?;
+    let receipt = task.inbox.send(Message { key: key.to_owned(), text });
+    let mut value = json!({ "task_id": id });
+    value["receipt"] = match receipt {
+        Receipt::Queued => json!("queued"),
+        Receipt::Delivered { turn } => {
+            value["turn"] = json!(turn);
+            json!("delivered")
+        }
+        Receipt::Missed => json!("missed"),
+        Receipt::Full => {
+            return Err(Error::new(
+                ErrorCode::InvalidRequest,
+                format!("`{id}` has not read its last messages yet"),
+            )
+            .hint("wait until it has made its next turn"));
+        }
+    };
+    Ok(value)
+}
+
+/// One page of the full text, from the store: it is there however long ago the task ended.
+async fn result(
+    session: &Session,
+    family: &Family,
+    id: &str,
+    offset: usize,
+    limit: Option<usize>,
+) -> Result<Value> {
+    let task = family.task(id)?;
+    let Some(done) = task.progress().done else {
+        return Err(Error::new(ErrorCode::TaskNotReady, format!("`{id}` has not ended yet"))
+            .hint("wait for it, or look at its status"));
+    };
+    let text = match done {
+        Ok(outcome) => outcome.text,
+        Err(_) => stored_text(session, &task.id).await?,
+    };
+    let limit = limit.unwrap_or(PAGE_USUAL).clamp(1, PAGE_MAX);
+    let total = text.chars().count();
+    let page: String = text.chars().skip(offset).take(limit).collect();
+    let end = offset.saturating_add(page.chars().count());
+    let next = (end < total).then_some(end);
+    Ok(json!({ "task_id": id, "text": page, "offset": offset, "next_offset": next, "total_chars": total }))
+}
+
+async fn stored_text(session: &Session, id: &TaskId) -> Result<String> {
+    let records = session.store.records(id).await?;
+    let text = records.into_iter().rev().find_map(|record| match record {
+        Record::Finished { outcome, .. } => Some(outcome.text),
+        _ => None,
+    });
+    Ok(text.unwrap_or_default())
+}
+
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -1,6 +1,8 @@
 //! The driver and the session with a scripted model, tools that watch themselves, and a store in memory.
 
+mod context;
 mod crashes;
+mod delegation;
 mod loop_;
 mod session;
 mod stage;

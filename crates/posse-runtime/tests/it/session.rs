@@ -18,7 +18,7 @@ use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store};
-use posse_runtime::session::{Session, SessionConfig};
+use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
@@ -38,7 +38,7 @@ impl Models for Script {
     }
 }
 
-fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
+pub fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
     let (name, prompt) = (AgentName::parse(name).unwrap(), format!("You are the {name}."));
     Agent {
         rights: tools.map_or_else(Rights::default, |tools| Rights::only(tools.iter().copied())),
@@ -56,7 +56,7 @@ fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
     Arc::new(definition)
 }
 
-fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) -> Arc<Session> {
+pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) -> Arc<Session> {
     Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
@@ -74,16 +74,21 @@ fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) 
                 ..(*definition("picky", &["shared_context", "nowhere"])).clone()
             }),
             definition("toolless", &["nowhere"]),
+            definition("talker", &["ask_parent", "report_progress"]),
         ]),
-        grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
+        grant: Grant::root(
+            ["subagent", "shared_context", "ask_parent", "report_progress"].map(str::to_owned),
+            1,
+        ),
         caps: Caps::default(),
+        rules: RULES,
         stop: Stop::default(),
     })
     .unwrap()
 }
 
 /// Plays a script and returns the orchestrator's tool results in order.
-async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
+pub async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
     let session = session(script, store.clone(), Observers::default());
     let outcome = session.run(agent("boss", None), "the task".to_owned(), Vec::new()).await.unwrap();
@@ -91,7 +96,7 @@ async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
     (results(&store).await, store)
 }
 
-async fn results(store: &MemoryStore) -> Vec<ToolResult> {
+pub async fn results(store: &MemoryStore) -> Vec<ToolResult> {
     let records = store.records(&TaskId::root("s1")).await.unwrap();
     let results = records.into_iter().filter_map(|record| match record {
         Record::Done { result, .. } => Some(result),

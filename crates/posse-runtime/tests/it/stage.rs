@@ -17,6 +17,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
 use posse_runtime::budget::{Account, Tariff};
 use posse_runtime::driver::{Onward, Ports, Stop, resume, start};
+use posse_runtime::inbox::Inbox;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{BoxFuture, Observer, OpenModel, Store, Tool, ToolInput, ToolOutput};
 use posse_runtime::toolbox::Toolbox;
@@ -111,8 +112,9 @@ impl Stage {
             tools: Toolbox::new(self.tools()).unwrap(),
             store: self.store.clone(),
             observers: Observers::new(observers.collect()),
-            budget: Account::root(self.caps),
+            budget: Arc::new(Account::root(self.caps)),
             stop: self.stop.clone(),
+            inbox: Inbox::default(),
         }
     }
 

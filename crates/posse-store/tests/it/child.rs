@@ -63,6 +63,7 @@ fn this_process_plays_the_role_it_was_given() {
     match role.as_str() {
         "append forever" => crate::crash::append_forever(&place, &name),
         "append" => crate::processes::append(&place, &name),
+        "share" => crate::context::share(&place, &name),
         "fill" => crate::full_disk::fill(&place),
         other => panic!("no role `{other}`"),
     }

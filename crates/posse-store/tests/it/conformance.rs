@@ -8,6 +8,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
 use posse_runtime::ports::Store;
+use posse_testkit::context_suite;
 use posse_testkit::store_suite::{self, asked, new_task, replied};
 
 use crate::{block_on, open, place};
@@ -17,6 +18,16 @@ fn it_keeps_the_contract_of_a_store() {
     let (_directory, path) = place();
     let number = Cell::new(0);
     block_on(store_suite::run(|| {
+        number.set(number.get() + 1);
+        Arc::new(open(&path.with_extension(number.get().to_string())))
+    }));
+}
+
+#[test]
+fn it_keeps_the_contract_of_a_context_store() {
+    let (_directory, path) = place();
+    let number = Cell::new(0);
+    block_on(context_suite::run(|| {
         number.set(number.get() + 1);
         Arc::new(open(&path.with_extension(number.get().to_string())))
     }));

@@ -2,6 +2,7 @@
 
 mod child;
 mod conformance;
+mod context;
 mod crash;
 mod files;
 mod full_disk;

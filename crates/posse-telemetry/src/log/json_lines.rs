@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use posse_core::context::wire::utc;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
@@ -71,7 +72,7 @@ impl Subscriber for JsonLines {
         let metadata = event.metadata();
         let now = u64::try_from(crate::since_1970().as_millis()).unwrap_or(u64::MAX);
         let level = metadata.level().as_str().to_ascii_lowercase();
-        let mut line = Line(format!(r#"{{"time":"{}","level":"{level}""#, crate::utc(now)));
+        let mut line = Line(format!(r#"{{"time":"{}","level":"{level}""#, utc(now)));
         line.field("target", &metadata.target().into());
         event.record(&mut line);
         line.0.push_str("}\n");

@@ -15,7 +15,7 @@ use posse_runtime::budget::Tariff;
 use posse_runtime::driver::Stop;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{Models, Observer, OpenModel};
-use posse_runtime::session::{Session, SessionConfig};
+use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
@@ -70,6 +70,7 @@ pub async fn play(
         agents: Arc::new(vec![Arc::new(helper)]),
         grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
         caps: Caps::default(),
+        rules: RULES,
         stop: Stop::default(),
     })
     .unwrap();

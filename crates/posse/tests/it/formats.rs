@@ -21,7 +21,7 @@ use posse::observe::Observers;
 use posse::ports::{
     BoxFuture, Deltas, Model, ModelRequest, Models, OpenModel, Store, Tool, ToolInput, ToolOutput,
 };
-use posse::session::{Session, SessionConfig};
+use posse::session::{RULES, Session, SessionConfig};
 use posse::toolbox::Toolbox;
 use posse::{Error, ErrorCode, Result};
 use posse_testkit::memory::MemoryStore;
@@ -215,6 +215,7 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
         agents: Arc::new(vec![Arc::new(definition)]),
         grant: Grant::root(names.iter().map(|name| (*name).to_owned()).chain(["subagent".to_owned()]), 1),
         caps: Caps::default(),
+        rules: RULES,
         stop: Stop::default(),
     })
     .unwrap();

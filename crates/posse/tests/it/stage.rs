@@ -13,6 +13,7 @@ use posse::core::limits::Limits;
 use posse::core::outcome::Outcome;
 use posse::core::tool::{Effect, ToolSpec};
 use posse::driver::{Onward, Ports, Stop, resume, start};
+use posse::inbox::Inbox;
 use posse::models::anthropic::Anthropic;
 use posse::models::http::{Credential, Endpoint, Secret};
 use posse::models::openai_chat::OpenAiChat;
@@ -134,8 +135,9 @@ impl Stage {
             .unwrap(),
             store: self.store.clone(),
             observers: Observers::new(self.observers.clone()),
-            budget: Account::root(self.caps),
+            budget: Arc::new(Account::root(self.caps)),
             stop: Stop::default(),
+            inbox: Inbox::default(),
         }
     }
 

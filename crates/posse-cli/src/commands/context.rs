@@ -1,0 +1,247 @@
+//! `posse context`: what a session's participants share, seen and changed from outside.
+
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use posse_core::context::wire::{Answer, Request, snapshot as snapshot_json, utc};
+use posse_core::context::{
+    Change, Changed, Entry, Head, Key, Label, OPERATOR, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX,
+};
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::context::{Caller, change, now_ms, perform};
+use posse_runtime::ports::ContextStore;
+use posse_store::SqliteStore;
+use serde_json::{Value, json};
+
+use super::sessions;
+use super::tasks::age;
+use crate::args::{ContextArgs, ContextCommand, Global};
+use crate::render::{count, many};
+use crate::setup::Setup;
+use crate::terminal;
+
+/// Far above the longest value, so that one that is too long is refused by its size in tokens.
+const VALUE_BYTES_MAX: u64 = 1 << 20;
+
+pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let store = setup.store()?;
+    setup.telemetry.open_log()?;
+    let session = sessions::find(&*store, args.session.as_deref()).await?;
+    let place = Place { store, session, json: global.json };
+    match args.command {
+        ContextCommand::List => place.list().await,
+        ContextCommand::Read { keys } => place.read(keys).await,
+        ContextCommand::Write { key, value, expect, ttl } => {
+            let request = Request::write(Key::parse(&key)?, text(value)?, expect, ttl)?;
+            place.ask(request).await
+        }
+        ContextCommand::Delete { key } => place.ask(Request::Delete(Key::parse(&key)?)).await,
+        ContextCommand::History { key, versions } => {
+            place.ask(Request::read_history(Key::parse(&key)?, versions)?).await
+        }
+        ContextCommand::Snapshot { label: None, .. } => place.snapshots().await,
+        ContextCommand::Snapshot { label: Some(label), show, restore } => {
+            let label = Label::parse(&label)?;
+            match (show, restore) {
+                (true, _) => place.show_snapshot(&label).await,
+                (false, true) => place.restore(label).await,
+                (false, false) => place.ask(Request::Snapshot(label)).await,
+            }
+        }
+    }
+    .map_err(for_people)
+}
+
+/// The hints of the rules speak of the tool; a person has commands.
+fn for_people(error: Error) -> Error {
+    match error.code() {
+        ErrorCode::KeyNotFound if !error.message().contains("snapshot") => {
+            error.hint("`posse context list` shows what there is")
+        }
+        ErrorCode::VersionConflict => {
+            error.hint("`posse context read` shows what it is now; `--expect` takes that version")
+        }
+        _ => error,
+    }
+}
+
+struct Place {
+    store: Arc<SqliteStore>,
+    session: String,
+    json: bool,
+}
+
+impl Place {
+    fn caller(&self) -> Caller<'_> {
+        Caller { session: &self.session, participant: OPERATOR, idempotency_key: None }
+    }
+
+    async fn ask(&self, request: Request) -> Result<ExitCode> {
+        let answer = perform(&*self.store, self.caller(), request).await?;
+        self.tell(&answer).await
+    }
+
+    async fn list(&self) -> Result<ExitCode> {
+        self.ask(Request::ListKeys).await
+    }
+
+    /// One value alone can be piped; several have their names with them; without a name it is everything.
+    async fn read(&self, keys: Vec<String>) -> Result<ExitCode> {
+        let wanted = match keys.as_slice() {
+            [] => {
+                let heads = self.store.context_keys(&self.session, now_ms()).await?;
+                Request::ReadBatch(heads.into_iter().map(|head| head.key).collect())
+            }
+            [key] => Request::Read(Key::parse(key)?),
+            several => Request::read_batch(several)?,
+        };
+        self.ask(wanted).await
+    }
+
+    async fn snapshots(&self) -> Result<ExitCode> {
+        let taken = self.store.snapshots(&self.session).await?;
+        if taken.is_empty() && !self.json {
+            terminal::note("no snapshots yet; `posse context snapshot LABEL` takes one");
+        }
+        for snapshot in &taken {
+            if self.json {
+                self.out(snapshot_json(snapshot));
+                continue;
+            }
+            terminal::out(&format!(
+                "{:<24} {:>8} {:>7} tokens  {:>5}  {}",
+                snapshot.label,
+                many(snapshot.keys, "key"),
+                count(snapshot.tokens),
+                age(snapshot.taken_at_ms),
+                snapshot.taken_by
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn show_snapshot(&self, label: &Label) -> Result<ExitCode> {
+        let entries = self.store.snapshot(&self.session, label).await?;
+        self.tell(&Answer::Batch { entries, missing: Vec::new() }).await
+    }
+
+    async fn restore(&self, label: Label) -> Result<ExitCode> {
+        let changed = change(&*self.store, self.caller(), Change::Restore(label)).await?;
+        self.tell(&Answer::Changed(changed)).await
+    }
+
+    fn out(&self, mut answer: Value) {
+        answer["session_id"] = json!(self.session);
+        terminal::out(&answer.to_string());
+    }
+
+    async fn tell(&self, answer: &Answer) -> Result<ExitCode> {
+        if self.json {
+            self.out(answer.to_json());
+            return Ok(code(answer));
+        }
+        match answer {
+            Answer::Keys(heads) => {
+                heads.iter().for_each(|head| terminal::out(&line(head)));
+                terminal::note(&self.used(heads));
+            }
+            Answer::Value(entry) => {
+                terminal::note(&described(&entry.head));
+                terminal::out_foreign(&entry.value);
+            }
+            Answer::Batch { entries, missing } => {
+                entries.iter().for_each(tell_entry);
+                let names: Vec<&str> = missing.iter().map(Key::as_str).collect();
+                if !names.is_empty() {
+                    terminal::note(&format!("not there: {}", names.join(", ")));
+                }
+            }
+            Answer::History { past, .. } => {
+                for past in past {
+                    terminal::out(&format!("{} {}", past.act.wire(), described(&past.head)));
+                    if let Some(value) = &past.value {
+                        terminal::out_foreign(&indented(value));
+                    }
+                }
+            }
+            Answer::Changed(changed) => {
+                terminal::note(&told(changed));
+                terminal::note(&self.used(&self.store.context_keys(&self.session, now_ms()).await?));
+            }
+        }
+        Ok(code(answer))
+    }
+
+    fn used(&self, heads: &[Head]) -> String {
+        let tokens: u64 = heads.iter().map(|head| head.tokens).sum();
+        let keys = many(heads.len() as u64, "key");
+        format!("session {} · {keys} · {tokens} of {TOTAL_TOKENS_MAX} tokens", self.session)
+    }
+}
+
+/// A key that was asked for and is not there is a failure also among others.
+fn code(answer: &Answer) -> ExitCode {
+    match answer {
+        Answer::Batch { missing, .. } if !missing.is_empty() => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn line(head: &Head) -> String {
+    format!(
+        "{:<24} v{:<3} {:>4} of {VALUE_TOKENS_MAX} tokens  {:>5}  {}{}",
+        head.key.as_str(),
+        head.version,
+        head.tokens,
+        age(head.written_at_ms),
+        head.written_by,
+        until(head)
+    )
+}
+
+fn described(head: &Head) -> String {
+    let (at, by) = (utc(head.written_at_ms), &head.written_by);
+    let before = head
+        .previous_version
+        .map(|version| format!(" (before it was deleted: v{version})"))
+        .unwrap_or_default();
+    format!("{} v{}{before} · {} tokens · {by} · {at}{}", head.key, head.version, head.tokens, until(head))
+}
+
+fn until(head: &Head) -> String {
+    head.expires_at_ms.map(|end| format!(" · until {}", utc(end))).unwrap_or_default()
+}
+
+fn tell_entry(entry: &Entry) {
+    terminal::out(&described(&entry.head));
+    terminal::out_foreign(&indented(&entry.value));
+}
+
+fn indented(value: &str) -> String {
+    format!("  {}", value.replace('\n', "\n  "))
+}
+
+fn told(changed: &Changed) -> String {
+    match changed {
+        Changed::Written(head) => {
+            let warning = head.warning().map(|warning| format!("\nwarning: {warning}")).unwrap_or_default();
+            format!("wrote {}{warning}", described(head))
+        }
+        Changed::Deleted { key, previous_version } => format!("deleted {key} v{previous_version}"),
+        Changed::SnapshotTaken(taken) => format!("snapshot {} has {}", taken.label, many(taken.keys, "key")),
+        Changed::Restored { written, deleted } => format!("restored: {written} written, {deleted} deleted"),
+    }
+}
+
+fn text(argument: String) -> Result<String> {
+    if argument != "-" {
+        return Ok(argument);
+    }
+    let failed = |e| Error::new(ErrorCode::Io, "standard input cannot be read as text").caused_by(e);
+    let mut text = String::new();
+    std::io::stdin().lock().take(VALUE_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
+    // What `echo` adds is not meant.
+    Ok(text.strip_suffix('\n').map_or_else(|| text.clone(), str::to_owned))
+}

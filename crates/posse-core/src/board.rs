@@ -1,0 +1,548 @@
+//! The tasks of a session: who runs, who waits for a place, who waits for others, who can be collected. Decides only; the
+//! session starts and ends what is decided here.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorCode, Result};
+
+/// How many tasks a session may have in each state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// At work at the same time.
+    pub running_max: usize,
+    /// Waiting for a place or for other tasks.
+    pub waiting_max: usize,
+    /// Ever spawned. A model that spawns in a loop ends here.
+    pub spawned_max: usize,
+    /// What happens to a task beyond `running_max` that does not say.
+    pub on_limit: OnLimit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnLimit {
+    Reject,
+    Queue,
+}
+
+/// A task that has waited this long counts as one level more urgent, so that nothing waits for ever.
+pub const AGEING_MS: u64 = 60_000;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    Low,
+    #[default]
+    Normal,
+    High,
+}
+
+/// What a spawn says about when the task may run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    pub priority: Priority,
+    /// Starts after all of these have completed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// Wait for a place instead of being rejected; `None`: as the session does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<bool>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Start it now.
+    Start,
+    /// It waits for a place.
+    Queued,
+    /// It waits for other tasks.
+    Waiting,
+    /// It depended on a task that did not complete: it has ended already.
+    Dependency,
+}
+
+/// What the session has to do because something ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Move {
+    Start(String),
+    /// End a task that never ran, because the other one did not complete.
+    Fail {
+        task: String,
+        because_of: String,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    Completed,
+    /// In any other way.
+    Failed,
+}
+
+/// What a cancel meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Met {
+    /// Its run has to be stopped; it ends when the run has.
+    Running,
+    /// It never began and has ended now.
+    NotStarted,
+    /// Too late: it had ended like this.
+    Ended(End),
+}
+
+#[derive(Debug)]
+pub struct Board {
+    rules: Rules,
+    tasks: BTreeMap<String, Entry>,
+    /// Grows with every task, so that equals are served in the order they came.
+    arrivals: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    arrival: u64,
+    since_ms: u64,
+    terms: Terms,
+    state: State,
+    collected: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Queued,
+    Running,
+    Ended(End),
+}
+
+impl Board {
+    pub fn new(rules: Rules) -> Self {
+        Self { rules, tasks: BTreeMap::new(), arrivals: 0 }
+    }
+
+    /// Takes a task in, or says why not; then nothing has changed.
+    pub fn admit(&mut self, id: &str, terms: Terms, now_ms: u64) -> Result<Admission> {
+        if let Some(unknown) = terms.depends_on.iter().find(|other| !self.tasks.contains_key(*other)) {
+            return Err(Error::new(
+                ErrorCode::TaskNotFound,
+                format!("`{unknown}` in depends_on is no task of this session"),
+            )
+            .hint("a task can depend on tasks that were spawned before it"));
+        }
+        if self.tasks.len() >= self.rules.spawned_max {
+            let text = format!("this session has spawned {} tasks, which is its limit", self.tasks.len());
+            return Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint("finish with what there is"));
+        }
+        let state = self.first_state(&terms);
+        if matches!(state, State::Waiting | State::Queued) {
+            self.check_waiting(&terms, state)?;
+        }
+        self.arrivals += 1;
+        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
+        self.tasks.insert(id.to_owned(), entry);
+        Ok(match state {
+            State::Running => Admission::Start,
+            State::Queued => Admission::Queued,
+            State::Waiting => Admission::Waiting,
+            State::Ended(_) => Admission::Dependency,
+        })
+    }
+
+    /// Takes a task back that was admitted and could not be written down: it was never here.
+    pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
+        self.tasks.remove(id);
+        let mut moves = Vec::new();
+        self.fill_places(now_ms, &mut moves);
+        moves
+    }
+
+    /// A task of an earlier process, in the state it had.
+    pub fn recall(
+        &mut self,
+        id: &str,
+        terms: Terms,
+        end: Option<End>,
+        collected: bool,
+        now_ms: u64,
+    ) -> Admission {
+        self.arrivals += 1;
+        let state = end.map_or_else(|| self.first_state(&terms), State::Ended);
+        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected };
+        self.tasks.insert(id.to_owned(), entry);
+        match state {
+            State::Running => Admission::Start,
+            State::Queued => Admission::Queued,
+            State::Waiting => Admission::Waiting,
+            State::Ended(_) => Admission::Dependency,
+        }
+    }
+
+    /// A task has ended; what follows from that. Says nothing for a task that had ended before.
+    pub fn ended(&mut self, id: &str, end: End, now_ms: u64) -> Vec<Move> {
+        match self.tasks.get_mut(id) {
+            Some(entry) if !matches!(entry.state, State::Ended(_)) => entry.state = State::Ended(end),
+            _ => return Vec::new(),
+        }
+        let mut moves = Vec::new();
+        self.settle_dependants(now_ms, &mut moves);
+        self.fill_places(now_ms, &mut moves);
+        moves
+    }
+
+    /// A task that has not begun ends here; its dependants follow with the moves.
+    pub fn cancel(&mut self, id: &str, now_ms: u64) -> Result<(Met, Vec<Move>)> {
+        match self.find(id)?.state {
+            State::Running => Ok((Met::Running, Vec::new())),
+            State::Ended(end) => Ok((Met::Ended(end), Vec::new())),
+            State::Waiting | State::Queued => Ok((Met::NotStarted, self.ended(id, End::Failed, now_ms))),
+        }
+    }
+
+    /// Gives a result away, once.
+    pub fn collect(&mut self, id: &str) -> Result<End> {
+        let entry = self.find(id)?;
+        let State::Ended(end) = entry.state else {
+            let text = match entry.state {
+                State::Running => format!("`{id}` is still running"),
+                State::Waiting => format!("`{id}` waits for {}", entry.terms.depends_on.join(", ")),
+                State::Queued | State::Ended(_) => format!("`{id}` waits for a place"),
+            };
+            return Err(
+                Error::new(ErrorCode::TaskNotReady, text).hint("do something else and collect it later")
+            );
+        };
+        entry.collected = true;
+        Ok(end)
+    }
+
+    /// Whether a task can be asked about, and why not.
+    pub fn check(&mut self, id: &str) -> Result<()> {
+        self.find(id).map(|_| ())
+    }
+
+    /// A task that was not collected yet.
+    pub fn is_tracked(&self, id: &str) -> bool {
+        self.tasks.get(id).is_some_and(|entry| !entry.collected)
+    }
+
+    pub fn running(&self) -> usize {
+        self.count(|state| state == State::Running)
+    }
+
+    /// Waiting for a place or for others.
+    pub fn waiting(&self) -> usize {
+        self.count(|state| matches!(state, State::Waiting | State::Queued))
+    }
+
+    /// Ended and not yet collected.
+    pub fn uncollected(&self) -> usize {
+        self.tasks.values().filter(|entry| !entry.collected && matches!(entry.state, State::Ended(_))).count()
+    }
+
+    fn count(&self, is: impl Fn(State) -> bool) -> usize {
+        self.tasks.values().filter(|entry| is(entry.state)).count()
+    }
+
+    fn find(&mut self, id: &str) -> Result<&mut Entry> {
+        let shown = crate::text::prefix(id, 80);
+        let missing = |why: &str| {
+            Error::new(ErrorCode::TaskNotFound, format!("no task `{shown}` is tracked here"))
+                .hint(why.to_owned())
+        };
+        match self.tasks.get_mut(id) {
+            None => Err(missing("it was never spawned in this session")),
+            Some(entry) if entry.collected => {
+                Err(missing("already_collected: `result` still has the full text"))
+            }
+            Some(entry) => Ok(entry),
+        }
+    }
+
+    fn first_state(&self, terms: &Terms) -> State {
+        let ends = || terms.depends_on.iter().map(|other| self.dependency(other));
+        if ends().any(|state| state == State::Ended(End::Failed)) {
+            State::Ended(End::Failed)
+        } else if ends().any(|state| state != State::Ended(End::Completed)) {
+            State::Waiting
+        } else if self.running() < self.rules.running_max {
+            State::Running
+        } else {
+            State::Queued
+        }
+    }
+
+    /// A task that is not here any more did not complete.
+    fn dependency(&self, id: &str) -> State {
+        self.tasks.get(id).map_or(State::Ended(End::Failed), |entry| entry.state)
+    }
+
+    fn check_waiting(&self, terms: &Terms, state: State) -> Result<()> {
+        let (running, waiting) = (self.running(), self.waiting());
+        let may_queue = terms.queue.unwrap_or(self.rules.on_limit == OnLimit::Queue);
+        if state == State::Queued && !may_queue {
+            return Err(Error::new(
+                ErrorCode::MaxTasksExceeded,
+                format!("{running} tasks are already running"),
+            )
+            .hint("collect a finished task or wait for one, or spawn with `queue: true`"));
+        }
+        if waiting >= self.rules.waiting_max {
+            return Err(Error::new(
+                ErrorCode::MaxTasksExceeded,
+                format!("{waiting} tasks are already waiting"),
+            )
+            .hint("wait until some of them have run"));
+        }
+        Ok(())
+    }
+
+    /// Lets tasks whose dependencies completed queue up, and ends those that lost one, and those that lose one by that.
+    fn settle_dependants(&mut self, now_ms: u64, moves: &mut Vec<Move>) {
+        loop {
+            let next = self.tasks.iter().filter(|(_, entry)| entry.state == State::Waiting).find_map(
+                |(id, entry)| {
+                    let states =
+                        || entry.terms.depends_on.iter().map(|other| (other, self.dependency(other)));
+                    if let Some((other, _)) = states().find(|(_, state)| *state == State::Ended(End::Failed))
+                    {
+                        return Some((id.clone(), Some(other.clone())));
+                    }
+                    states()
+                        .all(|(_, state)| state == State::Ended(End::Completed))
+                        .then(|| (id.clone(), None))
+                },
+            );
+            let Some((id, lost)) = next else { return };
+            let entry = self.tasks.get_mut(&id).expect("it was found a moment ago");
+            entry.since_ms = now_ms;
+            match lost {
+                None => entry.state = State::Queued,
+                Some(because_of) => {
+                    entry.state = State::Ended(End::Failed);
+                    moves.push(Move::Fail { task: id, because_of });
+                }
+            }
+        }
+    }
+
+    /// The most urgent first, then whoever came first.
+    fn fill_places(&mut self, now_ms: u64, moves: &mut Vec<Move>) {
+        while self.running() < self.rules.running_max {
+            let queued = self.tasks.iter_mut().filter(|(_, entry)| entry.state == State::Queued);
+            let next =
+                queued.max_by_key(|(_, entry)| (entry.urgency(now_ms), std::cmp::Reverse(entry.arrival)));
+            let Some((id, entry)) = next else { return };
+            entry.state = State::Running;
+            moves.push(Move::Start(id.clone()));
+        }
+    }
+}
+
+impl Entry {
+    fn urgency(&self, now_ms: u64) -> u64 {
+        self.terms.priority as u64 + now_ms.saturating_sub(self.since_ms) / AGEING_MS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RULES: Rules = Rules { running_max: 2, waiting_max: 3, spawned_max: 50, on_limit: OnLimit::Reject };
+
+    fn queued() -> Terms {
+        Terms { queue: Some(true), ..Terms::default() }
+    }
+
+    fn after(others: &[&str]) -> Terms {
+        Terms { depends_on: others.iter().map(|id| (*id).to_owned()).collect(), ..Terms::default() }
+    }
+
+    fn code<T: std::fmt::Debug>(result: Result<T>) -> ErrorCode {
+        result.unwrap_err().code()
+    }
+
+    #[test]
+    fn only_running_tasks_count_against_the_places() {
+        let mut board = Board::new(RULES);
+        for id in ["a", "b"] {
+            assert_eq!(board.admit(id, Terms::default(), 0).unwrap(), Admission::Start);
+        }
+        assert_eq!(code(board.admit("c", Terms::default(), 0)), ErrorCode::MaxTasksExceeded);
+        assert_eq!(board.admit("c", queued(), 0).unwrap(), Admission::Queued);
+        assert_eq!(code(board.collect("a")), ErrorCode::TaskNotReady);
+        assert_eq!(board.ended("a", End::Completed, 1), [Move::Start("c".to_owned())]);
+        assert_eq!(board.ended("a", End::Failed, 1), [], "a task ends once");
+        assert_eq!(board.collect("a").unwrap(), End::Completed);
+        assert_eq!(code(board.collect("a")), ErrorCode::TaskNotFound);
+    }
+
+    #[test]
+    fn the_urgent_go_first_and_the_patient_are_not_forgotten() {
+        let mut board = Board::new(Rules { running_max: 1, ..RULES });
+        board.admit("a", Terms::default(), 0).unwrap();
+        board.admit("low", Terms { priority: Priority::Low, ..queued() }, 0).unwrap();
+        board.admit("high", Terms { priority: Priority::High, ..queued() }, 0).unwrap();
+        assert_eq!(board.ended("a", End::Completed, 0), [Move::Start("high".to_owned())]);
+        board.admit("normal", queued(), 2 * AGEING_MS).unwrap();
+        assert_eq!(board.ended("high", End::Completed, 2 * AGEING_MS), [Move::Start("low".to_owned())]);
+    }
+
+    #[test]
+    fn a_task_waits_for_its_dependencies_and_fails_with_them() {
+        let mut board = Board::new(RULES);
+        assert_eq!(code(board.admit("x", after(&["nobody"]), 0)), ErrorCode::TaskNotFound);
+        board.admit("a", Terms::default(), 0).unwrap();
+        assert_eq!(board.admit("b", after(&["a"]), 0).unwrap(), Admission::Waiting);
+        assert_eq!(board.admit("c", after(&["b"]), 0).unwrap(), Admission::Waiting);
+        let fail =
+            |task: &str, because_of: &str| Move::Fail { task: task.into(), because_of: because_of.into() };
+        assert_eq!(board.ended("a", End::Failed, 0), [fail("b", "a"), fail("c", "b")]);
+        assert_eq!(board.admit("d", after(&["c"]), 0).unwrap(), Admission::Dependency);
+        board.admit("e", Terms::default(), 0).unwrap();
+        board.ended("e", End::Completed, 0);
+        board.collect("e").unwrap();
+        assert_eq!(
+            board.admit("f", after(&["e"]), 0).unwrap(),
+            Admission::Start,
+            "a collected task has completed"
+        );
+    }
+
+    #[test]
+    fn a_cancel_ends_what_has_not_begun_and_says_when_it_comes_too_late() {
+        let mut board = Board::new(Rules { running_max: 1, ..RULES });
+        board.admit("a", Terms::default(), 0).unwrap();
+        board.admit("b", queued(), 0).unwrap();
+        board.admit("c", after(&["b"]), 0).unwrap();
+        let (met, moves) = board.cancel("b", 0).unwrap();
+        assert_eq!(met, Met::NotStarted);
+        assert_eq!(moves, [Move::Fail { task: "c".into(), because_of: "b".into() }]);
+        assert_eq!(board.cancel("a", 0).unwrap(), (Met::Running, vec![]));
+        board.ended("a", End::Failed, 0);
+        assert_eq!(board.cancel("a", 0).unwrap().0, Met::Ended(End::Failed));
+    }
+
+    #[derive(Debug, Clone)]
+    enum Deed {
+        Spawn { priority: u8, after: Vec<usize>, queue: bool },
+        End { task: usize, completed: bool },
+        Cancel { task: usize },
+        Collect { task: usize },
+    }
+
+    fn deed() -> impl Strategy<Value = Deed> {
+        prop_oneof![
+            3 => (0u8..3, proptest::collection::vec(0usize..12, 0..3), any::<bool>())
+                .prop_map(|(priority, after, queue)| Deed::Spawn { priority, after, queue }),
+            3 => (0usize..12, any::<bool>()).prop_map(|(task, completed)| Deed::End { task, completed }),
+            1 => (0usize..12).prop_map(|task| Deed::Cancel { task }),
+            1 => (0usize..12).prop_map(|task| Deed::Collect { task }),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// What a session would do with any order of deeds: places never leak, every task ends once, nothing starts
+        /// before its dependencies completed, and everything ends when all that runs has ended.
+        #[test]
+        fn no_order_of_events_breaks_the_board(deeds in proptest::collection::vec(deed(), 1..60)) {
+            let mut board = Board::new(RULES);
+            let mut world = World::default();
+            for (now, deed) in deeds.into_iter().enumerate() {
+                world.act(&mut board, deed, now as u64 * 10_000);
+                prop_assert!(board.running() <= RULES.running_max);
+                prop_assert!(board.waiting() <= RULES.waiting_max);
+                prop_assert_eq!(board.running(), world.running.len());
+                let free = board.running() < RULES.running_max;
+                prop_assert!(!free || !board.tasks.values().any(|entry| entry.state == State::Queued), "a place is free and somebody queues");
+            }
+            while let Some(id) = world.running.pop() {
+                let moves = board.ended(&id, End::Completed, u64::MAX);
+                world.ended.push((id, End::Completed));
+                world.follow(moves);
+            }
+            prop_assert_eq!((board.running(), board.waiting()), (0, 0));
+            let mut ids: Vec<&String> = world.ended.iter().map(|(id, _)| id).collect();
+            ids.sort();
+            ids.dedup();
+            prop_assert_eq!(ids.len(), world.ended.len(), "a task ended twice");
+            prop_assert_eq!(ids.len(), board.tasks.len(), "a task never ended");
+        }
+    }
+
+    #[derive(Default)]
+    struct World {
+        spawned: Vec<String>,
+        running: Vec<String>,
+        ended: Vec<(String, End)>,
+    }
+
+    impl World {
+        fn act(&mut self, board: &mut Board, deed: Deed, now_ms: u64) {
+            match deed {
+                Deed::Spawn { priority, after, queue } => {
+                    let id = format!("t_{:02}", self.spawned.len() + 1);
+                    let depends_on: Vec<String> =
+                        after.iter().filter_map(|at| self.spawned.get(*at).cloned()).collect();
+                    let priority = [Priority::Low, Priority::Normal, Priority::High][priority as usize];
+                    match board.admit(
+                        &id,
+                        Terms { priority, depends_on: depends_on.clone(), queue: Some(queue) },
+                        now_ms,
+                    ) {
+                        Err(_) => return,
+                        Ok(Admission::Start) => {
+                            assert!(depends_on.iter().all(|other| self.completed(other)));
+                            self.running.push(id.clone());
+                        }
+                        Ok(Admission::Dependency) => self.ended.push((id.clone(), End::Failed)),
+                        Ok(Admission::Queued | Admission::Waiting) => {}
+                    }
+                    self.spawned.push(id);
+                }
+                Deed::End { task, completed } if !self.running.is_empty() => {
+                    let id = self.running.remove(task % self.running.len());
+                    let end = if completed { End::Completed } else { End::Failed };
+                    self.ended.push((id.clone(), end));
+                    let moves = board.ended(&id, end, now_ms);
+                    self.follow(moves);
+                }
+                Deed::Cancel { task } if task < self.spawned.len() => {
+                    let id = self.spawned[task].clone();
+                    if let Ok((Met::NotStarted, moves)) = board.cancel(&id, now_ms) {
+                        self.ended.push((id, End::Failed));
+                        self.follow(moves);
+                    }
+                }
+                Deed::Collect { task } if task < self.spawned.len() => {
+                    let id = &self.spawned[task];
+                    let expected = self.ended.iter().find(|(ended, _)| ended == id).map(|(_, end)| *end);
+                    let tracked = board.is_tracked(id);
+                    assert_eq!(board.collect(id).ok(), expected.filter(|_| tracked), "{id}");
+                }
+                Deed::End { .. } | Deed::Cancel { .. } | Deed::Collect { .. } => {}
+            }
+        }
+
+        fn follow(&mut self, moves: Vec<Move>) {
+            for next in moves {
+                match next {
+                    Move::Start(id) => self.running.push(id),
+                    Move::Fail { task, because_of } => {
+                        assert!(!self.completed(&because_of));
+                        self.ended.push((task, End::Failed));
+                    }
+                }
+            }
+        }
+
+        fn completed(&self, id: &str) -> bool {
+            self.ended.iter().any(|(ended, end)| ended == id && *end == End::Completed)
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The rules of shared context: a small key-value memory that all participants of a session read and write.
+//!
+//! Owns what a key is, how large values may be, how versions count and when a value is over. Knows no store: a store
+//! asks these functions inside its own transaction and writes down what they answer. Time is passed in.
+
+pub mod wire;
+
+use std::fmt;
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::{estimate_tokens, prefix};
+
+/// Curated state, not a data store: a value is a conclusion.
+pub const VALUE_TOKENS_MAX: u64 = 1_000;
+/// From here on a writer is told that the value is large.
+pub const VALUE_TOKENS_WARN: u64 = 800;
+/// All values of a session together: everyone can afford to read all of it.
+pub const TOTAL_TOKENS_MAX: u64 = 10_000;
+/// Empty values cost no tokens, but a listing of them does.
+pub const KEYS_MAX: usize = 1_000;
+/// Longest key, and longest label of a snapshot.
+pub const KEY_MAX: usize = 64;
+/// Versions of a key whose values are kept.
+pub const HISTORY_MAX: u32 = 20;
+/// Snapshots of one session: each may hold a whole context.
+pub const SNAPSHOTS_MAX: usize = 20;
+/// Longest life of a value that has an end: a year.
+pub const TTL_S_MAX: u64 = 365 * 24 * 60 * 60;
+
+/// Who a person is who writes from outside of the session.
+pub const OPERATOR: &str = "operator";
+/// Who the session's own task is.
+pub const ORCHESTRATOR: &str = "orchestrator";
+
+/// A name that matches `[a-z0-9_]+`: one flat name space.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key(String);
+
+impl Key {
+    pub fn parse(raw: &str) -> Result<Self> {
+        if !is_name(raw) {
+            let text = format!("`{}` is not a key", prefix(raw, KEY_MAX).escape_default());
+            return Err(
+                Error::new(ErrorCode::InvalidKey, text).hint("use 1 to 64 characters of a-z, 0-9 and `_`")
+            );
+        }
+        Ok(Self(raw.to_owned()))
+    }
+
+    /// For keys that come back from a store, which only holds keys that were parsed.
+    pub fn from_store(raw: String) -> Self {
+        Self(raw)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The name of a snapshot, spelled like a key.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(String);
+
+impl Label {
+    pub fn parse(raw: &str) -> Result<Self> {
+        if !is_name(raw) {
+            let text = format!("`{}` is not a label of a snapshot", prefix(raw, KEY_MAX).escape_default());
+            return Err(Error::new(ErrorCode::InvalidRequest, text)
+                .hint("use 1 to 64 characters of a-z, 0-9 and `_`"));
+        }
+        Ok(Self(raw.to_owned()))
+    }
+
+    /// For labels that come back from a store, which only holds labels that were parsed.
+    pub fn from_store(raw: String) -> Self {
+        Self(raw)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn is_name(raw: &str) -> bool {
+    let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    !raw.is_empty() && raw.len() <= KEY_MAX && raw.chars().all(legal)
+}
+
+/// Everything about a value but the value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    pub key: Key,
+    /// Counts from 1, and again from 1 when the key was deleted or over in between.
+    pub version: u64,
+    pub tokens: u64,
+    /// Set by the system; no request can name it.
+    pub written_by: String,
+    pub written_at_ms: u64,
+    /// The version this key had when it was deleted or over: whoever still knows that one can see that the count began
+    /// anew, although the number may be the same.
+    pub previous_version: Option<u64>,
+    /// From this instant on the key does not exist.
+    pub expires_at_ms: Option<u64>,
+}
+
+impl Head {
+    pub fn is_live(&self, now_ms: u64) -> bool {
+        self.expires_at_ms.is_none_or(|end| now_ms < end)
+    }
+
+    /// What a writer of a large value is told.
+    pub fn warning(&self) -> Option<String> {
+        (self.tokens >= VALUE_TOKENS_WARN).then(|| {
+            format!(
+                "the value has about {} tokens of at most {VALUE_TOKENS_MAX}; distil it further",
+                self.tokens
+            )
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub head: Head,
+    pub value: String,
+}
+
+/// One line of a key's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Past {
+    pub act: Act,
+    /// Of a deletion: the version that was deleted, who deleted it and when.
+    pub head: Head,
+    /// `None` for a deletion, and where the history is longer than what is kept.
+    pub value: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    Write,
+    Delete,
+}
+
+impl Act {
+    pub fn wire(self) -> &'static str {
+        match self {
+            Act::Write => "write",
+            Act::Delete => "delete",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    pub key: Key,
+    pub value: String,
+    /// Write only if the key has this version now; 0 if it must not exist.
+    pub expected_version: Option<u64>,
+    pub expires_at_ms: Option<u64>,
+}
+
+/// What someone wants to be different.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Write(Write),
+    Delete(Key),
+    /// Keep a copy of everything.
+    Snapshot(Label),
+    /// Make everything as it was in a copy. Versions count on, so a rollback can be seen.
+    Restore(Label),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changed {
+    Written(Head),
+    Deleted { key: Key, previous_version: u64 },
+    SnapshotTaken(Snapshot),
+    Restored { written: u32, deleted: u32 },
+}
+
+/// What is known of a snapshot without opening it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    pub label: Label,
+    pub taken_by: String,
+    pub taken_at_ms: u64,
+    pub keys: u64,
+    pub tokens: u64,
+}
+
+/// Judges a write. `heads` are all entries of the session, those that are over included; `last_version` is the version
+/// in the last line of the key's history, if it has one.
+pub fn write(
+    heads: &[Head],
+    last_version: Option<u64>,
+    write: &Write,
+    written_by: &str,
+    now_ms: u64,
+) -> Result<Head> {
+    let tokens = estimate_tokens(&write.value);
+    if tokens > VALUE_TOKENS_MAX {
+        let text = format!("the value has about {tokens} tokens, the limit is {VALUE_TOKENS_MAX}");
+        return Err(
+            Error::new(ErrorCode::ValueTooLarge, text).hint("distil it, or split it over several keys")
+        );
+    }
+    let live = || heads.iter().filter(|head| head.is_live(now_ms));
+    let current = live().find(|head| head.key == write.key);
+    let version = current.map_or(0, |head| head.version);
+    if write.expected_version.is_some_and(|expected| expected != version) {
+        return Err(conflict(&write.key, current));
+    }
+    let (mut keys, mut used) = (0, 0);
+    for other in live().filter(|head| head.key != write.key) {
+        keys += 1;
+        used += other.tokens;
+    }
+    if used + tokens > TOTAL_TOKENS_MAX {
+        let text = format!(
+            "the other keys hold {used} tokens, this value has {tokens}, and a session holds at most {TOTAL_TOKENS_MAX}"
+        );
+        return Err(full(text));
+    }
+    if keys >= KEYS_MAX {
+        return Err(full(format!("the session has {keys} keys already, and no more are possible")));
+    }
+    Ok(Head {
+        key: write.key.clone(),
+        version: version + 1,
+        tokens,
+        written_by: written_by.to_owned(),
+        // A clock that went back must not make a version older than the one before it.
+        written_at_ms: current.map_or(now_ms, |head| now_ms.max(head.written_at_ms)),
+        previous_version: current.map_or(last_version, |head| head.previous_version),
+        expires_at_ms: write.expires_at_ms,
+    })
+}
+
+/// Judges a deletion and returns what the history says about it.
+pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) -> Result<Head> {
+    let current = current.filter(|head| head.is_live(now_ms)).ok_or_else(|| missing(key))?;
+    Ok(Head {
+        written_by: deleted_by.to_owned(),
+        written_at_ms: now_ms.max(current.written_at_ms),
+        expires_at_ms: None,
+        ..current.clone()
+    })
+}
+
+/// Judges whether one more snapshot may be taken. Labels are never used twice: whoever knows one means that copy.
+pub fn snapshot(taken: &[Label], label: &Label) -> Result<()> {
+    if taken.contains(label) {
+        return Err(Error::new(ErrorCode::InvalidRequest, format!("there is a snapshot `{label}` already"))
+            .hint("choose another label"));
+    }
+    if taken.len() >= SNAPSHOTS_MAX {
+        return Err(full(format!("the session has {SNAPSHOTS_MAX} snapshots already")));
+    }
+    Ok(())
+}
+
+/// What has to be written and deleted to get back to a snapshot. What shrinks comes before what grows, so that no step
+/// on the way is over the limit that both ends keep. Values that are over by now stay away.
+pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change> {
+    let wanted = || snapshot.iter().filter(|entry| entry.head.is_live(now_ms));
+    let current = || current.iter().filter(|entry| entry.head.is_live(now_ms));
+    let now = |key: &Key| current().find(|entry| entry.head.key == *key);
+    let gone = current().filter(|entry| !wanted().any(|other| other.head.key == entry.head.key));
+    let mut changes: Vec<Change> = gone.map(|entry| Change::Delete(entry.head.key.clone())).collect();
+    let same = |a: &Entry, b: &Entry| a.value == b.value && a.head.expires_at_ms == b.head.expires_at_ms;
+    let mut differing: Vec<&Entry> =
+        wanted().filter(|entry| !now(&entry.head.key).is_some_and(|held| same(entry, held))).collect();
+    let growth = |entry: &&Entry| {
+        let before = now(&entry.head.key).map_or(0, |held| held.head.tokens);
+        i128::from(entry.head.tokens) - i128::from(before)
+    };
+    differing.sort_by_key(growth);
+    changes.extend(differing.into_iter().map(|entry| {
+        Change::Write(Write {
+            key: entry.head.key.clone(),
+            value: entry.value.clone(),
+            expected_version: None,
+            expires_at_ms: entry.head.expires_at_ms,
+        })
+    }));
+    changes
+}
+
+/// Where a session stands in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionState {
+    Open,
+    /// Can be read and not be changed.
+    Archived,
+    Deleted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Change,
+}
+
+/// Judges whether a session's context may be looked at or changed. `None`: no session has this id.
+pub fn enter(session: &str, state: Option<SessionState>, access: Access) -> Result<()> {
+    match (state, access) {
+        (Some(SessionState::Open), _) | (Some(SessionState::Archived), Access::Read) => Ok(()),
+        (Some(SessionState::Archived), Access::Change) => {
+            let text = format!("the session `{session}` is archived");
+            Err(Error::new(ErrorCode::SessionArchived, text).hint("it can be read and not be changed"))
+        }
+        (Some(SessionState::Deleted), _) => {
+            let text = format!("the shared context of the session `{session}` was deleted");
+            Err(Error::new(ErrorCode::SessionNotFound, text).hint("go on without it"))
+        }
+        (None, _) => {
+            let text = format!("there is no session `{}`", prefix(session, SESSION_ID_MAX).escape_default());
+            Err(Error::new(ErrorCode::SessionNotFound, text)
+                .hint("`posse sessions list` shows what there is"))
+        }
+    }
+}
+
+/// Longest id of a session; it appears in task ids.
+pub const SESSION_ID_MAX: usize = 64;
+
+/// The id of a session is part of task ids, where a dot ends it.
+pub fn check_session_id(id: &str) -> Result<()> {
+    let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if id.is_empty() || id.len() > SESSION_ID_MAX || !id.chars().all(legal) {
+        let text = format!("`{}` is not a session id", prefix(id, SESSION_ID_MAX).escape_default());
+        return Err(Error::new(ErrorCode::InvalidRequest, text)
+            .hint("use 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`"));
+    }
+    Ok(())
+}
+
+/// The error for a key that has no value. For an optional key it is ordinary.
+pub fn missing(key: &Key) -> Error {
+    Error::new(ErrorCode::KeyNotFound, format!("there is no key `{key}`"))
+        .hint("`list_keys` shows what there is")
+}
+
+/// The error for a snapshot that was never taken.
+pub fn no_snapshot(label: &Label) -> Error {
+    Error::new(ErrorCode::KeyNotFound, format!("there is no snapshot `{label}`"))
+        .hint("`posse context snapshot` shows what there is")
+}
+
+fn conflict(key: &Key, current: Option<&Head>) -> Error {
+    match current {
+        Some(head) => Error::new(
+            ErrorCode::VersionConflict,
+            format!("`{key}` has version {} now, written by {}", head.version, head.written_by),
+        )
+        .hint("read it, take over what changed, and write with that version as `expected_version`"),
+        None => {
+            Error::new(ErrorCode::VersionConflict, format!("`{key}` does not exist now; its version is 0"))
+                .hint("write with `expected_version` 0 to create it")
+        }
+    }
+}
+
+fn full(text: String) -> Error {
+    Error::new(ErrorCode::ContextFull, text).hint("delete what is no longer needed, or write shorter values")
+}

@@ -1,0 +1,224 @@
+//! The requests and answers of the `shared_context` tool, as they stand in JSON.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Changed, Entry, HISTORY_MAX, Head, KEYS_MAX, Key, Label, Past, Snapshot, TTL_S_MAX};
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::prefix;
+
+/// A request whose names were checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    ListKeys,
+    Read(Key),
+    ReadBatch(Vec<Key>),
+    ReadHistory { key: Key, versions: u32 },
+    Write { key: Key, value: String, expected_version: Option<u64>, ttl_s: Option<u64> },
+    Delete(Key),
+    Snapshot(Label),
+}
+
+/// Everything any action takes. A name that is not here, such as `written_by`, is refused.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Fields {
+    action: String,
+    key: Option<String>,
+    keys: Option<Vec<String>>,
+    value: Option<String>,
+    expected_version: Option<u64>,
+    ttl_s: Option<u64>,
+    versions: Option<u32>,
+    label: Option<String>,
+}
+
+impl Request {
+    pub fn parse(arguments: &str) -> Result<Self> {
+        let fields: Fields = serde_json::from_str(arguments).map_err(|e| invalid(e.to_string()))?;
+        let action = fields.action.as_str();
+        let key = || Key::parse(needed(action, "key", fields.key.as_deref())?);
+        let (request, uses): (_, &[&str]) = match action {
+            "list_keys" => (Self::ListKeys, &[]),
+            "read" => (Self::Read(key()?), &["key"]),
+            "read_batch" => (Self::read_batch(needed(action, "keys", fields.keys.as_deref())?)?, &["keys"]),
+            "read_history" => (Self::read_history(key()?, fields.versions)?, &["key", "versions"]),
+            "write" => (
+                Self::write(
+                    key()?,
+                    needed(action, "value", fields.value.clone())?,
+                    fields.expected_version,
+                    fields.ttl_s,
+                )?,
+                &["key", "value", "expected_version", "ttl_s"],
+            ),
+            "delete" => (Self::Delete(key()?), &["key"]),
+            "snapshot" => {
+                (Self::Snapshot(Label::parse(needed(action, "label", fields.label.as_deref())?)?), &["label"])
+            }
+            other => {
+                return Err(invalid(format!("there is no action `{}`", prefix(other, 40).escape_default()))
+                    .hint("there are: list_keys, read, read_batch, read_history, write, delete, snapshot"));
+            }
+        };
+        refuse_what_is_not_used(action, uses, &fields)?;
+        Ok(request)
+    }
+
+    pub fn read_batch(keys: &[String]) -> Result<Self> {
+        if keys.len() > KEYS_MAX {
+            return Err(invalid(format!("`keys` has more than {KEYS_MAX} keys")));
+        }
+        Ok(Self::ReadBatch(keys.iter().map(|key| Key::parse(key)).collect::<Result<_>>()?))
+    }
+
+    pub fn read_history(key: Key, versions: Option<u32>) -> Result<Self> {
+        match versions.unwrap_or(HISTORY_MAX) {
+            0 => Err(invalid("`versions` is at least 1".to_owned())),
+            versions => Ok(Self::ReadHistory { key, versions: versions.min(HISTORY_MAX) }),
+        }
+    }
+
+    pub fn write(key: Key, value: String, expected_version: Option<u64>, ttl_s: Option<u64>) -> Result<Self> {
+        if ttl_s.is_some_and(|ttl_s| ttl_s == 0 || ttl_s > TTL_S_MAX) {
+            return Err(invalid(format!("`ttl_s` is between 1 and {TTL_S_MAX} seconds"))
+                .hint("leave it out for a value that stays"));
+        }
+        Ok(Self::Write { key, value, expected_version, ttl_s })
+    }
+}
+
+/// Models like to fill in every field, so one that is empty counts as absent; one that says something is not ignored.
+fn refuse_what_is_not_used(action: &str, uses: &[&str], fields: &Fields) -> Result<()> {
+    let given = [
+        ("key", fields.key.as_ref().is_some_and(|key| !key.is_empty())),
+        ("keys", fields.keys.as_ref().is_some_and(|keys| !keys.is_empty())),
+        ("value", fields.value.as_ref().is_some_and(|value| !value.is_empty())),
+        ("expected_version", fields.expected_version.is_some()),
+        ("ttl_s", fields.ttl_s.is_some()),
+        ("versions", fields.versions.is_some()),
+        ("label", fields.label.as_ref().is_some_and(|label| !label.is_empty())),
+    ];
+    match given.iter().find(|(name, given)| *given && !uses.contains(name)) {
+        Some((name, _)) => {
+            Err(invalid(format!("`{action}` does not take `{name}`")).hint("nothing was done; leave it out"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn needed<T>(action: &str, name: &str, field: Option<T>) -> Result<T> {
+    field.ok_or_else(|| invalid(format!("`{action}` needs `{name}`")))
+}
+
+fn invalid(text: String) -> Error {
+    Error::new(ErrorCode::InvalidRequest, text)
+}
+
+/// What a request is answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Keys(Vec<Head>),
+    Value(Entry),
+    Batch { entries: Vec<Entry>, missing: Vec<Key> },
+    History { key: Key, past: Vec<Past> },
+    Changed(Changed),
+}
+
+impl Answer {
+    pub fn to_json(&self) -> Value {
+        match self {
+            Answer::Keys(heads) => json!({
+                "keys": heads.iter().map(|head| sized(json!({}), head)).collect::<Vec<_>>(),
+                "total_size_tokens": heads.iter().map(|head| head.tokens).sum::<u64>(),
+            }),
+            Answer::Value(entry) => value(entry),
+            Answer::Batch { entries, missing } => json!({
+                "entries": entries.iter().map(value).collect::<Vec<_>>(),
+                "not_found": missing.iter().map(Key::as_str).collect::<Vec<_>>(),
+            }),
+            Answer::History { key, past } => {
+                json!({ "key": key.as_str(), "versions": past.iter().map(line).collect::<Vec<_>>() })
+            }
+            Answer::Changed(changed) => self::changed(changed),
+        }
+    }
+}
+
+fn value(entry: &Entry) -> Value {
+    described(json!({ "value": entry.value }), &entry.head)
+}
+
+fn line(past: &Past) -> Value {
+    sized(json!({ "action": past.act.wire(), "value": past.value }), &past.head)
+}
+
+fn changed(changed: &Changed) -> Value {
+    match changed {
+        Changed::Written(head) => {
+            let mut value = described(json!({}), head);
+            if let Some(warning) = head.warning() {
+                value["warning"] = json!(warning);
+            }
+            value
+        }
+        Changed::Deleted { key, previous_version } => {
+            json!({ "deleted": key.as_str(), "previous_version": previous_version })
+        }
+        Changed::SnapshotTaken(taken) => snapshot(taken),
+        Changed::Restored { written, deleted } => json!({ "written": written, "deleted": deleted }),
+    }
+}
+
+pub fn snapshot(taken: &Snapshot) -> Value {
+    json!({
+        "label": taken.label.as_str(),
+        "taken_by": taken.taken_by,
+        "taken_at": utc(taken.taken_at_ms),
+        "keys": taken.keys,
+        "total_size_tokens": taken.tokens,
+    })
+}
+
+fn sized(value: Value, head: &Head) -> Value {
+    let mut value = described(value, head);
+    value["value_size_tokens"] = json!(head.tokens);
+    value
+}
+
+/// The fields of the specification, and those of ours that have something to say.
+fn described(value: Value, head: &Head) -> Value {
+    let mut fields = match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    fields.insert("key".to_owned(), json!(head.key.as_str()));
+    fields.insert("version".to_owned(), json!(head.version));
+    fields.insert("written_by".to_owned(), json!(head.written_by));
+    fields.insert("written_at".to_owned(), json!(utc(head.written_at_ms)));
+    if let Some(version) = head.previous_version {
+        fields.insert("previous_version".to_owned(), json!(version));
+    }
+    if let Some(end) = head.expires_at_ms {
+        fields.insert("expires_at".to_owned(), json!(utc(end)));
+    }
+    Value::Object(fields)
+}
+
+/// An instant as RFC 3339 has it: `2026-02-18T09:30:00.000Z`.
+pub fn utc(ms: u64) -> String {
+    let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);
+    // Years that begin in March end in the leap day, and 400 of them always have 146,097 days (Howard Hinnant's
+    // `civil_from_days`, without the times before 1970).
+    let day = days + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
+    let (second, milli) = (of_day / 1_000 % 60, of_day % 1_000);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}

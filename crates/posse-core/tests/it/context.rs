@@ -1,0 +1,418 @@
+//! The rules of shared context: shapes, limits, versions, and what holds over any sequence of changes.
+
+use std::collections::BTreeMap;
+
+use posse_core::context::wire::{Answer, Request, utc};
+use posse_core::context::{
+    self, Access, Act, Change, Changed, Entry, Head, KEY_MAX, Key, Label, Past, SessionState, Snapshot,
+    TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, Write,
+};
+use posse_core::text::estimate_tokens;
+use posse_core::{ErrorCode, Result};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn key(raw: &str) -> Key {
+    Key::parse(raw).unwrap()
+}
+
+fn to_write(name: &str, value: &str) -> Write {
+    Write { key: key(name), value: value.to_owned(), expected_version: None, expires_at_ms: None }
+}
+
+fn head(name: &str, version: u64) -> Head {
+    Head {
+        key: key(name),
+        version,
+        tokens: 3,
+        written_by: "subagent:researcher:t_01".to_owned(),
+        written_at_ms: 1_771_407_000_123,
+        previous_version: None,
+        expires_at_ms: None,
+    }
+}
+
+fn code<T: std::fmt::Debug>(answer: Result<T>) -> ErrorCode {
+    answer.expect_err("this must be refused").code()
+}
+
+// R203 R209 R218
+#[test]
+fn a_key_is_short_and_flat() {
+    for good in ["a", "0", "_", "findings_summary", &"k".repeat(KEY_MAX)] {
+        assert_eq!(key(good).as_str(), good);
+    }
+    let long = "k".repeat(KEY_MAX + 1);
+    for bad in ["", "A", "a-b", "a.b", "a/b", "../x", "inv:findings_summary", "ä", "a b", "a\0", &long] {
+        let error = Key::parse(bad).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidKey, "{bad:?}");
+        assert!(error.message().len() < 500 && error.advice().is_some());
+        assert_eq!(code(Label::parse(bad)), ErrorCode::InvalidRequest, "{bad:?}");
+    }
+}
+
+// R201 R207 R226
+#[test]
+fn a_value_has_a_quarter_of_its_characters_in_tokens_and_at_most_a_thousand() {
+    let size = |characters: usize| {
+        let value = "ü".repeat(characters);
+        context::write(&[], None, &to_write("a", &value), "orchestrator", 1).map(|head| head.tokens)
+    };
+    let sizes: Vec<u64> = [0, 1, 4, 5, 3_999, 4_000].map(|characters| size(characters).unwrap()).to_vec();
+    assert_eq!(sizes, [0, 1, 1, 2, 1_000, 1_000]);
+    let error = size(4_001).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ValueTooLarge);
+    assert!(error.message().contains("1001") && error.message().contains("1000"), "{error}");
+}
+
+// R201
+#[test]
+fn a_writer_is_warned_from_800_tokens_on() {
+    let warning = |tokens: usize| {
+        let write = to_write("a", &"x".repeat(4 * tokens));
+        context::write(&[], None, &write, "orchestrator", 1).unwrap().warning()
+    };
+    assert_eq!(warning(799), None);
+    let said = "the value has about 800 tokens of at most 1000; distil it further";
+    assert_eq!(warning(800).as_deref(), Some(said));
+    let large = Head { tokens: 1_000, ..head("a", 1) };
+    let answer = Answer::Changed(Changed::Written(large)).to_json();
+    assert!(answer["warning"].as_str().unwrap().contains("1000 tokens"), "{answer}");
+}
+
+// R202 R208
+#[test]
+fn all_values_together_have_at_most_ten_thousand_tokens() {
+    let mut heads: Vec<Head> =
+        (0..10).map(|number| Head { tokens: 999, ..head(&format!("k{number}"), 1) }).collect();
+    let write = |heads: &[Head], name: &str, tokens: usize| {
+        context::write(heads, None, &to_write(name, &"x".repeat(4 * tokens)), "orchestrator", 5)
+    };
+    assert_eq!(write(&heads, "more", 10).unwrap().tokens, 10);
+    let error = write(&heads, "more", 11).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ContextFull);
+    assert!(error.message().contains("9990") && error.message().contains("11"), "{error}");
+    assert_eq!(write(&heads, "k0", 1_000).unwrap().version, 2, "what is replaced does not count");
+    heads[3].expires_at_ms = Some(5);
+    assert_eq!(write(&heads, "more", 1_000).unwrap().tokens, 1_000, "what is over does not count");
+}
+
+// R195 R196 R197 R200
+#[test]
+fn answers_have_the_shapes_of_the_specification() {
+    let at = "2026-02-18T09:30:00.123Z";
+    let by = "subagent:researcher:t_01";
+    let keys = Answer::Keys(vec![head("a", 2), Head { previous_version: Some(7), ..head("b", 1) }]);
+    assert_eq!(
+        keys.to_json(),
+        json!({
+            "keys": [
+                { "key": "a", "written_by": by, "written_at": at, "version": 2, "value_size_tokens": 3 },
+                { "key": "b", "written_by": by, "written_at": at, "version": 1, "value_size_tokens": 3,
+                  "previous_version": 7 },
+            ],
+            "total_size_tokens": 6,
+        })
+    );
+    let entry = Entry { head: head("a", 2), value: "nine chars".to_owned() };
+    let read = json!({ "key": "a", "value": "nine chars", "written_by": by, "written_at": at, "version": 2 });
+    assert_eq!(Answer::Value(entry.clone()).to_json(), read);
+    assert_eq!(
+        Answer::Changed(Changed::Written(head("a", 2))).to_json(),
+        json!({ "key": "a", "version": 2, "written_by": by, "written_at": at })
+    );
+    let brief = Head { expires_at_ms: Some(1_771_407_000_999), ..head("a", 2) };
+    assert_eq!(Answer::Changed(Changed::Written(brief)).to_json()["expires_at"], "2026-02-18T09:30:00.999Z");
+    assert_eq!(
+        Answer::Changed(Changed::Deleted { key: key("a"), previous_version: 2 }).to_json(),
+        json!({ "deleted": "a", "previous_version": 2 })
+    );
+    // R221
+    let batch = Answer::Batch { entries: vec![entry], missing: vec![key("b")] };
+    assert_eq!(batch.to_json(), json!({ "entries": [read], "not_found": ["b"] }));
+    // R220
+    let past = vec![
+        Past { act: Act::Delete, head: head("a", 1), value: None },
+        Past { act: Act::Write, head: head("a", 1), value: Some("x".to_owned()) },
+    ];
+    let line = |action: &str, value: Option<&str>| json!({ "action": action, "key": "a", "value": value, "version": 1, "written_by": by, "written_at": at, "value_size_tokens": 3 });
+    assert_eq!(
+        Answer::History { key: key("a"), past }.to_json(),
+        json!({ "key": "a", "versions": [line("delete", None), line("write", Some("x"))] })
+    );
+    // R223
+    let (label, taken_by) = (Label::parse("before").unwrap(), "orchestrator".to_owned());
+    let taken = Snapshot { label, taken_by, taken_at_ms: 1_771_407_000_123, keys: 2, tokens: 6 };
+    assert_eq!(
+        Answer::Changed(Changed::SnapshotTaken(taken)).to_json(),
+        json!({ "label": "before", "taken_by": "orchestrator", "taken_at": at, "keys": 2, "total_size_tokens": 6 })
+    );
+}
+
+// R194 R196 R197 R200 R220 R221 R222 R223
+#[test]
+fn requests_are_read_with_everything_they_say() {
+    let parse = |value: serde_json::Value| Request::parse(&value.to_string());
+    let a = || key("a");
+    let (value, none) = ("x".to_owned(), None);
+    let cases = [
+        (json!({"action": "list_keys"}), Request::ListKeys),
+        (
+            json!({"action": "list_keys", "key": "", "value": "", "keys": [], "ttl_s": null}),
+            Request::ListKeys,
+        ),
+        (json!({"action": "read", "key": "a"}), Request::Read(a())),
+        (json!({"action": "read_batch", "keys": ["a", "b"]}), Request::ReadBatch(vec![a(), key("b")])),
+        (json!({"action": "read_history", "key": "a"}), Request::ReadHistory { key: a(), versions: 20 }),
+        (
+            json!({"action": "read_history", "key": "a", "versions": 99}),
+            Request::ReadHistory { key: a(), versions: 20 },
+        ),
+        (
+            json!({"action": "write", "key": "a", "value": "x"}),
+            Request::Write { key: a(), value: value.clone(), expected_version: none, ttl_s: none },
+        ),
+        (
+            json!({"action": "write", "key": "a", "value": "x", "expected_version": 0, "ttl_s": 60}),
+            Request::Write { key: a(), value, expected_version: Some(0), ttl_s: Some(60) },
+        ),
+        (json!({"action": "delete", "key": "a"}), Request::Delete(a())),
+        (json!({"action": "snapshot", "label": "l"}), Request::Snapshot(Label::parse("l").unwrap())),
+    ];
+    for (arguments, expected) in cases {
+        assert_eq!(parse(arguments.clone()).unwrap(), expected, "{arguments}");
+    }
+}
+
+// R199
+#[test]
+fn a_request_that_says_too_much_or_too_little_is_refused_with_the_field() {
+    for (arguments, said) in [
+        (r#"{"action":"write","key":"a","value":"x","written_by":"operator"}"#, "written_by"),
+        (r#"{"action":"write","key":"a","value":"x","version":9}"#, "version"),
+        (r#"{"action":"write","key":"a"}"#, "`value`"),
+        (r#"{"action":"read"}"#, "`key`"),
+        (r#"{"action":"read","key":"a","value":"x"}"#, "`value`"),
+        (r#"{"action":"delete","key":"a","expected_version":1}"#, "`expected_version`"),
+        (r#"{"action":"write","key":"a","value":"x","ttl_s":0}"#, "`ttl_s`"),
+        (r#"{"action":"write","key":"a","value":"x","ttl_s":18446744073709551615}"#, "`ttl_s`"),
+        (r#"{"action":"read_history","key":"a","versions":0}"#, "`versions`"),
+        (r#"{"action":"fetch"}"#, "`fetch`"),
+        (r#"{}"#, "action"),
+        ("[", "EOF"),
+    ] {
+        let error = Request::parse(arguments).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidRequest, "{arguments}");
+        assert!(error.message().contains(said), "{arguments}: {error}");
+    }
+    assert_eq!(code(Request::parse(r#"{"action":"read","key":"A"}"#)), ErrorCode::InvalidKey);
+    assert_eq!(code(Request::parse(r#"{"action":"read_batch","keys":["a","B"]}"#)), ErrorCode::InvalidKey);
+}
+
+// R210 R211 R228
+#[test]
+fn an_archived_session_is_read_only_and_a_deleted_one_is_gone() {
+    let enter = |state, access| context::enter("s", state, access).map_err(|e| e.code());
+    for access in [Access::Read, Access::Change] {
+        assert_eq!(enter(Some(SessionState::Open), access), Ok(()));
+        assert_eq!(enter(Some(SessionState::Deleted), access), Err(ErrorCode::SessionNotFound));
+        assert_eq!(enter(None, access), Err(ErrorCode::SessionNotFound));
+    }
+    assert_eq!(enter(Some(SessionState::Archived), Access::Read), Ok(()));
+    assert_eq!(enter(Some(SessionState::Archived), Access::Change), Err(ErrorCode::SessionArchived));
+    for bad in ["", "a.b", "../etc", "a/b", &"s".repeat(65)] {
+        assert_eq!(code(context::check_session_id(bad)), ErrorCode::InvalidRequest, "{bad}");
+    }
+    assert!(context::check_session_id("k3f9a2c7").is_ok());
+}
+
+// R192
+#[test]
+fn instants_are_told_in_utc() {
+    for (ms, told) in [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+        (951_868_799_999, "2000-02-29T23:59:59.999Z"),
+        (1_709_164_800_000, "2024-02-29T00:00:00.000Z"),
+        (1_735_689_599_999, "2024-12-31T23:59:59.999Z"),
+        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+    ] {
+        assert_eq!(utc(ms), told);
+    }
+    assert!(utc(u64::MAX).ends_with('Z'));
+}
+
+// R204
+#[test]
+fn a_clock_that_goes_back_does_not_make_a_version_older() {
+    let first = context::write(&[], None, &to_write("a", "x"), "one", 100).unwrap();
+    let second = context::write(&[first], Some(1), &to_write("a", "y"), "two", 50).unwrap();
+    assert_eq!((second.version, second.written_at_ms, second.written_by.as_str()), (2, 100, "two"));
+    assert_eq!(context::delete(Some(&second), &key("a"), "three", 7).unwrap().written_at_ms, 100);
+}
+
+/// Two keys share the last thousand tokens: first one has them, then the other.
+// R223
+#[test]
+fn what_shrinks_is_restored_before_what_grows() {
+    let filled = |name: &str, tokens: usize| {
+        let value = "x".repeat(4 * tokens);
+        Entry { head: Head { tokens: tokens as u64, ..head(name, 1) }, value }
+    };
+    let with = |a: usize, b: usize| -> Vec<Entry> {
+        let others = (0..9).map(|number| filled(&format!("k{number}"), 1_000));
+        [filled("a", a), filled("b", b)].into_iter().chain(others).collect()
+    };
+    for (copy, current) in [(with(1_000, 0), with(0, 1_000)), (with(0, 1_000), with(1_000, 0))] {
+        let entries = current.iter().map(|entry| (entry.head.key.clone(), entry.clone())).collect();
+        let mut plain = Plain { entries, ..Plain::default() };
+        let steps = context::restore(&copy, &current, 5);
+        assert_eq!(steps.len(), 2);
+        for step in &steps {
+            plain.apply(step, 5).expect("no step on the way back is refused");
+        }
+    }
+}
+
+/// The simplest store there can be.
+#[derive(Default, Clone)]
+struct Plain {
+    entries: BTreeMap<Key, Entry>,
+    last_versions: BTreeMap<Key, u64>,
+}
+
+impl Plain {
+    fn apply(&mut self, change: &Change, now_ms: u64) -> Result<Head> {
+        match change {
+            Change::Write(write) => {
+                let heads: Vec<Head> = self.entries.values().map(|entry| entry.head.clone()).collect();
+                let last = self.last_versions.get(&write.key).copied();
+                let head = context::write(&heads, last, write, "someone", now_ms)?;
+                self.last_versions.insert(write.key.clone(), head.version);
+                let entry = Entry { head: head.clone(), value: write.value.clone() };
+                self.entries.insert(write.key.clone(), entry);
+                Ok(head)
+            }
+            Change::Delete(key) => {
+                let current = self.entries.get(key).map(|entry| &entry.head);
+                let head = context::delete(current, key, "someone", now_ms)?;
+                self.entries.remove(key);
+                Ok(head)
+            }
+            Change::Snapshot(_) | Change::Restore(_) => unreachable!("not made here"),
+        }
+    }
+
+    fn live(&self, now_ms: u64) -> Vec<Entry> {
+        self.entries.values().filter(|entry| entry.head.is_live(now_ms)).cloned().collect()
+    }
+
+    fn total(&self, now_ms: u64) -> u64 {
+        self.live(now_ms).iter().map(|entry| entry.head.tokens).sum()
+    }
+}
+
+fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
+    let name = (0..12u8).prop_map(|number| key(&format!("k{number}")));
+    let tokens = prop_oneof![0..1_100u64, 900..1_001u64];
+    let write = (name.clone(), tokens, prop::option::of(0..4u64), prop::option::of(1..40u64)).prop_map(
+        |(key, tokens, expected_version, ttl)| {
+            let value = "x".repeat(4 * tokens as usize);
+            // Made absolute below, when the time is known.
+            Change::Write(Write { key, value, expected_version, expires_at_ms: ttl })
+        },
+    );
+    let change = prop_oneof![4 => write, 1 => name.prop_map(Change::Delete)];
+    prop::collection::vec((0..10u64, change), 1..60).prop_map(|steps| {
+        let mut now = 1_000;
+        let timed = steps.into_iter().map(|(pause, mut change)| {
+            now += pause;
+            if let Change::Write(write) = &mut change {
+                write.expires_at_ms = write.expires_at_ms.map(|ttl| now + ttl);
+            }
+            (now, change)
+        });
+        timed.collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn over_any_changes_limits_hold_and_versions_have_no_gaps(steps in changes()) {
+        let mut plain = Plain::default();
+        for (now, change) in &steps {
+            let before = plain.clone();
+            let (Change::Write(Write { key, .. }) | Change::Delete(key)) = change else { unreachable!() };
+            let held = before.live(*now).into_iter().find(|entry| entry.head.key == *key).map(|entry| entry.head);
+            match (change, plain.apply(change, *now)) {
+                (Change::Write(write), Ok(head)) => {
+                    prop_assert_eq!(head.version, held.as_ref().map_or(0, |held| held.version) + 1);
+                    let previous = match &held {
+                        Some(held) => held.previous_version,
+                        None => before.last_versions.get(key).copied(),
+                    };
+                    prop_assert_eq!(head.previous_version, previous);
+                    prop_assert!(write.expected_version.is_none_or(|expected| expected + 1 == head.version));
+                    prop_assert_eq!(head.tokens, estimate_tokens(&write.value));
+                    prop_assert!(head.tokens <= VALUE_TOKENS_MAX);
+                }
+                (Change::Delete(_), Ok(deleted)) => {
+                    prop_assert_eq!(Some(deleted.version), held.map(|held| held.version));
+                }
+                (Change::Write(write), Err(e)) => match e.code() {
+                    ErrorCode::ValueTooLarge => prop_assert!(estimate_tokens(&write.value) > VALUE_TOKENS_MAX),
+                    ErrorCode::VersionConflict => {
+                        prop_assert_ne!(write.expected_version, Some(held.map_or(0, |held| held.version)));
+                    }
+                    ErrorCode::ContextFull => {
+                        let others = before.total(*now) - held.map_or(0, |held| held.tokens);
+                        prop_assert!(others + estimate_tokens(&write.value) > TOTAL_TOKENS_MAX);
+                    }
+                    other => prop_assert!(false, "{other}"),
+                },
+                (_, Err(e)) => {
+                    prop_assert_eq!(e.code(), ErrorCode::KeyNotFound);
+                    prop_assert!(held.is_none());
+                }
+                (Change::Snapshot(_) | Change::Restore(_), Ok(_)) => unreachable!(),
+            }
+            prop_assert!(plain.total(*now) <= TOTAL_TOKENS_MAX);
+        }
+    }
+
+    // R223
+    #[test]
+    fn a_restored_context_is_the_copy_whatever_happened_since(steps in changes(), cut in 0..60usize) {
+        let mut plain = Plain::default();
+        let cut = cut.min(steps.len());
+        for (now, change) in &steps[..cut] {
+            let _ = plain.apply(change, *now);
+        }
+        let copied_at = steps[..cut].last().map_or(1_000, |(now, _)| *now);
+        let copy = plain.live(copied_at);
+        for (now, change) in &steps[cut..] {
+            let _ = plain.apply(change, *now);
+        }
+        let now = steps.last().map_or(1_000, |(now, _)| *now);
+        let current: Vec<Entry> = plain.entries.values().cloned().collect();
+        for change in context::restore(&copy, &current, now) {
+            plain.apply(&change, now).expect("no step on the way back is refused");
+        }
+        let values = |entries: &[Entry]| -> Vec<(Key, String)> {
+            let live = entries.iter().filter(|entry| entry.head.is_live(now));
+            live.map(|entry| (entry.head.key.clone(), entry.value.clone())).collect()
+        };
+        prop_assert_eq!(values(&plain.live(now)), values(&copy));
+    }
+
+    #[test]
+    fn whatever_a_request_says_it_is_read_or_refused(text in "\\PC{0,80}", fields in "[a-z_]{1,12}") {
+        let _ = Request::parse(&text);
+        let odd = json!({ "action": fields, "key": text, "value": text, "keys": [text], "label": text });
+        prop_assert!(Request::parse(&odd.to_string()).is_err());
+        prop_assert_eq!(Key::parse(&text).is_ok(), !text.is_empty() && text.len() <= 64
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'));
+    }
+}

@@ -1,0 +1,88 @@
+//! Messages for a run at work. They are read before its next model call.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// More than this unread is a sender that does not wait for anything.
+const UNREAD_MAX: usize = 20;
+
+#[derive(Clone, Default)]
+pub struct Inbox(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    unread: VecDeque<Message>,
+    delivered: Vec<(String, u32)>,
+    closed: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Of the message, so that it is not given twice.
+    pub key: String,
+    pub text: String,
+}
+
+/// What became of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receipt {
+    Queued,
+    /// It was in the request of this turn.
+    Delivered {
+        turn: u32,
+    },
+    /// The run ended first.
+    Missed,
+    /// Too many are waiting; this one was not taken.
+    Full,
+}
+
+impl Inbox {
+    pub fn send(&self, message: Message) -> Receipt {
+        if let Some(receipt) = self.receipt(&message.key) {
+            return receipt;
+        }
+        let mut inner = self.lock();
+        if inner.closed {
+            return Receipt::Missed;
+        }
+        if inner.unread.len() >= UNREAD_MAX {
+            return Receipt::Full;
+        }
+        inner.unread.push_back(message);
+        Receipt::Queued
+    }
+
+    pub fn receipt(&self, key: &str) -> Option<Receipt> {
+        let inner = self.lock();
+        let delivered = inner.delivered.iter().find(|(known, _)| known == key);
+        let waiting = || inner.unread.iter().any(|message| message.key == key);
+        match delivered {
+            Some((_, turn)) => Some(Receipt::Delivered { turn: *turn }),
+            None if waiting() => Some(if inner.closed { Receipt::Missed } else { Receipt::Queued }),
+            None => None,
+        }
+    }
+
+    /// What is to be said before this turn.
+    pub(crate) fn take(&self, turn: u32) -> Vec<Message> {
+        let mut inner = self.lock();
+        let messages: Vec<Message> = inner.unread.drain(..).collect();
+        inner.delivered.extend(messages.iter().map(|message| (message.key.clone(), turn)));
+        messages
+    }
+
+    /// A message that a journal says was given.
+    pub(crate) fn recall(&self, key: String, turn: u32) {
+        self.lock().delivered.push((key, turn));
+    }
+
+    /// Nobody reads any more.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

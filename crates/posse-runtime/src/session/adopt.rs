@@ -1,0 +1,124 @@
+//! What a dead process left of a delegation: its children go on, and what was defined and collected is remembered. All of
+//! it is in the journals.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use posse_core::Result;
+use posse_core::board::{Admission, End};
+use posse_core::journal::{Record, start_of};
+use posse_core::message::{Block, Message};
+use posse_core::run::replay;
+use serde_json::Value;
+
+use super::family::{Family, end_of};
+use super::task::{Done, Task};
+use super::{Session, subagent};
+use crate::context::now_ms;
+use crate::driver::Onward;
+use crate::ports::TaskRow;
+
+/// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
+struct Answered {
+    arguments: Value,
+    answer: Value,
+}
+
+impl Session {
+    /// Takes over what belongs to a task that goes on in this process.
+    pub(super) async fn adopt(&self, family: &Arc<Family>, records: &[Record]) -> Result<()> {
+        let answered = answered(self, records);
+        for Answered { arguments, .. } in answered.iter().filter(|call| call.answer["defined"].is_string()) {
+            // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
+            let _ = subagent::define_again(self, arguments);
+        }
+        let collected: HashSet<&str> = answered
+            .iter()
+            .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
+            .filter_map(|call| call.answer["task_id"].as_str())
+            .collect();
+        let rows = self.store.tasks(u32::MAX).await?;
+        let in_session = rows.iter().filter(|row| row.id.session() == self.id);
+        let numbers = in_session.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
+        self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
+        for row in rows.iter().rev().filter(|row| row.parent.as_ref() == Some(&family.parent.id)) {
+            self.adopt_child(family, row, collected.contains(row.id.short())).await?;
+        }
+        Ok(())
+    }
+
+    async fn adopt_child(&self, family: &Arc<Family>, row: &TaskRow, collected: bool) -> Result<()> {
+        let records = self.store.records(&row.id).await?;
+        let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
+        let start = start_of(&records)?;
+        let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
+        let task = Arc::new(Task::new(row.id.clone(), start, stop));
+        for record in &records {
+            if let Record::Steered { key, .. } = record {
+                task.inbox.recall(key.clone(), row.turns);
+            }
+        }
+        let ports = self.child_ports(&family.parent, &task)?;
+        if row.status != "running" {
+            let done = last_outcome(records.clone());
+            if let Ok(outcome) = &done {
+                ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
+            }
+            let end: End = end_of(&done);
+            task.finish(done, row.turns);
+            family.recall(&task, Some(end), collected, now_ms());
+            return Ok(());
+        }
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let own = begun.then(|| task.clone());
+        match family.recall(&task, None, false, now_ms()) {
+            Admission::Start => self.launch(family, &task, ports, Some(onward)),
+            // A task that was at work goes on, whatever the rules of this process are.
+            Admission::Queued | Admission::Waiting if own.is_some() => {
+                self.launch(family, &task, ports, Some(onward));
+            }
+            Admission::Queued | Admission::Waiting => {}
+            Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
+        }
+        if let Some(task) = own {
+            let grandchildren = self.family(&task.id)?;
+            Box::pin(self.adopt(&grandchildren, &records)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The calls of a journal to `subagent` that have their answer.
+fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
+    let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return Vec::new() };
+    let mut open = HashMap::new();
+    let mut found = Vec::new();
+    for message in replayed.run.messages() {
+        match message {
+            Message::Assistant { blocks } => {
+                for call in blocks.iter().filter_map(Block::as_call).filter(|call| call.name == "subagent") {
+                    let arguments = serde_json::from_str(call.arguments.as_object_text());
+                    open.insert(call.key, arguments.unwrap_or(Value::Null));
+                }
+            }
+            Message::Results { results } => {
+                for result in results.iter().filter(|result| !result.is_error) {
+                    let Some(arguments) = open.remove(&result.key) else { continue };
+                    let answer = serde_json::from_str(&result.text).unwrap_or(Value::Null);
+                    found.push(Answered { arguments, answer });
+                }
+            }
+            Message::User { .. } => {}
+        }
+    }
+    found
+}
+
+fn last_outcome(records: Vec<Record>) -> Done {
+    let finished = records.into_iter().rev().find_map(|record| match record {
+        Record::Finished { outcome, .. } => Some(outcome),
+        _ => None,
+    });
+    finished.ok_or_else(|| "its outcome was not written down".to_owned())
+}

@@ -1,0 +1,131 @@
+//! Whoever delegates, and the tasks it delegated. What is started, queued, ended and collected goes through here.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use posse_core::agent::Agent;
+use posse_core::board::{Admission, Board, End, Met, Move, Rules};
+use posse_core::grant::Grant;
+use posse_core::id::TaskId;
+use posse_core::outcome::{Outcome, Status};
+use posse_core::text::prefix;
+use posse_core::{Error, ErrorCode, Result};
+
+use super::task::{Done, Task, Tasks};
+use crate::budget::Account;
+use crate::driver::Stop;
+
+/// The task that delegates: nothing it hands out exceeds what it has itself.
+pub(crate) struct Parent {
+    pub id: TaskId,
+    pub grant: Grant,
+    pub agent: Agent,
+    pub budget: Arc<Account>,
+    /// Ends its children, and nothing else.
+    pub stop: Stop,
+}
+
+pub(crate) struct Family {
+    pub parent: Parent,
+    children: Mutex<Children>,
+}
+
+struct Children {
+    board: Board,
+    tasks: Tasks,
+}
+
+impl Family {
+    pub fn new(parent: Parent, rules: Rules) -> Self {
+        Self { parent, children: Mutex::new(Children { board: Board::new(rules), tasks: Tasks::new() }) }
+    }
+
+    /// Takes a task in, or says why not.
+    pub fn admit(&self, task: &Arc<Task>, now_ms: u64) -> Result<Admission> {
+        let mut children = self.lock();
+        let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
+        children.tasks.insert(task.id.short().to_owned(), task.clone());
+        Ok(admission)
+    }
+
+    /// A task of an earlier process.
+    pub fn recall(&self, task: &Arc<Task>, end: Option<End>, collected: bool, now_ms: u64) -> Admission {
+        let mut children = self.lock();
+        children.tasks.insert(task.id.short().to_owned(), task.clone());
+        children.board.recall(task.id.short(), task.start.terms.clone(), end, collected, now_ms)
+    }
+
+    pub fn forget(&self, task: &Task, now_ms: u64) -> Vec<Move> {
+        let mut children = self.lock();
+        children.tasks.remove(task.id.short());
+        children.board.forget(task.id.short(), now_ms)
+    }
+
+    /// A task has ended: its result can be collected, and others may start.
+    pub fn ended(&self, task: &Task, done: Done, turns: u32, now_ms: u64) -> Vec<Move> {
+        let end = end_of(&done);
+        let mut children = self.lock();
+        task.finish(done, turns);
+        children.board.ended(task.id.short(), end, now_ms)
+    }
+
+    pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<Task>, Met, Vec<Move>)> {
+        let mut children = self.lock();
+        let (met, moves) = children.board.cancel(id, now_ms)?;
+        Ok((children.tasks[id].clone(), met, moves))
+    }
+
+    /// Gives a task's result away, once.
+    pub fn collect(&self, id: &str) -> Result<Arc<Task>> {
+        let mut children = self.lock();
+        children.board.collect(id)?;
+        Ok(children.tasks[id].clone())
+    }
+
+    /// A task that was not collected yet.
+    pub fn tracked(&self, id: &str) -> Result<Arc<Task>> {
+        let mut children = self.lock();
+        children.board.check(id)?;
+        Ok(children.tasks[id].clone())
+    }
+
+    /// Any task of this family, also one that was collected.
+    pub fn task(&self, id: &str) -> Result<Arc<Task>> {
+        self.lock().tasks.get(id).cloned().ok_or_else(|| {
+            let text = format!("`{}` is no task of yours", prefix(id, 80));
+            Error::new(ErrorCode::TaskNotFound, text).hint("`list_tasks` shows the tasks there are")
+        })
+    }
+
+    pub fn tasks(&self) -> Vec<(Arc<Task>, bool)> {
+        let children = self.lock();
+        children
+            .tasks
+            .values()
+            .map(|task| (task.clone(), children.board.is_tracked(task.id.short())))
+            .collect()
+    }
+
+    pub fn with_key(&self, key: &str) -> Option<Arc<Task>> {
+        self.lock().tasks.values().find(|task| task.start.key.as_deref() == Some(key)).cloned()
+    }
+
+    /// Results nobody asked for yet.
+    pub fn uncollected(&self) -> usize {
+        self.lock().board.uncollected()
+    }
+
+    pub fn running(&self) -> Vec<Arc<Task>> {
+        self.lock().tasks.values().filter(|task| !task.is_done()).cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Children> {
+        self.children.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) fn end_of(done: &Done) -> End {
+    match done.as_ref().map(Outcome::status) {
+        Ok(Status::Completed) => End::Completed,
+        Ok(Status::Partial | Status::Failed | Status::Cancelled) | Err(_) => End::Failed,
+    }
+}

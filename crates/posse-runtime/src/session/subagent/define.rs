@@ -1,0 +1,134 @@
+//! Agents made while a session runs, and the list of all agents.
+
+use posse_core::definition::{Definition, Format, Origin, Scope};
+use posse_core::grant::Rights;
+use posse_core::id::AgentName;
+use posse_core::text::estimate_tokens;
+use posse_core::tool::canonical;
+use posse_core::{Error, ErrorCode, Result};
+use serde_json::{Value, json};
+
+use super::request::Define;
+use crate::session::agents::IfExists;
+use crate::session::family::{Family, Parent};
+use crate::session::{Session, usual};
+
+const PROMPT_TOKENS_MAX: u64 = 4_000;
+const TURNS_DEFAULT: u32 = 10;
+const TURNS_MAX: u32 = 25;
+/// More than this is searched, not listed.
+const LISTED_MAX: usize = 100;
+
+/// `tools` is `null` for an agent that has what its parent has.
+pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value {
+    let parent = &family.parent;
+    let words: Vec<String> = query.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
+    let fits = |definition: &&std::sync::Arc<Definition>| {
+        let text = format!("{} {}", definition.name, definition.description).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let all = session.agents();
+    let found: Vec<_> = all.iter().filter(fits).collect();
+    let agents: Vec<Value> =
+        found.iter().take(LISTED_MAX).map(|definition| entry(definition, parent)).collect();
+    let mut value = json!({ "agents": agents });
+    if found.len() > LISTED_MAX {
+        let left_out = found.len() - LISTED_MAX;
+        value["note"] = json!(format!("{left_out} more are not shown: use `query` to look for words"));
+    }
+    value
+}
+
+fn entry(definition: &Definition, parent: &Parent) -> Value {
+    let limits = usual(&parent.agent.limits);
+    json!({
+        "name": definition.name,
+        "description": definition.description,
+        "model": definition.model.candidates.first().unwrap_or(&parent.agent.model),
+        "max_turns": definition.limits.turns.map_or(limits.turns_max, |turns| turns.min(parent.agent.limits.turns_max)),
+        "tools": definition.rights.tools,
+    })
+}
+
+pub fn define(session: &Session, request: Define, key: &str) -> Result<Value> {
+    let overwrites = request.overwrite;
+    let definition = definition(session, request)?;
+    // A model that does not exist is wrong now, not when somebody is waiting.
+    for candidate in &definition.model.candidates {
+        session.models.resolve(candidate)?;
+    }
+    let mut answer = json!({ "defined": definition.name, "description": definition.description });
+    let if_exists = if overwrites { IfExists::Replace } else { IfExists::Refuse };
+    let version = session.define(definition, if_exists, key)?;
+    if overwrites {
+        answer["version"] = json!(version);
+    }
+    Ok(answer)
+}
+
+/// After a restart: a definition that was accepted before.
+pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
+    let request: Define = serde_json::from_value(arguments.clone())
+        .map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()))?;
+    define(session, Define { overwrite: true, ..request }, "recalled")
+}
+
+fn definition(session: &Session, request: Define) -> Result<Definition> {
+    let name = AgentName::parse(&request.name)?;
+    let missing = |field: &str| {
+        Error::new(ErrorCode::InvalidRequest, format!("missing field `{field}`"))
+            .hint("see the tool's description")
+    };
+    let mut definition = match &request.extends {
+        Some(base) => Definition { name, extends: None, ..(*session.find_agent(base)?).clone() },
+        None => {
+            let description = request.description.clone().ok_or_else(|| missing("description"))?;
+            let prompt = request.system_prompt.clone().ok_or_else(|| missing("system_prompt"))?;
+            let mut definition = Definition::new(name, origin(), description, prompt);
+            definition.rights = Rights::only([]);
+            definition.limits.turns = Some(TURNS_DEFAULT);
+            definition
+        }
+    };
+    definition.origin = origin();
+    definition.prompt = request.system_prompt.unwrap_or(definition.prompt);
+    definition.description = request.description.unwrap_or(definition.description);
+    if let Some(more) = request.system_prompt_append {
+        definition.prompt = format!("{}\n\n{more}", definition.system_prompt());
+        definition.prompt_append = None;
+    }
+    if let Some(turns) = request.max_turns {
+        definition.limits.turns = Some(turns.clamp(1, TURNS_MAX));
+    }
+    if let Some(model) = request.model {
+        definition.model.candidates = vec![model];
+    }
+    if let Some(tools) = request.tools {
+        definition.rights.tools =
+            Rights::only(known_tools(session, &tools)?.iter().map(String::as_str)).tools;
+    }
+    let size = estimate_tokens(&definition.system_prompt());
+    if size > PROMPT_TOKENS_MAX {
+        let text = format!("the system prompt has about {size} tokens, the limit is {PROMPT_TOKENS_MAX}");
+        return Err(Error::new(ErrorCode::PromptTooLarge, text)
+            .hint("keep instructions; let tools provide knowledge"));
+    }
+    Ok(definition)
+}
+
+fn origin() -> Origin {
+    Origin { path: "define".to_owned(), format: Format::Native, scope: Scope::Session, hash: String::new() }
+}
+
+/// A subagent that is made at run time never delegates: the tool is left out even if it is asked for.
+fn known_tools(session: &Session, tools: &[String]) -> Result<Vec<String>> {
+    let mut tools: Vec<String> = tools.iter().map(|tool| canonical(tool)).collect();
+    tools.retain(|tool| tool != "subagent");
+    let exists = |tool: &str| session.children_tools.names().any(|name| name == tool);
+    if let Some(unknown) = tools.iter().find(|tool| !exists(tool)) {
+        let known: Vec<&str> = session.children_tools.names().collect();
+        return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}`"))
+            .hint(format!("there are: {}", known.join(", "))));
+    }
+    Ok(tools)
+}

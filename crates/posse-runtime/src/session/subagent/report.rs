@@ -1,0 +1,112 @@
+//! What is said about a task, in the words of the seed specification.
+
+use posse_core::outcome::{Status, StopReason};
+use posse_core::text::{estimate_tokens, prefix};
+use serde_json::{Value, json};
+
+use crate::session::task::{Done, Progress, Stage, Task};
+
+const RESULT_TOKENS_MAX: u64 = 1_000;
+const TRUNCATED: &str = "[truncated — full response exceeded 1000 token limit]";
+
+pub fn status(task: &Task, progress: &Progress) -> Value {
+    let mut value = json!({
+        "task_id": task.id.short(),
+        "agent": task.agent,
+        "status": "running",
+        "turns_used": progress.turns,
+    });
+    match progress.done.as_ref().map(failure) {
+        None => running(task, progress, &mut value),
+        Some(None) => value["status"] = json!("completed"),
+        Some(Some(error)) => {
+            value["status"] = json!("failed");
+            value["error"] = json!(error);
+            value["reason"] = json!(reason(progress.done.as_ref()));
+        }
+    }
+    value
+}
+
+fn running(task: &Task, progress: &Progress, value: &mut Value) {
+    value["max_turns"] = json!(task.start.agent.limits.turns_max);
+    value["elapsed_s"] = json!(task.seconds());
+    value["input_tokens"] = json!(progress.usage.input);
+    value["output_tokens"] = json!(progress.usage.output);
+    if progress.stage == Stage::Waiting {
+        value["queued"] = json!(true);
+    }
+    if let Some(activity) = &progress.activity {
+        value["activity"] = json!(activity);
+    }
+    if let Some(report) = &progress.report {
+        value["report"] = json!(report);
+    }
+    if let Some(question) = &progress.question {
+        value["question"] = json!({ "id": question.id, "text": question.text, "options": question.options });
+    }
+}
+
+/// The answer to `collect`.
+pub fn collected(task: &Task, progress: &Progress) -> Value {
+    let mut value = status(task, progress);
+    let outcome = progress.done.as_ref().and_then(|done| done.as_ref().ok());
+    let completed = value["status"] == "completed";
+    value["result"] = match outcome {
+        Some(outcome) if completed => json!(distilled(&outcome.text)),
+        Some(_) | None => Value::Null,
+    };
+    let Some(outcome) = outcome else { return value };
+    if !completed && !outcome.text.is_empty() {
+        value["partial_result"] = json!(distilled(&outcome.text));
+    }
+    if estimate_tokens(&outcome.text) > RESULT_TOKENS_MAX {
+        value["full_result"] = json!({ "action": "result", "task_id": task.id.short() });
+    }
+    for (name, list) in [("warnings", &outcome.warnings), ("changed_files", &outcome.changed_files)] {
+        if !list.is_empty() {
+            value[name] = json!(list);
+        }
+    }
+    if !outcome.in_doubt.is_empty() {
+        let calls = outcome.in_doubt.iter().map(|doubt| format!("{} {}", doubt.tool, doubt.about));
+        value["in_doubt"] = json!(calls.collect::<Vec<_>>());
+    }
+    value
+}
+
+fn reason(done: Option<&Done>) -> &'static str {
+    match done {
+        Some(Ok(outcome)) => outcome.stop.wire(),
+        Some(Err(_)) | None => "internal_error",
+    }
+}
+
+/// Why a task failed, in the words of the seed specification §8.7; `None` if it did not.
+pub fn failure(done: &Done) -> Option<String> {
+    let outcome = match done {
+        Ok(outcome) => outcome,
+        Err(e) => return Some(e.clone()),
+    };
+    let detail = outcome.detail.as_deref().unwrap_or("no details");
+    match outcome.stop {
+        StopReason::Answered if outcome.status() == Status::Completed => None,
+        StopReason::Answered => Some("The final response was empty".to_owned()),
+        StopReason::TurnsExhausted => {
+            Some("Max turns exceeded without producing a final response".to_owned())
+        }
+        StopReason::ModelFailed => Some(format!("Model API error: {detail}")),
+        StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {detail}")),
+        other => Some(format!("{}: {detail}", other.wire())),
+    }
+}
+
+/// At most 1000 tokens, the notice included; the full text stays in the store.
+fn distilled(text: &str) -> String {
+    if estimate_tokens(text) <= RESULT_TOKENS_MAX {
+        return text.to_owned();
+    }
+    let room = RESULT_TOKENS_MAX as usize * 4 - TRUNCATED.chars().count() - 2;
+    let cut = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+    format!("{}\n{TRUNCATED}", prefix(text, cut))
+}

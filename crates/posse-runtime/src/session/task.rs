@@ -1,0 +1,254 @@
+//! A delegated task as its session sees it: how far it is, what it asks, what it said.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use posse_core::Result;
+use posse_core::event::Event;
+use posse_core::id::{AgentName, TaskId};
+use posse_core::journal::TaskStart;
+use posse_core::outcome::Outcome;
+use posse_core::usage::Usage;
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::Account;
+use crate::driver::Stop;
+use crate::inbox::Inbox;
+use crate::ports::Observer;
+
+/// How long a poll that would hear nothing new waits for something.
+const POLL_WAIT: Duration = Duration::from_secs(5);
+/// Events kept for `events`; the journal has everything.
+const EVENTS_MAX: usize = 200;
+
+pub(crate) struct Task {
+    pub id: TaskId,
+    pub agent: AgentName,
+    pub start: TaskStart,
+    /// Ends this task and what it delegated.
+    pub stop: Stop,
+    pub inbox: Inbox,
+    /// Where what it uses is charged: reserved when it is spawned, given back when it has ended.
+    budget: Mutex<Option<Arc<Account>>>,
+    began: Instant,
+    progress: watch::Sender<Progress>,
+    /// What was last said about it, so that a poll that would hear the same can wait a little.
+    told: Mutex<Option<Progress>>,
+    events: Mutex<Events>,
+    question: Mutex<Option<Open>>,
+    /// The call that collected it, and what it was given.
+    pub collected: Mutex<Option<(String, Value)>>,
+}
+
+#[derive(Clone, Default, PartialEq)]
+pub(crate) struct Progress {
+    pub stage: Stage,
+    pub turns: u32,
+    pub usage: Usage,
+    /// The tool that is at work.
+    pub activity: Option<String>,
+    /// What it last reported itself.
+    pub report: Option<String>,
+    pub question: Option<Question>,
+    pub done: Option<Done>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(crate) enum Stage {
+    /// Waits for a place or for other tasks.
+    #[default]
+    Waiting,
+    Running,
+}
+
+pub(crate) type Done = Result<Outcome, String>;
+
+/// What a task asks whoever delegated to it.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Question {
+    pub id: u32,
+    pub text: String,
+    pub options: Vec<String>,
+}
+
+struct Open {
+    id: u32,
+    answer: oneshot::Sender<String>,
+}
+
+#[derive(Default)]
+struct Events {
+    /// Of the first one that is kept.
+    first: u64,
+    kept: VecDeque<Value>,
+}
+
+impl Task {
+    pub fn new(id: TaskId, start: TaskStart, stop: Stop) -> Self {
+        Self {
+            agent: start.agent.name.clone(),
+            id,
+            start,
+            stop,
+            inbox: Inbox::default(),
+            budget: Mutex::default(),
+            began: Instant::now(),
+            progress: watch::Sender::new(Progress::default()),
+            told: Mutex::default(),
+            events: Mutex::default(),
+            question: Mutex::default(),
+            collected: Mutex::default(),
+        }
+    }
+
+    pub fn pays_from(&self, account: Arc<Account>) {
+        *lock(&self.budget) = Some(account);
+    }
+
+    /// `None` once it has ended.
+    pub fn budget(&self) -> Option<Arc<Account>> {
+        lock(&self.budget).clone()
+    }
+
+    pub fn progress(&self) -> Progress {
+        self.progress.borrow().clone()
+    }
+
+    pub fn changes(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    pub fn seconds(&self) -> u64 {
+        self.began.elapsed().as_secs()
+    }
+
+    /// Returns at once if there is something new since it was last asked; otherwise waits a moment for it, so that an
+    /// orchestrator that polls in a tight loop spends time and not tokens.
+    pub async fn news(&self, cancel: &CancellationToken) -> Progress {
+        let mut changes = self.progress.subscribe();
+        let told = lock(&self.told).clone();
+        let now = changes.borrow_and_update().clone();
+        if now.done.is_none() && told == Some(now) {
+            tokio::select! {
+                _ = changes.changed() => {}
+                () = cancel.cancelled() => {}
+                () = tokio::time::sleep(POLL_WAIT) => {}
+            }
+        }
+        let now = self.progress();
+        *lock(&self.told) = Some(now.clone());
+        now
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.progress.borrow().done.is_some()
+    }
+
+    pub async fn done(&self) -> Progress {
+        let mut changes = self.progress.subscribe();
+        match changes.wait_for(|progress| progress.done.is_some()).await {
+            Ok(progress) => progress.clone(),
+            Err(_) => unreachable!("the sender lives in `self`"),
+        }
+    }
+
+    pub fn runs(&self) {
+        self.progress.send_modify(|progress| progress.stage = Stage::Running);
+    }
+
+    pub fn finish(&self, done: Done, turns: u32) {
+        self.inbox.close();
+        *lock(&self.budget) = None;
+        self.progress.send_modify(|progress| {
+            progress.turns = progress.turns.max(turns);
+            progress.activity = None;
+            progress.question = None;
+            // One terminal state: the first.
+            progress.done.get_or_insert(done);
+        });
+    }
+
+    pub fn report(&self, text: String) {
+        self.progress.send_modify(|progress| progress.report = Some(text));
+    }
+
+    /// Asks whoever delegated; the receiver gets the answer.
+    pub fn ask(&self, text: String, options: Vec<String>) -> oneshot::Receiver<String> {
+        let (sender, receiver) = oneshot::channel();
+        let mut open = lock(&self.question);
+        let id = open.as_ref().map_or(1, |open| open.id + 1);
+        *open = Some(Open { id, answer: sender });
+        self.progress.send_modify(|progress| progress.question = Some(Question { id, text, options }));
+        receiver
+    }
+
+    pub fn close_question(&self) {
+        self.progress.send_modify(|progress| progress.question = None);
+    }
+
+    /// Whether somebody was waiting for it.
+    pub fn answer(&self, text: String) -> bool {
+        let open = lock(&self.question).take();
+        self.close_question();
+        open.is_some_and(|open| open.answer.send(text).is_ok())
+    }
+
+    /// Events from number `since` on, and the number of the next one.
+    pub fn events(&self, since: u64) -> (Vec<Value>, u64) {
+        let events = lock(&self.events);
+        let next = events.first + events.kept.len() as u64;
+        let skip = usize::try_from(since.saturating_sub(events.first)).unwrap_or(usize::MAX);
+        (events.kept.iter().skip(skip).cloned().collect(), next)
+    }
+
+    fn keep(&self, event: &Event) {
+        let mut events = lock(&self.events);
+        let number = events.first + events.kept.len() as u64;
+        let mut value = event.to_json();
+        value["number"] = number.into();
+        events.kept.push_back(value);
+        if events.kept.len() > EVENTS_MAX {
+            events.kept.pop_front();
+            events.first += 1;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Observer for Task {
+    fn event(&self, task: &TaskId, event: &Event) {
+        if *task != self.id {
+            return;
+        }
+        self.keep(event);
+        self.progress.send_modify(|progress| match event {
+            Event::Replied { turn, usage, .. } => {
+                progress.turns = *turn;
+                progress.usage.add(usage);
+            }
+            Event::ToolStarted { tool, summary, .. } => {
+                progress.activity = Some(format!("{tool} {summary}").trim_end().to_owned());
+            }
+            Event::ToolFinished { .. } => progress.activity = None,
+            _ => {}
+        });
+    }
+}
+
+/// Keeps the outcome of a run that is driven elsewhere. A panic ends this task only, and is told as what it is.
+pub(crate) async fn outcome_of(driven: tokio::task::JoinHandle<Result<Outcome>>) -> Done {
+    match driven.await {
+        Ok(Ok(outcome)) => Ok(outcome),
+        Ok(Err(e)) => Err(e.to_string()),
+        Err(panic) => Err(format!("internal_error: {panic}")),
+    }
+}
+
+pub(crate) type Tasks = std::collections::BTreeMap<String, Arc<Task>>;

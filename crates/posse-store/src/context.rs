@@ -1,0 +1,504 @@
+//! Sessions and their shared context as rows. The rules are those of `posse_core::context`; here they get the rows they
+//! ask about, inside the writer's transaction, and what they answer is written.
+
+use std::path::Path;
+
+use posse_core::context::{
+    self, Access, Act, Change, Changed, Entry, HISTORY_MAX, Head, Key, Label, Past, SessionState, Snapshot,
+};
+use posse_core::{Error, Result};
+use posse_runtime::ports::{ChangeRequest, SessionRow};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::fault::{self, Fault};
+use crate::reader::unsigned;
+use crate::signed;
+
+/// What an operator or a door does with a session as a whole.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SessionChange {
+    Create,
+    Archive,
+    Delete,
+}
+
+/// Either SQLite failed, or the rules refused.
+pub(crate) enum Refusal {
+    Sqlite(rusqlite::Error),
+    Rule(Error),
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Refusal::Sqlite(error)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Refusal::Rule(error)
+    }
+}
+
+/// For the writer, which treats the two differently.
+fn judged<T>(answer: Result<T, Refusal>) -> rusqlite::Result<Result<T, Fault>> {
+    match answer {
+        Ok(answer) => Ok(Ok(answer)),
+        Err(Refusal::Rule(error)) => Ok(Err(error.into())),
+        Err(Refusal::Sqlite(error)) => Err(error),
+    }
+}
+
+const HEAD: &str = "key, version, tokens, written_by, written_ms, previous_version, expires_ms";
+
+fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
+    let optional = |column| match row.get_ref(column)? {
+        rusqlite::types::ValueRef::Null => Ok(None),
+        _ => unsigned(row, column).map(Some),
+    };
+    Ok(Head {
+        key: Key::from_store(row.get(0)?),
+        version: unsigned(row, 1)?,
+        tokens: unsigned(row, 2)?,
+        written_by: row.get(3)?,
+        written_at_ms: unsigned(row, 4)?,
+        previous_version: optional(5)?,
+        expires_at_ms: optional(6)?,
+    })
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    Ok(Entry { head: head(row)?, value: row.get(7)? })
+}
+
+/// The number of a session that may be entered.
+fn enter(connection: &Connection, session: &str, access: Access) -> Result<i64, Refusal> {
+    let found = connection
+        .prepare_cached(
+            "SELECT number, archived_ms IS NOT NULL, deleted_ms IS NOT NULL FROM sessions WHERE id = ?1",
+        )?
+        .query_row([session], |row| {
+            let state = match (row.get(1)?, row.get(2)?) {
+                (_, true) => SessionState::Deleted,
+                (true, false) => SessionState::Archived,
+                (false, false) => SessionState::Open,
+            };
+            Ok((row.get(0)?, state))
+        })
+        .optional()?;
+    context::enter(session, found.map(|(_, state)| state), access)?;
+    Ok(found.map_or(0, |(number, _)| number))
+}
+
+/// A session that a task belongs to; it may be there already.
+pub(crate) fn ensure_session(connection: &Connection, session: &str, now: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO sessions (id, created_ms) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING")?
+        .execute(params![session, now])
+        .map(drop)
+}
+
+pub(crate) fn change_session(
+    connection: &Connection,
+    session: &str,
+    change: SessionChange,
+    now_ms: u64,
+) -> rusqlite::Result<Result<(), Fault>> {
+    judged(try_change_session(connection, session, change, signed(now_ms)))
+}
+
+fn try_change_session(
+    connection: &Connection,
+    session: &str,
+    change: SessionChange,
+    now: i64,
+) -> Result<(), Refusal> {
+    match change {
+        SessionChange::Create => {
+            context::check_session_id(session)?;
+            ensure_session(connection, session, now)?;
+        }
+        SessionChange::Archive => {
+            let number = enter(connection, session, Access::Read)?;
+            connection
+                .prepare_cached(
+                    "UPDATE sessions SET archived_ms = coalesce(archived_ms, ?2) WHERE number = ?1",
+                )?
+                .execute([number, now])?;
+        }
+        SessionChange::Delete => {
+            let number = enter(connection, session, Access::Read)?;
+            for table in ["context", "context_history", "context_snapshots", "context_snapshot_entries"] {
+                connection
+                    .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
+                    .execute([number])?;
+            }
+            connection
+                .prepare_cached("UPDATE sessions SET deleted_ms = ?2 WHERE number = ?1")?
+                .execute([number, now])?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn change(
+    connection: &Connection,
+    request: &ChangeRequest,
+) -> rusqlite::Result<Result<Changed, Fault>> {
+    judged(try_change(connection, request))
+}
+
+fn try_change(connection: &Connection, request: &ChangeRequest) -> Result<Changed, Refusal> {
+    let number = enter(connection, &request.session, Access::Change)?;
+    let place = Place { connection, number, by: &request.participant, now_ms: request.now_ms };
+    let key = request.idempotency_key.as_deref();
+    if let Some(answer) = key.map(|key| place.answered_before(key)).transpose()?.flatten() {
+        return Ok(answer);
+    }
+    match &request.change {
+        Change::Write(write) => Ok(Changed::Written(place.write(write, key)?)),
+        Change::Delete(wanted) => {
+            let previous_version = place.delete(wanted, key)?;
+            Ok(Changed::Deleted { key: wanted.clone(), previous_version })
+        }
+        Change::Snapshot(label) => Ok(Changed::SnapshotTaken(place.take_snapshot(label, key)?)),
+        Change::Restore(label) => place.restore(label),
+    }
+}
+
+/// A session that is being changed.
+struct Place<'a> {
+    connection: &'a Connection,
+    number: i64,
+    by: &'a str,
+    now_ms: u64,
+}
+
+impl Place<'_> {
+    /// What a change with this key was answered, if it was made before.
+    fn answered_before(&self, key: &str) -> rusqlite::Result<Option<Changed>> {
+        let past = self
+            .connection
+            .prepare_cached(&format!(
+                "SELECT {HEAD}, act FROM context_history WHERE session = ?1 AND request = ?2"
+            ))?
+            .query_row(params![self.number, key], |row| Ok((head(row)?, act(row, 7)?)))
+            .optional()?;
+        if let Some((head, act)) = past {
+            return Ok(Some(match act {
+                Act::Write => Changed::Written(head),
+                Act::Delete => Changed::Deleted { key: head.key, previous_version: head.version },
+            }));
+        }
+        let taken = self
+            .connection
+            .prepare_cached(&format!("{SNAPSHOTS} AND request = ?2"))?
+            .query_row(params![self.number, key], snapshot_row)
+            .optional()?;
+        Ok(taken.map(Changed::SnapshotTaken))
+    }
+
+    fn write(&self, write: &context::Write, request: Option<&str>) -> Result<Head, Refusal> {
+        let last_version = self
+            .connection
+            .prepare_cached(
+                "SELECT version FROM context_history WHERE session = ?1 AND key = ?2 ORDER BY number DESC LIMIT 1",
+            )?
+            .query_row(params![self.number, write.key.as_str()], |row| unsigned(row, 0))
+            .optional()?;
+        self.forget_what_is_over()?;
+        let heads = heads(self.connection, self.number)?;
+        let head = context::write(&heads, last_version, write, self.by, self.now_ms)?;
+        self.connection
+            .prepare_cached(&format!(
+                "INSERT OR REPLACE INTO context (session, {HEAD}, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+            ))?
+            .execute(params![
+                self.number,
+                head.key.as_str(),
+                signed(head.version),
+                signed(head.tokens),
+                head.written_by,
+                signed(head.written_at_ms),
+                head.previous_version.map(signed),
+                head.expires_at_ms.map(signed),
+                write.value
+            ])?;
+        self.remember(Act::Write, &head, Some(&write.value), request)?;
+        Ok(head)
+    }
+
+    /// Values that are over are not seen and do not count; here they also stop taking room. Their history stays.
+    fn forget_what_is_over(&self) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached("DELETE FROM context WHERE session = ?1 AND expires_ms <= ?2")?
+            .execute([self.number, signed(self.now_ms)])
+            .map(drop)
+    }
+
+    fn delete(&self, key: &Key, request: Option<&str>) -> Result<u64, Refusal> {
+        let current = heads(self.connection, self.number)?.into_iter().find(|head| head.key == *key);
+        let deleted = context::delete(current.as_ref(), key, self.by, self.now_ms)?;
+        self.connection
+            .prepare_cached("DELETE FROM context WHERE session = ?1 AND key = ?2")?
+            .execute(params![self.number, key.as_str()])?;
+        self.remember(Act::Delete, &deleted, None, request)?;
+        Ok(deleted.version)
+    }
+
+    /// Adds a line to the history and forgets the value that is now too old. The line itself stays: it is the log of who
+    /// changed what, and how a change that was made is known again.
+    fn remember(
+        &self,
+        act: Act,
+        head: &Head,
+        value: Option<&str>,
+        request: Option<&str>,
+    ) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached(&format!(
+                "INSERT INTO context_history (session, {HEAD}, act, request, value)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+            ))?
+            .execute(params![
+                self.number,
+                head.key.as_str(),
+                signed(head.version),
+                signed(head.tokens),
+                head.written_by,
+                signed(head.written_at_ms),
+                head.previous_version.map(signed),
+                head.expires_at_ms.map(signed),
+                act.wire(),
+                request,
+                value
+            ])?;
+        self.connection
+            .prepare_cached(
+                "UPDATE context_history SET value = NULL WHERE number =
+                     (SELECT number FROM context_history WHERE session = ?1 AND key = ?2
+                      ORDER BY number DESC LIMIT 1 OFFSET ?3)",
+            )?
+            .execute(params![self.number, head.key.as_str(), HISTORY_MAX])
+            .map(drop)
+    }
+
+    fn take_snapshot(&self, label: &Label, request: Option<&str>) -> Result<Snapshot, Refusal> {
+        let taken = snapshot_rows(self.connection, self.number)?;
+        let labels: Vec<Label> = taken.into_iter().map(|snapshot| snapshot.label).collect();
+        context::snapshot(&labels, label)?;
+        let now = signed(self.now_ms);
+        self.connection
+            .prepare_cached(
+                "INSERT INTO context_snapshots (session, label, taken_by, taken_ms, request)
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![self.number, label.as_str(), self.by, now, request])?;
+        for Entry { head, value } in entries(self.connection, self.number)? {
+            if head.is_live(self.now_ms) {
+                self.copy(label, &head, &value)?;
+            }
+        }
+        let rows = snapshot_rows(self.connection, self.number)?;
+        let found = rows.into_iter().find(|snapshot| snapshot.label == *label);
+        found.ok_or_else(|| context::no_snapshot(label).into())
+    }
+
+    fn copy(&self, label: &Label, head: &Head, value: &str) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached(&format!(
+                "INSERT INTO context_snapshot_entries (session, label, {HEAD}, value)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+            ))?
+            .execute(params![
+                self.number,
+                label.as_str(),
+                head.key.as_str(),
+                signed(head.version),
+                signed(head.tokens),
+                head.written_by,
+                signed(head.written_at_ms),
+                head.previous_version.map(signed),
+                head.expires_at_ms.map(signed),
+                value
+            ])
+            .map(drop)
+    }
+
+    fn restore(&self, label: &Label) -> Result<Changed, Refusal> {
+        let wanted = copied(self.connection, self.number, label)?;
+        let current = entries(self.connection, self.number)?;
+        let (mut written, mut deleted) = (0, 0);
+        for change in context::restore(&wanted, &current, self.now_ms) {
+            match change {
+                Change::Write(write) => {
+                    self.write(&write, None)?;
+                    written += 1;
+                }
+                Change::Delete(key) => {
+                    self.delete(&key, None)?;
+                    deleted += 1;
+                }
+                Change::Snapshot(_) | Change::Restore(_) => unreachable!("a plan has neither of these"),
+            }
+        }
+        Ok(Changed::Restored { written, deleted })
+    }
+}
+
+fn heads(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Head>> {
+    connection
+        .prepare_cached(&format!("SELECT {HEAD} FROM context WHERE session = ?1 ORDER BY key"))?
+        .query_map([number], head)?
+        .collect()
+}
+
+fn entries(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Entry>> {
+    connection
+        .prepare_cached(&format!("SELECT {HEAD}, value FROM context WHERE session = ?1 ORDER BY key"))?
+        .query_map([number], entry)?
+        .collect()
+}
+
+const SNAPSHOTS: &str = "
+    SELECT label, taken_by, taken_ms,
+        (SELECT count(*) FROM context_snapshot_entries e WHERE e.session = s.session AND e.label = s.label),
+        (SELECT coalesce(sum(tokens), 0) FROM context_snapshot_entries e
+         WHERE e.session = s.session AND e.label = s.label)
+    FROM context_snapshots s WHERE session = ?1";
+
+fn snapshot_row(row: &Row<'_>) -> rusqlite::Result<Snapshot> {
+    Ok(Snapshot {
+        label: Label::from_store(row.get(0)?),
+        taken_by: row.get(1)?,
+        taken_at_ms: unsigned(row, 2)?,
+        keys: unsigned(row, 3)?,
+        tokens: unsigned(row, 4)?,
+    })
+}
+
+fn snapshot_rows(connection: &Connection, number: i64) -> rusqlite::Result<Vec<Snapshot>> {
+    connection
+        .prepare_cached(&format!("{SNAPSHOTS} ORDER BY number"))?
+        .query_map([number], snapshot_row)?
+        .collect()
+}
+
+pub(crate) fn copied(connection: &Connection, number: i64, label: &Label) -> Result<Vec<Entry>, Refusal> {
+    let is_there = connection
+        .prepare_cached("SELECT 1 FROM context_snapshots WHERE session = ?1 AND label = ?2")?
+        .exists(params![number, label.as_str()])?;
+    if !is_there {
+        return Err(context::no_snapshot(label).into());
+    }
+    let entries = connection
+        .prepare_cached(&format!(
+            "SELECT {HEAD}, value FROM context_snapshot_entries WHERE session = ?1 AND label = ?2 ORDER BY key"
+        ))?
+        .query_map(params![number, label.as_str()], entry)?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(entries)
+}
+
+fn act(row: &Row<'_>, column: usize) -> rusqlite::Result<Act> {
+    Ok(match row.get_ref(column)?.as_str()? {
+        "delete" => Act::Delete,
+        _ => Act::Write,
+    })
+}
+
+/// Everything a reading sees is of one instant.
+pub(crate) fn read<T>(
+    connection: &Connection,
+    path: &Path,
+    session: &str,
+    query: impl FnOnce(&Connection, i64) -> Result<T, Refusal>,
+) -> Result<T> {
+    let answer = connection.unchecked_transaction().map_err(Refusal::Sqlite).and_then(|_reading| {
+        let number = enter(connection, session, Access::Read)?;
+        query(connection, number)
+    });
+    answer.map_err(|refusal| match refusal {
+        Refusal::Rule(error) => error,
+        Refusal::Sqlite(error) => fault::from_sqlite(path, connection, error).into(),
+    })
+}
+
+pub(crate) fn live_heads(connection: &Connection, number: i64, now_ms: u64) -> Result<Vec<Head>, Refusal> {
+    Ok(heads(connection, number)?.into_iter().filter(|head| head.is_live(now_ms)).collect())
+}
+
+pub(crate) fn values(
+    connection: &Connection,
+    number: i64,
+    keys: &[Key],
+    now_ms: u64,
+) -> Result<Vec<Entry>, Refusal> {
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT {HEAD}, value FROM context WHERE session = ?1 AND key = ?2"))?;
+    let mut found = Vec::new();
+    for key in keys {
+        let held = statement.query_row(params![number, key.as_str()], entry).optional()?;
+        found.extend(held.filter(|entry| entry.head.is_live(now_ms)));
+    }
+    Ok(found)
+}
+
+pub(crate) fn history(
+    connection: &Connection,
+    number: i64,
+    key: &Key,
+    limit: u32,
+) -> Result<Vec<Past>, Refusal> {
+    let past = connection
+        .prepare_cached(&format!(
+            "SELECT {HEAD}, act, value FROM context_history WHERE session = ?1 AND key = ?2
+             ORDER BY number DESC LIMIT ?3"
+        ))?
+        .query_map(params![number, key.as_str(), limit], |row| {
+            Ok(Past { head: head(row)?, act: act(row, 7)?, value: row.get(8)? })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(past)
+}
+
+pub(crate) fn snapshots(connection: &Connection, number: i64) -> Result<Vec<Snapshot>, Refusal> {
+    Ok(snapshot_rows(connection, number)?)
+}
+
+pub(crate) fn sessions(
+    connection: &Connection,
+    path: &Path,
+    limit: u32,
+    now_ms: u64,
+) -> Result<Vec<SessionRow>> {
+    // A dot ends the session in a task's id, and `/` comes right after it.
+    let rows = connection
+        .prepare_cached(
+            "SELECT id, coalesce((SELECT title FROM tasks WHERE id = s.id), ''), created_ms, archived_ms,
+                 (SELECT count(*) FROM tasks WHERE id = s.id)
+                     + (SELECT count(*) FROM tasks WHERE id > s.id || '.' AND id < s.id || '/'),
+                 (SELECT count(*) FROM context
+                  WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?2)),
+                 (SELECT coalesce(sum(tokens), 0) FROM context
+                  WHERE session = s.number AND (expires_ms IS NULL OR expires_ms > ?2))
+             FROM sessions s WHERE deleted_ms IS NULL ORDER BY number DESC LIMIT ?1",
+        )
+        .and_then(|mut statement| {
+            statement.query_map(params![limit, signed(now_ms)], session_row)?.collect::<rusqlite::Result<_>>()
+        });
+    rows.map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
+    let archived: Option<i64> = row.get(3)?;
+    Ok(SessionRow {
+        id: row.get(0)?,
+        title: row.get(1)?,
+        created_ms: unsigned(row, 2)?,
+        archived_ms: archived.map(i64::unsigned_abs),
+        tasks: unsigned(row, 4)?,
+        keys: unsigned(row, 5)?,
+        tokens: unsigned(row, 6)?,
+    })
+}

@@ -1,0 +1,258 @@
+//! Sessions and shared context in memory.
+
+use std::collections::BTreeMap;
+
+use posse_core::Result;
+use posse_core::context::{
+    self, Access, Act, Change, Changed, Entry, HISTORY_MAX, Head, Key, Label, Past, SessionState, Snapshot,
+};
+use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, SessionRow};
+
+use super::{Applied, MemoryStore, Write, now_ms};
+
+/// In the order in which they were made.
+#[derive(Default)]
+pub(super) struct Contexts(Vec<Session>);
+
+#[derive(Default)]
+struct Session {
+    id: String,
+    created_ms: u64,
+    archived_ms: Option<u64>,
+    deleted: bool,
+    entries: BTreeMap<Key, Entry>,
+    past: Vec<Past>,
+    snapshots: Vec<(Snapshot, Vec<Entry>)>,
+    answered: BTreeMap<String, Changed>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum SessionChange {
+    Create,
+    Archive,
+    Delete,
+}
+
+impl Contexts {
+    pub fn ensure_session(&mut self, id: &str, now_ms: u64) {
+        if !self.0.iter().any(|session| session.id == id) {
+            self.0.push(Session { id: id.to_owned(), created_ms: now_ms, ..Session::default() });
+        }
+    }
+
+    pub fn change_session(&mut self, id: &str, change: SessionChange, now_ms: u64) -> Result<()> {
+        match change {
+            SessionChange::Create => {
+                context::check_session_id(id)?;
+                self.ensure_session(id, now_ms);
+            }
+            SessionChange::Archive => {
+                let session = self.enter(id, Access::Read)?;
+                session.archived_ms.get_or_insert(now_ms);
+            }
+            SessionChange::Delete => {
+                let session = self.enter(id, Access::Read)?;
+                let (id, created_ms) = (session.id.clone(), session.created_ms);
+                *session = Session { id, created_ms, deleted: true, ..Session::default() };
+            }
+        }
+        Ok(())
+    }
+
+    pub fn change(&mut self, request: &ChangeRequest) -> Result<Changed> {
+        let session = self.enter(&request.session, Access::Change)?;
+        let key = request.idempotency_key.as_ref();
+        if let Some(answer) = key.and_then(|key| session.answered.get(key)) {
+            return Ok(answer.clone());
+        }
+        let changed = session.change(&request.change, &request.participant, request.now_ms)?;
+        session.answered.extend(key.map(|key| (key.clone(), changed.clone())));
+        Ok(changed)
+    }
+
+    fn enter(&mut self, id: &str, access: Access) -> Result<&mut Session> {
+        let session = self.0.iter_mut().find(|session| session.id == id);
+        context::enter(id, session.as_deref().map(Session::state), access)?;
+        Ok(session.expect("a session that may be entered is there"))
+    }
+}
+
+impl Session {
+    fn state(&self) -> SessionState {
+        match (self.deleted, self.archived_ms) {
+            (true, _) => SessionState::Deleted,
+            (false, Some(_)) => SessionState::Archived,
+            (false, None) => SessionState::Open,
+        }
+    }
+
+    fn change(&mut self, change: &Change, by: &str, now_ms: u64) -> Result<Changed> {
+        match change {
+            Change::Write(write) => {
+                let heads: Vec<Head> = self.entries.values().map(|entry| entry.head.clone()).collect();
+                let last = self.past.iter().rev().find(|past| past.head.key == write.key);
+                let head = context::write(&heads, last.map(|past| past.head.version), write, by, now_ms)?;
+                let entry = Entry { head: head.clone(), value: write.value.clone() };
+                self.entries.insert(write.key.clone(), entry);
+                self.remember(Act::Write, head.clone(), Some(write.value.clone()));
+                Ok(Changed::Written(head))
+            }
+            Change::Delete(key) => {
+                let current = self.entries.get(key).map(|entry| &entry.head);
+                let deleted = context::delete(current, key, by, now_ms)?;
+                self.entries.remove(key);
+                let previous_version = deleted.version;
+                self.remember(Act::Delete, deleted, None);
+                Ok(Changed::Deleted { key: key.clone(), previous_version })
+            }
+            Change::Snapshot(label) => {
+                let taken: Vec<Label> = self.snapshots.iter().map(|(taken, _)| taken.label.clone()).collect();
+                context::snapshot(&taken, label)?;
+                let entries: Vec<Entry> = self.live(now_ms).cloned().collect();
+                let snapshot = Snapshot {
+                    label: label.clone(),
+                    taken_by: by.to_owned(),
+                    taken_at_ms: now_ms,
+                    keys: entries.len() as u64,
+                    tokens: entries.iter().map(|entry| entry.head.tokens).sum(),
+                };
+                self.snapshots.push((snapshot.clone(), entries));
+                Ok(Changed::SnapshotTaken(snapshot))
+            }
+            Change::Restore(label) => {
+                let current: Vec<Entry> = self.entries.values().cloned().collect();
+                let plan = context::restore(self.snapshot(label)?, &current, now_ms);
+                let (mut written, mut deleted) = (0, 0);
+                for change in &plan {
+                    match self.change(change, by, now_ms)? {
+                        Changed::Deleted { .. } => deleted += 1,
+                        _ => written += 1,
+                    }
+                }
+                Ok(Changed::Restored { written, deleted })
+            }
+        }
+    }
+
+    fn remember(&mut self, act: Act, head: Head, value: Option<String>) {
+        let key = head.key.clone();
+        self.past.push(Past { act, head, value });
+        let mut of_key = self.past.iter_mut().rev().filter(|past| past.head.key == key);
+        if let Some(too_old) = of_key.nth(HISTORY_MAX as usize) {
+            too_old.value = None;
+        }
+    }
+
+    fn live(&self, now_ms: u64) -> impl Iterator<Item = &Entry> {
+        self.entries.values().filter(move |entry| entry.head.is_live(now_ms))
+    }
+
+    fn snapshot(&self, label: &Label) -> Result<&Vec<Entry>> {
+        let found = self.snapshots.iter().find(|(taken, _)| taken.label == *label);
+        found.map(|(_, entries)| entries).ok_or_else(|| context::no_snapshot(label))
+    }
+}
+
+impl MemoryStore {
+    fn read_context<T>(&self, session: &str, read: impl FnOnce(&Session) -> T) -> Result<T> {
+        let mut state = self.lock();
+        state.contexts.enter(session, Access::Read).map(|session| read(session))
+    }
+
+    fn change_session(
+        &self,
+        session: &str,
+        change: SessionChange,
+        now_ms: u64,
+    ) -> BoxFuture<'static, Result<()>> {
+        let applied = self.lock().apply(now_ms, Write::Session(session.to_owned(), change, now_ms));
+        Box::pin(async { applied.map(drop) })
+    }
+}
+
+impl ContextStore for MemoryStore {
+    fn create_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Create, now_ms)
+    }
+
+    fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>> {
+        Box::pin(async move {
+            let state = self.lock();
+            let tasks = |id: &str| state.tasks.iter().filter(|held| held.row.id.session() == id).count();
+            let title = |id: &str| state.tasks.iter().find(|held| held.row.id.as_str() == id);
+            let rows = state.contexts.0.iter().rev().filter(|session| !session.deleted);
+            let rows = rows.take(limit as usize).map(|session| SessionRow {
+                id: session.id.clone(),
+                title: title(&session.id).map(|held| held.row.title.clone()).unwrap_or_default(),
+                created_ms: session.created_ms,
+                archived_ms: session.archived_ms,
+                tasks: tasks(&session.id) as u64,
+                keys: session.live(now_ms).count() as u64,
+                tokens: session.live(now_ms).map(|entry| entry.head.tokens).sum(),
+            });
+            Ok(rows.collect())
+        })
+    }
+
+    fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Archive, now_ms)
+    }
+
+    fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Delete, now_ms)
+    }
+
+    fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>> {
+        let applied = self.lock().apply(now_ms(), Write::Context(request));
+        let answer = applied.map(|applied| match applied {
+            Applied::Context(changed) => changed,
+            Applied::Epoch(_) | Applied::Session => unreachable!("a change writes to the context"),
+        });
+        Box::pin(async { answer })
+    }
+
+    fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>> {
+        let heads = |session: &Session| session.live(now_ms).map(|entry| entry.head.clone()).collect();
+        let answer = self.read_context(session, heads);
+        Box::pin(async { answer })
+    }
+
+    fn context_values<'a>(
+        &'a self,
+        session: &'a str,
+        keys: &'a [Key],
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        let values = |session: &Session| {
+            let held = keys.iter().filter_map(|key| session.entries.get(key));
+            held.filter(|entry| entry.head.is_live(now_ms)).cloned().collect()
+        };
+        let answer = self.read_context(session, values);
+        Box::pin(async { answer })
+    }
+
+    fn context_history<'a>(
+        &'a self,
+        session: &'a str,
+        key: &'a Key,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<Vec<Past>>> {
+        let history = |session: &Session| {
+            let of_key = session.past.iter().rev().filter(|past| past.head.key == *key);
+            of_key.take(limit as usize).cloned().collect()
+        };
+        let answer = self.read_context(session, history);
+        Box::pin(async { answer })
+    }
+
+    fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Snapshot>>> {
+        let taken = |session: &Session| session.snapshots.iter().map(|(taken, _)| taken.clone()).collect();
+        let answer = self.read_context(session, taken);
+        Box::pin(async { answer })
+    }
+
+    fn snapshot<'a>(&'a self, session: &'a str, label: &'a Label) -> BoxFuture<'a, Result<Vec<Entry>>> {
+        let answer = self.read_context(session, |session| session.snapshot(label).cloned());
+        Box::pin(async { answer.flatten() })
+    }
+}
