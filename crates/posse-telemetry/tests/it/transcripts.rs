@@ -1,8 +1,11 @@
 //! Transcripts of whole tasks.
 
-use posse_core::id::TaskId;
+use posse_core::agent::Agent;
+use posse_core::grant::Grant;
+use posse_core::id::{AgentName, TaskId};
+use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
-use posse_runtime::ports::Store;
+use posse_runtime::ports::{Store, TaskRow};
 use posse_telemetry::transcript;
 use serde_json::{Value, json};
 
@@ -98,4 +101,60 @@ async fn what_a_run_says_of_its_own_accord_and_what_went_wrong_are_in_it() {
     });
     assert_eq!(lines[3], failed);
     assert_eq!((&lines[4]["type"], &lines[4]["status"]), (&json!("outcome"), &json!("failed")));
+}
+
+#[test]
+fn what_happened_to_a_task_from_outside_is_in_it() {
+    let agent = Agent::new(AgentName::parse("boss").unwrap(), "scripted:test", "Be good.");
+    let start = TaskStart::new(agent, "Go", Grant::root(["bash".to_owned()], 0));
+    let (elapsed_ms, epoch, lost_tokens) = (5, 2, 7);
+    let records = [
+        Record::Started(Box::new(start)),
+        Record::Steered { text: "Faster".to_owned(), key: "k".to_owned(), elapsed_ms },
+        Record::Resumed { epoch, turns_max: None, wall_ms_max: None, lost_tokens, elapsed_ms },
+        Record::Withdrawn { tools: vec!["bash".to_owned()], elapsed_ms },
+        Record::BudgetSpent { shortfall: "no money".to_owned(), elapsed_ms },
+        Record::Cancelled { elapsed_ms },
+        Record::Said { text: "Go on".to_owned(), epoch: 3, lost_tokens: 0, elapsed_ms },
+    ];
+    let row = TaskRow {
+        id: TaskId::child("s1", 1),
+        parent: Some(TaskId::root("s1")),
+        agent: "boss".to_owned(),
+        title: "Go".to_owned(),
+        status: "running".to_owned(),
+        owner: String::new(),
+        epoch: 3,
+        created_ms: 0,
+        updated_ms: 1_771_407_000_123,
+        input_tokens: 0,
+        output_tokens: 0,
+        turns: 0,
+    };
+    let lines = transcript::lines(&row, "interrupted", &records).unwrap();
+    let event = |event: &str, more: Value| {
+        let mut line = json!({ "type": "event", "event": event, "task_id": "s1.t_01", "elapsed_ms": 5 });
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let header = &lines[0];
+    assert_eq!((&header["status"], &header["parent"]), (&json!("interrupted"), &json!("s1")));
+    assert_eq!(
+        (&header["created"], &header["updated"]),
+        (&json!("1970-01-01T00:00:00.000Z"), &json!("2026-02-18T09:30:00.123Z"))
+    );
+    let user = |line: &Value| line["text"].as_str().filter(|_| line["role"] == "user").map(str::to_owned);
+    let said: Vec<String> = lines.iter().filter_map(user).collect();
+    assert_eq!(
+        (said[0].as_str(), said[1].as_str(), said.last().unwrap().as_str()),
+        ("Go", "Faster", "Go on")
+    );
+    let events: Vec<&Value> = lines.iter().filter(|line| line["type"] == "event").collect();
+    let expected = [
+        event("resumed", json!({ "epoch": 2, "lost_tokens": 7 })),
+        event("withdrawn", json!({ "tools": ["bash"] })),
+        event("budget_spent", json!({ "message": "no money" })),
+        event("cancelled", json!({})),
+    ];
+    assert_eq!(events, expected.iter().collect::<Vec<_>>());
 }
