@@ -26,6 +26,12 @@ pub struct Global {
     /// Machine-readable output: one JSON object per line.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Write what happens to this log, one JSON object per line, without prompts and results [default: the configuration].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Also log tasks, prompts, arguments and results in full.
+    #[arg(long, global = true)]
+    pub debug_payloads: bool,
 }
 
 #[derive(Subcommand)]
@@ -122,6 +128,17 @@ pub enum TasksCommand {
         /// Print one result in full, such as 3.0.
         #[arg(long, value_name = "TURN.INDEX")]
         result: Option<String>,
+    },
+    /// Write the whole conversation of a task, one JSON object per line.
+    Export {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Write to this file instead of standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        /// With the tasks that it delegated.
+        #[arg(long)]
+        tree: bool,
     },
     /// Go on with a task that was interrupted or stopped early.
     Resume {

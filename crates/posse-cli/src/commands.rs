@@ -6,6 +6,7 @@ mod context;
 mod demo;
 mod doctor;
 mod drive;
+mod export;
 mod init;
 mod run;
 mod sessions;
@@ -41,6 +42,9 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::List { limit }) => block_on(tasks::list(&global, limit)),
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
+        }
+        Command::Tasks(TasksCommand::Export { task, out, tree }) => {
+            block_on(export::run(&global, &task, out.as_deref(), tree))
         }
         Command::Context(args) => block_on(context::run(&global, args)),
         Command::Sessions(command) => block_on(sessions::run(&global, command)),

@@ -9,6 +9,7 @@ mod envelope;
 mod models;
 mod render;
 mod setup;
+mod telemetry;
 mod terminal;
 mod wire;
 

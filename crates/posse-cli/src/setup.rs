@@ -32,6 +32,7 @@ use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
 use crate::config::{self, Config, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
+use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
 
 /// Tools that are not given unless someone says so: a command can do anything its user can.
@@ -68,6 +69,7 @@ pub struct Setup {
     pub config: Config,
     pub workspace: PathBuf,
     pub state: PathBuf,
+    pub telemetry: Telemetry,
 }
 
 impl Setup {
@@ -85,7 +87,8 @@ impl Setup {
         for warning in &config.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));
         }
-        Ok(Self { config, workspace, state: state_dir(global)? })
+        let telemetry = Telemetry::new(wishes(global, &config));
+        Ok(Self { config, workspace, state: state_dir(global)?, telemetry })
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
@@ -348,16 +351,20 @@ fn user_dirs(kind: &str) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
+    fn bare(config: Config) -> Setup {
+        Setup { config, workspace: PathBuf::new(), state: PathBuf::new(), telemetry: Telemetry::default() }
+    }
+
     fn limits(config: &str, model: &str) -> Limits {
         let config = toml::from_str(config).unwrap();
-        Setup { config, workspace: PathBuf::new(), state: PathBuf::new() }.limits(&How::default(), model)
+        bare(config).limits(&How::default(), model)
     }
 
     #[test]
     fn a_task_that_goes_on_keeps_its_cost_limit_unless_a_new_one_is_named() {
         let cost = |config: &str, named: Option<f64>, before: Option<u64>| {
             let config = toml::from_str(config).unwrap();
-            let setup = Setup { config, workspace: PathBuf::new(), state: PathBuf::new() };
+            let setup = bare(config);
             let before = Caps { cost_micros: before, ..Caps::default() };
             setup.caps_again(&How { max_cost: named, ..How::default() }, &before).cost_micros
         };

@@ -25,7 +25,7 @@ use crate::tool::Effect;
 use crate::usage::Usage;
 
 pub use plan::{Action, Planned, batches};
-pub use replay::{Replayed, replay};
+pub use replay::{Replayed, replay, replay_each};
 
 /// Warnings kept for the outcome; the events have them all.
 const WARNINGS_MAX: usize = 50;

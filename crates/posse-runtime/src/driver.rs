@@ -25,7 +25,7 @@ use crate::inbox::Inbox;
 use crate::journal::Journal;
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
-use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Store, ToolUse, Verifier};
+use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Payload, Store, ToolUse, Verifier};
 use crate::schema::check_settings;
 use crate::toolbox::Toolbox;
 
@@ -88,6 +88,7 @@ pub async fn create(
 /// Works on a task that was just created by this process.
 pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
+    ports.observers.payload(&id, Payload::Start(&start));
     ports.observers.event(&id, &Event::Started { agent, model });
     let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
@@ -189,6 +190,7 @@ impl<'a> Life<'a> {
         match answer {
             Ok(reply) => {
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
+                self.scene.payload(Payload::Reply { turn: ask.turn, reply: &reply });
                 self.scene.event(|| replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
@@ -239,6 +241,7 @@ impl<'a> Life<'a> {
         let Step::CallModel(ask) = run.next_step(0) else { return };
         for message in self.scene.ports.inbox.take(ask.turn) {
             run.on_steer(&message.text);
+            self.scene.payload(Payload::Message(&message.text));
             let (text, key) = (message.text, message.key);
             self.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
         }
@@ -288,6 +291,10 @@ impl Scene<'_> {
         if !self.ports.observers.is_empty() {
             self.ports.observers.event(&self.id, &event());
         }
+    }
+
+    fn payload(&self, payload: Payload<'_>) {
+        self.ports.observers.payload(&self.id, payload);
     }
 }
 

@@ -11,8 +11,8 @@ use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapsh
 use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::id::{CallKey, TaskId};
-use posse_core::journal::Record;
-use posse_core::message::Message;
+use posse_core::journal::{Record, TaskStart};
+use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
@@ -396,4 +396,24 @@ pub struct SessionRow {
 pub trait Observer: Send + Sync {
     fn event(&self, task: &TaskId, event: &Event);
     fn delta(&self, _task: &TaskId, _delta: Delta<'_>) {}
+    /// What events leave out: the text itself, right before the event that it belongs to.
+    fn payload(&self, _task: &TaskId, _payload: Payload<'_>) {}
+}
+
+/// What was asked, said and done, in full. Whoever writes it down was told to.
+#[derive(Debug, Clone, Copy)]
+pub enum Payload<'a> {
+    /// A task begins, or goes on.
+    Start(&'a TaskStart),
+    /// A person, or the task that delegated, says something more.
+    Message(&'a str),
+    Reply {
+        turn: u32,
+        reply: &'a Reply,
+    },
+    Call(&'a ToolCall),
+    Result {
+        call: &'a ToolCall,
+        result: &'a ToolResult,
+    },
 }

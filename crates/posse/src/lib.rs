@@ -8,6 +8,7 @@ pub use posse_definitions as definitions;
 pub use posse_models as models;
 pub use posse_runtime::{budget, driver, inbox, observe, ports, resolve, session, toolbox};
 pub use posse_store as store;
+pub use posse_telemetry as telemetry;
 pub use posse_tools as tools;
 
 pub use posse_core::{Error, ErrorCode, Result};

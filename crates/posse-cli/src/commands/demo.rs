@@ -31,7 +31,8 @@ const TASK: &str =
 const MODEL: &str = "scripted:demo";
 
 pub async fn run(global: &Global) -> Result<ExitCode> {
-    let state = Setup::load(global)?.state.join("demo");
+    let setup = Setup::load(global)?;
+    let state = setup.state.join("demo");
     let store = Arc::new(SqliteStore::open(state.join("posse.db"))?);
     if !global.json {
         terminal::note(&format!(
@@ -69,6 +70,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
             1,
         ),
         caps: Caps::default(),
+        watchers: setup.telemetry.watchers()?,
         json: global.json,
         title: TASK.to_owned(),
     })?;

@@ -60,6 +60,8 @@ async fn examine(global: &Global) -> Vec<Finding> {
             Finding::new("model", Mark::Info, format!("{} · {}", e.message(), e.advice().unwrap_or_default()))
         }
     });
+    let watched = setup.telemetry.places().into_iter();
+    findings.extend(watched.map(|(topic, place)| Finding::new(topic, Mark::Info, place)));
     findings.push(confinement());
     findings.extend(tools(&setup));
     findings.push(agents(&setup));

@@ -14,7 +14,7 @@ use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Store, Tool, Verifier};
+use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
@@ -45,6 +45,8 @@ pub struct Parts {
     pub agents: Arc<dyn Agents>,
     pub grant: Grant,
     pub caps: Caps,
+    /// Who watches besides the person at the terminal.
+    pub watchers: Vec<Arc<dyn Observer>>,
     pub json: bool,
     pub title: String,
     pub verifier: Option<Arc<dyn Verifier>>,
@@ -67,7 +69,7 @@ impl Room {
             store: parts.store,
             models: parts.models.clone(),
             tools: Toolbox::new(parts.tools)?,
-            observers: Observers::new(vec![observer]),
+            observers: Observers::new([vec![observer], parts.watchers].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,

@@ -110,6 +110,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         tools: found.tools,
         agents: setup.agents(how),
         caps,
+        watchers: setup.telemetry.watchers()?,
         json,
         title: title.to_owned(),
     })

@@ -152,7 +152,7 @@ fn take_from_the_dead(row: &TaskRow) -> Result<()> {
 }
 
 /// A task by its id, the beginning of its id, or the short id of a child in the newest session.
-async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
+pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     let rows = store.tasks(u32::MAX).await?;
     if let Some(row) = rows.iter().find(|row| row.id.as_str() == wanted) {
         return Ok(row.clone());
@@ -176,7 +176,7 @@ async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
 }
 
 /// A task whose process is gone is not running, whatever its last record says.
-fn status(row: &TaskRow) -> &str {
+pub fn status(row: &TaskRow) -> &str {
     if row.status == "running" && !is_alive(&row.owner) { "interrupted" } else { &row.status }
 }
 

@@ -14,5 +14,6 @@ mod rights;
 mod stopping;
 mod support;
 mod tasks;
+mod telemetry;
 mod terminal;
 mod wires;

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::{Life, Scene};
 use crate::journal::Journal;
-use crate::ports::{ToolContext, ToolInput, ToolOutput};
+use crate::ports::{Payload, ToolContext, ToolInput, ToolOutput};
 use crate::toolbox::Answer;
 
 impl Life<'_> {
@@ -67,6 +67,7 @@ impl Scene<'_> {
         if let Action::Refuse(result) = &planned.action {
             return (result.clone(), None);
         }
+        self.payload(Payload::Call(call));
         let (key, tool) = (call.key, &call.name);
         self.event(|| Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) });
         let began = Instant::now();
@@ -90,6 +91,7 @@ impl Scene<'_> {
                 ..ToolResult::new(call, never_empty(output.text))
             },
         };
+        self.payload(Payload::Result { call, result: &result });
         self.event(|| Event::ToolFinished {
             key,
             tool: tool.clone(),
