@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Move, OnLimit, Rules};
+use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
@@ -38,7 +38,7 @@ use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
 use family::{Family, Parent};
-use task::{Task, outcome_of};
+use task::{Begin, Task, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
@@ -199,7 +199,7 @@ impl Session {
         let start = self.prepare(&family.parent, request)?;
         let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(id.clone(), start, stop));
+        let task = Arc::new(Task::new(id.clone(), start, stop, Begin::Afresh));
         let ports = self.child_ports(&family.parent, &task)?;
         let admission = family.admit(&task, now_ms())?;
         let (parent, owner) = (Some(parent.clone()), self.owner.clone());
@@ -209,7 +209,7 @@ impl Session {
             return Err(e);
         }
         match admission {
-            Admission::Start => self.launch(&family, &task, ports, None),
+            Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
             Admission::Queued | Admission::Waiting => {}
             Admission::Dependency => self.fail_dependant(&family, &task, "one that ended before").await,
         }
@@ -258,8 +258,8 @@ impl Session {
         })
     }
 
-    /// Drives a task that has a place, and sees to what follows from its end. `onward`: it was begun before.
-    fn launch(&self, family: &Arc<Family>, task: &Arc<Task>, ports: Ports, onward: Option<Onward>) {
+    /// Drives a task that has a place, and sees to what follows from its end.
+    fn launch(&self, family: &Arc<Family>, task: &Arc<Task>, ports: Ports, begin: Begin) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.runs();
@@ -267,9 +267,12 @@ impl Session {
             let (id, start) = (task.id.clone(), task.start.clone());
             let (owner, allowed) = (session.owner.clone(), family.parent.grant.clone());
             let driven = tokio::spawn(async move {
-                match onward {
-                    None => driver::run_created(&ports, id, start).await,
-                    Some(onward) => driver::resume(&ports, id, &owner, onward, &allowed).await,
+                match begin {
+                    Begin::Afresh => driver::run_created(&ports, id, start).await,
+                    Begin::Again => {
+                        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+                        driver::resume(&ports, id, &owner, onward, &allowed).await
+                    }
                 }
             });
             let done = outcome_of(driven).await;
@@ -290,7 +293,7 @@ impl Session {
                 Move::Start(id) => {
                     let Ok(task) = family.task(&id) else { continue };
                     match self.child_ports(&family.parent, &task) {
-                        Ok(ports) => self.launch(family, &task, ports, None),
+                        Ok(ports) => self.launch(family, &task, ports, task.begin),
                         Err(e) => {
                             let outcome = Outcome::unstarted(StopReason::ModelFailed, e.to_string());
                             Box::pin(self.end_unstarted(family, &task, outcome)).await;
@@ -325,7 +328,7 @@ impl Session {
 
     /// Children do not outlive the run that could have collected them, unless they are detached. Each is told, waited
     /// for and reported.
-    async fn end_children(&self, family: &Family) {
+    async fn end_children(&self, family: &Arc<Family>) {
         let running: Vec<Arc<Task>> =
             family.running().into_iter().filter(|task| !task.start.detached).collect();
         for task in &running {
@@ -333,24 +336,33 @@ impl Session {
             let note = format!("{id} was still running when its orchestrator ended, and was cancelled");
             self.observers.event(&family.parent.id, &Event::Noted { note });
         }
-        family.parent.stop.now.cancel();
         let all_done = async {
             for task in &running {
-                if let Ok((task, posse_core::board::Met::NotStarted, _)) =
-                    family.cancel(task.id.short(), now_ms())
-                {
-                    let outcome =
-                        Outcome::unstarted(StopReason::Cancelled, "its orchestrator ended".to_owned());
-                    let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
-                    // A task that cannot be written down as ended is found by whoever goes on with it.
-                    let _ = self.store.append(&task.id, 1, vec![finished]).await;
-                    task.finish(Ok(outcome), 0);
-                }
+                // One that ended meanwhile needs nothing more.
+                let _ = self.cancel(family, task.id.short(), "its orchestrator ended").await;
+            }
+            for task in &running {
                 task.done().await;
             }
         };
         // What does not end in time is found by whoever goes on with it.
         let _ = tokio::time::timeout(CHILD_GRACE, all_done).await;
+        family.parent.stop.now.cancel();
+    }
+
+    /// Ends a task: one at work is told to stop now, one that has not begun ends here.
+    pub(crate) async fn cancel(&self, family: &Arc<Family>, id: &str, why: &str) -> Result<(Arc<Task>, Met)> {
+        let (task, met, moves) = family.cancel(id, now_ms())?;
+        match met {
+            Met::Running => task.stop.now.cancel(),
+            Met::NotStarted => {
+                let outcome = Outcome::unstarted(StopReason::Cancelled, why.to_owned());
+                self.end_unstarted(family, &task, outcome).await;
+                self.perform(family, moves).await;
+            }
+            Met::Ended(_) => {}
+        }
+        Ok((task, met))
     }
 
     /// Whoever delegates: the session's own task, or a child that may.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use posse_core::Result;
-use posse_core::board::{Admission, End};
+use posse_core::board::{Admission, Past};
 use posse_core::journal::{Record, start_of};
 use posse_core::message::{Block, Message};
 use posse_core::run::replay;
@@ -14,9 +14,8 @@ use serde_json::Value;
 
 use super::family::{Family, end_of};
 use super::task::{Done, Task};
-use super::{Session, subagent};
+use super::{Begin, Session, subagent};
 use crate::context::now_ms;
-use crate::driver::Onward;
 use crate::ports::TaskRow;
 
 /// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
@@ -53,7 +52,7 @@ impl Session {
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
         let start = start_of(&records)?;
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(row.id.clone(), start, stop));
+        let task = Arc::new(Task::new(row.id.clone(), start, stop, Begin::Again));
         for record in &records {
             if let Record::Steered { key, .. } = record {
                 task.inbox.recall(key.clone(), row.turns);
@@ -65,23 +64,18 @@ impl Session {
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
-            let end: End = end_of(&done);
+            let past = Past::Ended { end: end_of(&done), collected };
             task.finish(done, row.turns);
-            family.recall(&task, Some(end), collected, now_ms());
+            family.recall(&task, past, now_ms());
             return Ok(());
         }
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
-        let own = begun.then(|| task.clone());
-        match family.recall(&task, None, false, now_ms()) {
-            Admission::Start => self.launch(family, &task, ports, Some(onward)),
-            // A task that was at work goes on, whatever the rules of this process are.
-            Admission::Queued | Admission::Waiting if own.is_some() => {
-                self.launch(family, &task, ports, Some(onward));
-            }
+        let past = if begun { Past::AtWork } else { Past::NotBegun };
+        match family.recall(&task, past, now_ms()) {
+            Admission::Start => self.launch(family, &task, ports, Begin::Again),
             Admission::Queued | Admission::Waiting => {}
             Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
         }
-        if let Some(task) = own {
+        if begun {
             let grandchildren = self.family(&task.id)?;
             Box::pin(self.adopt(&grandchildren, &records)).await?;
         }

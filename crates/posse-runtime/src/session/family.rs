@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Board, End, Met, Move, Rules};
+use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Outcome, Status};
@@ -48,10 +48,10 @@ impl Family {
     }
 
     /// A task of an earlier process.
-    pub fn recall(&self, task: &Arc<Task>, end: Option<End>, collected: bool, now_ms: u64) -> Admission {
+    pub fn recall(&self, task: &Arc<Task>, past: Past, now_ms: u64) -> Admission {
         let mut children = self.lock();
         children.tasks.insert(task.id.short().to_owned(), task.clone());
-        children.board.recall(task.id.short(), task.start.terms.clone(), end, collected, now_ms)
+        children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
     pub fn forget(&self, task: &Task, now_ms: u64) -> Vec<Move> {

@@ -91,6 +91,35 @@ async fn what_depends_on_a_failure_fails_and_never_runs() {
     assert_eq!(records.iter().map(Record::kind).collect::<Vec<_>>(), ["started", "finished"]);
 }
 
+/// Also what never began, and what waited for that.
+#[tokio::test(start_paused = true)]
+async fn whatever_is_left_when_the_orchestrator_ends_is_written_down_as_ended() {
+    let (_, store) = answers(
+        r#"
+        boss:
+          - calls:
+              - subagent: {action: spawn, agent: helper, task: "1"}
+              - subagent: {action: spawn, agent: helper, task: "2"}
+              - subagent: {action: spawn, agent: helper, task: "3"}
+              - subagent: {action: spawn, agent: helper, task: "4"}
+              - subagent: {action: spawn, agent: helper, task: "5"}
+              - subagent: {action: spawn, agent: helper, task: "6", queue: true, priority: low}
+              - subagent: {action: spawn, agent: helper, task: "7", depends_on: [t_06]}
+              - subagent: {action: spawn, agent: helper, task: "8", depends_on: [t_07]}
+              - subagent: {action: cancel, task_id: t_01}
+              - subagent: {action: spawn, agent: helper, task: "9", queue: true, priority: high}
+          - text: done
+        helper:
+          - text: late
+            delay_ms: 100000
+        "#,
+    )
+    .await;
+    let rows = store.tasks(100).await.unwrap();
+    let open: Vec<_> = rows.iter().filter(|row| row.status == "running").collect();
+    assert!(open.is_empty(), "{open:?}");
+}
+
 // R151
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_task_gives_what_it_has() {
