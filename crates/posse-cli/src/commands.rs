@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod drive;
 mod init;
+mod refusals;
 mod run;
 mod sessions;
 mod tasks;

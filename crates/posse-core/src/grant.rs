@@ -119,6 +119,22 @@ impl Grant {
                 .all(|rights| rights.mentions(tool) && rights.access.allows(tool, effect))
     }
 
+    /// A tool as it is allowed: its name, or the calls that a list restricts it to, such as `bash(git *)`.
+    pub fn calls(&self, tool: &str) -> Vec<String> {
+        let restricted = |rights: &Rights| {
+            let ours = rights.tools.iter().flatten().filter(|pattern| pattern.names(tool));
+            let ours: Vec<&ToolPattern> = ours.collect();
+            let some_only = !ours.is_empty() && ours.iter().all(|pattern| pattern.argument().is_some());
+            some_only.then(|| {
+                ours.iter()
+                    .map(|pattern| ToolPattern::call(tool, pattern.argument().unwrap_or("*")).to_string())
+                    .collect()
+            })
+        };
+        // The last narrowing is the agent's own.
+        self.conditions.iter().rev().find_map(restricted).unwrap_or_else(|| vec![tool.to_owned()])
+    }
+
     /// `arguments` is the JSON text of the call.
     pub fn decide(&self, tool: &str, effect: Effect, arguments: &str) -> Decision {
         if !self.offers(tool, effect) {

@@ -18,6 +18,7 @@ use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::refusals::Operator;
 use crate::envelope::envelope;
 use crate::render::{self, Live, count, many};
 use crate::terminal::Delivery;
@@ -32,6 +33,7 @@ pub struct Room {
     agents: Arc<dyn Agents>,
     pub live: Option<Arc<Live>>,
     pub json: bool,
+    operator: Operator,
     stop: Stop,
 }
 
@@ -43,6 +45,10 @@ pub struct Parts {
     pub tools: Vec<Arc<dyn Tool>>,
     pub agents: Arc<dyn Agents>,
     pub grant: Grant,
+    /// `--read-only` was said.
+    pub read_only: bool,
+    /// Tools that the configuration denies.
+    pub denied: Vec<String>,
     pub caps: Caps,
     pub json: bool,
     pub title: String,
@@ -58,6 +64,9 @@ impl Room {
     pub fn new(parts: Parts) -> Result<Self> {
         let (observer, live) = render::observer(parts.json, &parts.title);
         let stop = Stop::default();
+        let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
+        let (read_only, denied) = (parts.read_only, parts.denied);
+        let operator = Operator { grant: parts.grant.clone(), effects, read_only, denied };
         let session = Session::new(SessionConfig {
             id: parts.session_id,
             owner: setup::owner(),
@@ -72,7 +81,8 @@ impl Room {
             rules: RULES,
             stop: stop.clone(),
         })?;
-        Ok(Self { session, models: parts.models, agents: parts.agents, live, json: parts.json, stop })
+        let (models, agents, json) = (parts.models, parts.agents, parts.json);
+        Ok(Self { session, models, agents, live, json, operator, stop })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -160,10 +170,8 @@ impl Room {
         for warning in &outcome.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));
         }
-        if !outcome.refused_tools.is_empty() {
-            let tools = outcome.refused_tools.join(",");
-            let tools = visible(&tools);
-            terminal::note(&format!("refused: {tools} · to allow: posse run --allow {tools} …"));
+        for line in self.operator.explain(agent, &outcome.refused_tools) {
+            terminal::note(&line);
         }
         for Doubt { key, tool, about } in &outcome.in_doubt {
             let call = format!("{tool} {about}");

@@ -178,3 +178,73 @@ fn a_nearer_definition_hides_a_farther_one_and_both_are_shown() {
     assert_eq!(checked.len(), 2, "{checked:?}");
     assert!(checked[1]["hidden_by"].as_str().unwrap().contains("sub/.posse"), "{checked:?}");
 }
+
+/// Runs an agent of the user with these flags, and returns its first event.
+fn started(place: &Place, more: &[&str]) -> (Value, Ran) {
+    let mut args = vec!["run", "--json", "--agent", "mine"];
+    args.extend(more);
+    args.push("Go");
+    let ran = place.run(args);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    (place.journal(&id).remove(0), ran)
+}
+
+#[test]
+fn what_a_person_says_for_one_run_counts_before_the_file() {
+    let place = Place::new();
+    let (file, flag) = (place.write("file.yaml", "[{text: A.}]"), place.write("flag.yaml", "[{text: B.}]"));
+    let (file, flag) = (format!("scripted:{}", file.display()), format!("scripted:{}", flag.display()));
+    place.write(
+        "home/.posse/agents/mine.md",
+        &format!("---\nname: mine\ndescription: x\nmodel: {file}\neffort: low\nmax_turns: 3\ntimeout: 60\n---\nYou."),
+    );
+    place.write("home/.config/posse/config.toml", &format!("model = \"{flag}\"\n"));
+    let (own, ran) = started(&place, &[]);
+    assert_eq!(ran.envelope()["text"], "A.", "without a flag the file counts: {ran:?}");
+    let agent = |start: &Value| start["agent"].clone();
+    assert_eq!(agent(&own)["limits"]["turns_max"], 3, "{own}");
+    assert_eq!(agent(&own)["settings"]["effort"], "low", "{own}");
+    let (told, ran) =
+        started(&place, &["-m", &flag, "--effort", "high", "--max-turns", "40", "--timeout", "600"]);
+    assert_eq!(ran.envelope()["text"], "B.", "{ran:?}");
+    let limits = &agent(&told)["limits"];
+    assert_eq!((&limits["turns_max"], &limits["wall_ms_max"]), (&json!(40), &json!(600_000)), "{told}");
+    assert_eq!(agent(&told)["settings"]["effort"], "high", "{told}");
+}
+
+#[test]
+fn a_person_can_name_a_hidden_agent() {
+    let place = Place::new();
+    place.write("home/.config/opencode/agents/mine.md", "---\ndescription: x\nmode: primary\n---\nYou.");
+    let model = place.script("[{text: Here.}]");
+    let (_, ran) = started(&place, &["-m", &model]);
+    assert_eq!(ran.envelope()["text"], "Here.");
+}
+
+#[test]
+fn the_advice_after_a_refusal_is_one_that_helps() {
+    let place = Place::new();
+    place
+        .write("home/.posse/agents/mine.md", "---\nname: mine\ndescription: x\ntools: Read, Bash\n---\nYou.");
+    let model = place.script(
+        "[{calls: [{grep: {pattern: x}}, {bash: {command: id}}, {write: {path: a, content: b}}]}, {text: Done.}]",
+    );
+    let ran = |more: &[&str]| {
+        let mut args = vec!["run", "-m", &model];
+        args.extend(more);
+        args.push("Go");
+        place.run(args).stderr
+    };
+    let by_file = ran(&["--agent", "mine"]);
+    assert!(
+        by_file.contains("refused: grep,write · the file of the agent `mine` does not give it"),
+        "{by_file}"
+    );
+    assert!(by_file.contains("refused: bash · to allow: posse run --allow bash"), "{by_file}");
+    let read_only = ran(&["--read-only"]);
+    assert!(read_only.contains("refused: bash,write · left out by --read-only"), "{read_only}");
+    place.write("home/.config/posse/config.toml", "[grant]\ndeny = [\"bash\"]\n");
+    let denied = ran(&["--allow", "bash"]);
+    assert!(denied.contains("refused: bash · `deny` in your configuration names it"), "{denied}");
+}
