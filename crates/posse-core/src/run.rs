@@ -33,6 +33,8 @@ const CONTINUE: &str = "Your answer was cut off by the output limit. Continue ex
 pub struct Run {
     limits: Limits,
     grant: Grant,
+    /// Where relative paths begin.
+    workspace: String,
     /// Every tool that exists here, granted or not, with its effect.
     tools: BTreeMap<String, Effect>,
     messages: Vec<Message>,
@@ -123,6 +125,7 @@ impl Run {
             output_tokens: limits.output_tokens_per_call,
             limits,
             grant,
+            workspace: ".".to_owned(),
             tools,
             messages: vec![Message::user(task)],
             generation: 0,
@@ -153,6 +156,7 @@ impl Run {
     pub fn of(start: &TaskStart, tools: BTreeMap<String, Effect>, fixed_tokens: u64) -> Self {
         let (_, task) = start.opening();
         let mut run = Self::new(&task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
+        run.workspace.clone_from(&start.workspace);
         for note in &start.notes {
             run.note(note.clone());
         }
@@ -349,7 +353,7 @@ impl Run {
         match &mut self.phase {
             Phase::Calling { calls, .. } => {
                 for planned in calls {
-                    planned.refuse_unless_granted(&self.grant);
+                    planned.refuse_unless_granted(&self.grant, &self.workspace);
                 }
             }
             Phase::Asking => {

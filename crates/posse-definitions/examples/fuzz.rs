@@ -319,8 +319,10 @@ fn gives_no_more(before: &Definition, to: Format) {
     }
     let root = Grant::root(CALLS.iter().map(|(tool, ..)| (*tool).to_owned()), 3);
     for (tool, arguments, effect) in CALLS {
-        let allowed =
-            |d: &Definition| root.narrow(&d.rights).decide(tool, *effect, arguments) == Decision::Allow;
+        let allowed = |d: &Definition| {
+            let call = Call { tool, effect: *effect, arguments, workspace: "" };
+            root.narrow(&d.rights).decide(call) == Decision::Allow
+        };
         assert!(allowed(before) || !allowed(&after), "{tool} {arguments} in {}: {}", to.wire(), written.text);
     }
 }
@@ -413,7 +415,8 @@ fn narrows(pattern: &ToolPattern, text: &str) {
     let without = root.keep(&Rights { deny: vec![pattern.clone()], ..Rights::default() });
     for (tool, key) in [("read", "path"), ("bash", "command"), ("subagent", "agent")] {
         let arguments = serde_json::json!({ key: text }).to_string();
-        let is_allowed = |grant: &Grant| grant.decide(tool, Effect::Unsafe, &arguments) == Decision::Allow;
+        let call = Call { tool, effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+        let is_allowed = |grant: &Grant| grant.decide(call) == Decision::Allow;
         assert!(!(is_allowed(&with) && is_allowed(&without)), "{pattern} gives and takes {tool} {text:?}");
     }
 }

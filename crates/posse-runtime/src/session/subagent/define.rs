@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posse_core::definition::{Definition, Format, Origin, Scope};
-use posse_core::grant::{Decision, Rights};
+use posse_core::grant::{Call, Decision, Rights};
 use posse_core::id::AgentName;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, canonical};
@@ -56,8 +56,9 @@ pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value
 
 /// Whether `Agent(x)` patterns leave this agent to the parent.
 fn may_ask(parent: &Parent, agent: &str) -> bool {
-    let call = json!({ "action": "spawn", "agent": agent }).to_string();
-    parent.grant.decide("subagent", Effect::Unsafe, &call) == Decision::Allow
+    let arguments = json!({ "action": "spawn", "agent": agent }).to_string();
+    let call = Call { tool: "subagent", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+    parent.grant.decide(call) == Decision::Allow
 }
 
 fn entry(session: &Session, fitted: &Fitted) -> Value {
