@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, Format, Scope};
-use posse_core::grant::{Decision, Grant, Rights};
+use posse_core::grant::{Call, Decision, Grant, Rights};
 use posse_core::pattern::ToolPattern;
 use posse_core::tool::Effect;
 use posse_definitions::{File, export, read};

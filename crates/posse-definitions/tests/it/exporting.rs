@@ -1,7 +1,7 @@
 //! Files that we write are read again as what they were written from, as far as the format can say it.
 
 use posse_core::definition::{Definition, Format, Scope, TaskIn};
-use posse_core::grant::{Access, Decision, Grant};
+use posse_core::grant::{Access, Call, Decision, Grant};
 use posse_core::pattern::ToolPattern;
 use posse_core::tool::Effect;
 use posse_definitions::{Export, File, export, read};
@@ -82,7 +82,8 @@ fn every_export_can_be_read_in_its_format_and_has_no_more_rights() {
             assert_eq!(after.prompt, before.prompt, "{}", export.text);
             for (tool, arguments, effect) in calls {
                 let allowed = |d: &Definition| {
-                    root.narrow(&d.rights).decide(tool, effect, arguments) == Decision::Allow
+                    let call = Call { tool, effect, arguments, workspace: "" };
+                    root.narrow(&d.rights).decide(call) == Decision::Allow
                 };
                 let said = export
                     .lost
