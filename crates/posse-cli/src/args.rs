@@ -101,6 +101,9 @@ pub enum AgentsCommand {
         /// Write to this file instead of standard output.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Write it even if the agent would have more rights there.
+        #[arg(long)]
+        force: bool,
     },
 }
 

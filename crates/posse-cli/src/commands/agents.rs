@@ -32,7 +32,7 @@ pub fn run(global: &Global, command: AgentsCommand) -> Result<ExitCode> {
         AgentsCommand::List { allow } => list(global, &allow),
         AgentsCommand::Show { name } => show(global, &name),
         AgentsCommand::Check { which, allow } => check(global, &which, &allow),
-        AgentsCommand::Export { name, to, out } => export(global, &name, &to, out.as_deref()),
+        AgentsCommand::Export { name, to, out, force } => export(global, &name, &to, out.as_deref(), force),
     }
 }
 
@@ -179,7 +179,7 @@ fn around(snapshot: &Snapshot, name: &str, path: &Path) -> Around {
     }
 }
 
-fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<ExitCode> {
+fn export(global: &Global, name: &str, to: &str, out: Option<&Path>, force: bool) -> Result<ExitCode> {
     let Some(format) = Format::ALL.iter().copied().find(|format| format.wire() == to) else {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.wire()).collect();
         return Err(Error::new(ErrorCode::InvalidRequest, format!("there is no format `{}`", visible(to)))
@@ -193,6 +193,14 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<E
         None => snapshot.find(name)?,
     };
     let export = posse_definitions::export::export(&definition, format);
+    if let Some(excess) = &export.excess
+        && !force
+    {
+        let text =
+            format!("`{}` would have more rights in the format {}: {excess}", definition.name, format.wire());
+        return Err(Error::new(ErrorCode::InvalidRequest, text)
+            .hint("choose another format, or write it all the same with --force"));
+    }
     match out {
         Some(path) => {
             write_new(path, &export.text).map_err(|e| {
@@ -200,9 +208,27 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<E
                     .caused_by(e)
                     .hint("nothing that exists is overwritten")
             })?;
-            terminal::out(&path.display().to_string());
+            if !global.json {
+                terminal::out(&path.display().to_string());
+            }
         }
+        None if global.json => {}
         None => terminal::out_foreign(export.text.trim_end()),
+    }
+    if global.json {
+        let value = json!({
+            "format": format.wire(),
+            "file_name": export.file_name,
+            "path": out.map(|path| path.display().to_string()),
+            "text": export.text,
+            "lost": export.lost,
+            "excess": export.excess,
+        });
+        terminal::out(&value.to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(excess) = &export.excess {
+        terminal::note(&format!("warning: {excess}"));
     }
     for lost in &export.lost {
         terminal::note(&format!("lost: {}", visible(lost)));

@@ -405,3 +405,34 @@ fn a_list_that_cannot_be_written_is_a_failure() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"), "{args:?}");
     }
 }
+
+#[test]
+fn an_export_that_would_give_more_is_refused_unless_somebody_insists() {
+    let place = project();
+    let refused = place.run(["agents", "export", "reviewer", "--to", "goose"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
+    assert!(refused.stderr.contains("goose cannot say") && refused.stderr.contains("--force"), "{refused:?}");
+    let forced = place.run(["agents", "export", "reviewer", "--to", "goose", "--force"]);
+    assert!(forced.code == 0 && forced.stderr.contains("warning: goose cannot say"), "{forced:?}");
+    let value = place.run(["agents", "export", "reviewer", "--to", "codex", "--json"]).json().remove(0);
+    assert_eq!((&value["file_name"], &value["excess"]), (&json!("reviewer.toml"), &Value::Null), "{value}");
+    assert!(value["text"].as_str().unwrap().contains("read-only"), "{value}");
+    let help = place.run(["agents", "export", "--help"]).stdout;
+    for format in [
+        "posse",
+        "acai",
+        "claude",
+        "opencode",
+        "gemini",
+        "copilot",
+        "codex",
+        "qwen",
+        "cursor",
+        "openhands",
+        "pi",
+        "factory",
+        "goose",
+    ] {
+        assert!(help.contains(format), "{format}: {help}");
+    }
+}
