@@ -215,7 +215,7 @@ impl Setup {
     /// user's configuration cannot know what a project means by a name.
     pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
         let (asked, configured) = (found.named(&how.allow)?, found.named(&self.config.grant.allow)?);
-        let denied = found.named(&self.config.grant.deny)?;
+        let denied = self.denied(found)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
             let allowed = configured.contains(name) && !found.foreign.contains(name);
@@ -238,7 +238,12 @@ impl Setup {
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
-        Ok(before.without(&found.named(&self.config.grant.deny)?))
+        Ok(before.without(&self.denied(found)?))
+    }
+
+    /// What the configuration denies, whatever flags say.
+    pub fn denied(&self, found: &Tools) -> Result<Vec<String>> {
+        found.named(&self.config.grant.deny)
     }
 
     fn limits(&self, how: &How, model: &str) -> Limits {

@@ -54,7 +54,6 @@ const ALIASES: &[(&str, &[&str])] = &[
             "multi_edit",
             "str_replace",
             "replace",
-            "notebookedit",
             "apply_patch",
             "applypatch",
             "editfiles",
@@ -121,6 +120,8 @@ mod tests {
             ("Subagent", "subagent"),
             ("Task", "subagent"),
             ("my-own-tool", "my_own_tool"),
+            // Only notebooks: that is not every file.
+            ("NotebookEdit", "notebookedit"),
         ] {
             assert_eq!(canonical(name), ours, "{name}");
         }

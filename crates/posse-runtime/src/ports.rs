@@ -69,7 +69,8 @@ impl Agents for Vec<Arc<Definition>> {
 
     fn find(&self, name: &str) -> Result<Arc<Definition>> {
         let found = self.iter().find(|definition| definition.name.as_str() == name).cloned();
-        found.ok_or_else(|| unknown_agent(name, self.iter().map(|definition| definition.name.as_str())))
+        let shown = self.iter().filter(|definition| !definition.mode.hidden);
+        found.ok_or_else(|| unknown_agent(name, shown.map(|definition| definition.name.as_str())))
     }
 }
 

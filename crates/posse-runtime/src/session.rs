@@ -17,6 +17,7 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
+use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -224,12 +225,9 @@ impl Session {
             let text = "delegation is not deeper than this here";
             return Err(Error::new(ErrorCode::InvalidRequest, text).hint("do the task yourself"));
         }
-        let tools: Vec<&str> = self.children_tools.names().collect();
-        let base = Agent { limits: usual(&parent.agent.limits), ..parent.agent.clone() };
-        let (mut agent, notes) = resolve(&definition, &base, &*self.models, &tools)?;
+        let Fitted { mut agent, mut grant, notes } = self.fit(parent, &definition)?;
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
-        let mut grant = parent.grant.narrow(&agent.rights);
         if let Some(paths) = request.write_paths {
             grant = grant.keep(&Rights { write_paths: Some(paths), ..Rights::default() });
         }
@@ -256,6 +254,15 @@ impl Session {
             detached: request.detached,
             ..TaskStart::new(agent, task, grant)
         })
+    }
+
+    /// The agent that this parent would get for a definition, and what it could do.
+    fn fit(&self, parent: &Parent, definition: &Definition) -> Result<Fitted> {
+        let tools: Vec<&str> = self.children_tools.names().collect();
+        let base = Agent { limits: usual(&parent.agent.limits), ..parent.agent.clone() };
+        let (agent, notes) = resolve(definition, &base, &*self.models, &tools)?;
+        let grant = parent.grant.narrow(&agent.rights);
+        Ok(Fitted { agent, grant, notes })
     }
 
     /// Drives a task that has a place, and sees to what follows from its end.
@@ -475,6 +482,13 @@ impl Session {
     fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Family>>> {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+struct Fitted {
+    agent: Agent,
+    grant: Grant,
+    /// What had to be done differently from what the definition asks for.
+    notes: Vec<String>,
 }
 
 enum Tools {

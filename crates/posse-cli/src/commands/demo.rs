@@ -57,6 +57,8 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
             ),
             definition("writer", "Drafts documentation and reports", 5, &["shared_context"]),
         ]),
+        read_only: false,
+        denied: Vec::new(),
         grant: Grant::root(
             [
                 "subagent",

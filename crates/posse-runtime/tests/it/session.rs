@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use posse_core::agent::Agent;
 use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, ModelChoice, Origin, Scope, TaskIn};
+use posse_core::definition::{Definition, Format, Mode, ModelChoice, Origin, Scope, TaskIn};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -78,6 +78,10 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
             Arc::new(Definition {
                 verify: vec!["cargo test".to_owned()],
                 ..(*definition("verified", &["shared_context"])).clone()
+            }),
+            Arc::new(Definition {
+                mode: Mode { hidden: true, ..Mode::default() },
+                ..(*definition("ghost", &["shared_context"])).clone()
             }),
         ]),
         grant: Grant::root(
