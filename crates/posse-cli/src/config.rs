@@ -29,6 +29,7 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     pub prices: BTreeMap<String, Price>,
     pub bash: BashConfig,
+    pub session: SessionConfig,
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
@@ -82,6 +83,13 @@ pub struct GrantConfig {
 pub struct BashConfig {
     /// Names of environment variables that commands may see beyond the usual ones.
     pub env: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionConfig {
+    /// With which tools models delegate; each costs tokens in every request.
+    pub tools: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]

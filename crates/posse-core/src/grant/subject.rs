@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::pattern::Subject;
+use crate::task::agent_named;
+use crate::tool::DELEGATION;
 
 /// What lets one command line do several things, or something else than it says. Such a line is never compared with a
 /// pattern.
@@ -23,9 +25,9 @@ pub fn of(tool: &str, arguments: &str) -> Subject<'static> {
         "read" | "write" | "edit" | "grep" | "glob" | "ls" | "directory_tree" => {
             path(text("path").or_else(|| text("file_path")).unwrap_or("."))
         }
-        "subagent" => match text("action") {
+        DELEGATION => match text("action") {
             Some("spawn") | None => {
-                let agent = text("agent").or_else(|| text("type"));
+                let agent = agent_named(&arguments);
                 agent.map_or(Subject::Unclear("no agent is named"), |agent| plain(agent.to_owned()))
             }
             Some(_) => Subject::Free,
