@@ -216,6 +216,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("providers", !project.providers.is_empty()),
         ("grant.allow", !project.grant.allow.is_empty()),
         ("bash.env", !project.bash.env.is_empty()),
+        ("session.tools", project.session.tools.is_some()),
         ("prices", !project.prices.is_empty()),
     ];
     let is_script = |model: &String| model.trim_start().starts_with("scripted:");
@@ -364,6 +365,7 @@ mod tests {
             "[providers.openai]\nbase_url = \"http://evil\"\n",
             "[grant]\nallow = [\"bash\"]\n",
             "[bash]\nenv = [\"X\"]\n",
+            "[session]\ntools = [\"subagent\"]\n",
             "model = \"scripted:evil.yaml\"\n",
             "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
             "[aliases]\nfast = \"scripted:evil.yaml\"\n",

@@ -418,7 +418,9 @@ impl Session {
     pub(crate) fn participant(&self, task: &TaskId) -> String {
         match self.find_task(task) {
             Some(task) => format!("subagent:{}:{}", task.agent, task.id.short()),
-            None => "orchestrator".to_owned(),
+            None if task.short() == task.as_str() => "orchestrator".to_owned(),
+            // A tool of the application runs it.
+            None => format!("subagent:{}", task.short()),
         }
     }
 

@@ -54,7 +54,11 @@ impl Toolbox {
     /// These tools and more.
     pub fn with(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
         let mine = self.entries.values().flatten().map(|entry| entry.tool.clone());
-        Ok(Self { shown: self.shown.clone(), approver: self.approver.clone(), ..Self::new(mine.chain(tools))? })
+        Ok(Self {
+            shown: self.shown.clone(),
+            approver: self.approver.clone(),
+            ..Self::new(mine.chain(tools))?
+        })
     }
 
     /// The same tools, where a task is also shown what another grant offers. What it calls is decided by its own grant
@@ -76,7 +80,8 @@ impl Toolbox {
     /// Of several doors to one right, the most careful effect counts.
     pub fn effects(&self) -> BTreeMap<String, Effect> {
         let most_careful = |doors: &[Entry]| doors.iter().map(|door| door.tool.spec().effect).max();
-        let known = self.entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));
+        let known =
+            self.entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));
         known.collect()
     }
 

@@ -58,7 +58,8 @@ fn agents() -> Vec<Arc<Definition>> {
     slow.limits.wall_s = Some(20);
     let unknown = ModelChoice { candidates: vec!["unknown".to_owned()], ..ModelChoice::default() };
     let picky = Definition { model: unknown, ..inherits("picky") };
-    let all = [definition("helper", &["read"]).as_ref().clone(), inherits("general"), investigator, slow, picky];
+    let all =
+        [definition("helper", &["read"]).as_ref().clone(), inherits("general"), investigator, slow, picky];
     all.into_iter().map(Arc::new).collect()
 }
 
@@ -153,7 +154,10 @@ async fn an_agent_is_waited_for_and_its_text_is_the_answer() {
 #[test]
 fn the_description_lists_who_there_is() {
     let text = spec(&[Facade::Agent], "Agent").description;
-    assert!(text.starts_with("Launch a new agent to handle complex, multi-step tasks autonomously.\n"), "{text}");
+    assert!(
+        text.starts_with("Launch a new agent to handle complex, multi-step tasks autonomously.\n"),
+        "{text}"
+    );
     let list = "\n\nAvailable agent types:\n  general       - the general\n  helper        - the helper\n";
     assert!(text.contains(list), "{text}");
     let many: Vec<_> = (0..26).map(|n| definition(&format!("agent{n}"), &[])).collect();
@@ -174,7 +178,10 @@ fn the_parameters_say_what_makes_a_good_task() {
         assert!(about("task").contains(part), "{part}");
     }
     assert!(about("context").starts_with("Relevant context from your current analysis: code snippets"));
-    assert!(about("max_tool_calls").contains("Increase for complex investigations, decrease for focused lookups."));
+    assert!(
+        about("max_tool_calls")
+            .contains("Increase for complex investigations, decrease for focused lookups.")
+    );
     assert_eq!(parameters["max_tool_calls"]["default"], 8);
 }
 
@@ -224,7 +231,8 @@ async fn time_is_over_when_the_agent_or_the_call_says() {
         &[Facade::Agent],
     )
     .await;
-    let timed_out = "Subagent \"helper\" timed out after 7s and was stopped.\n\nWhat it had so far:\nHalf of it.";
+    let timed_out =
+        "Subagent \"helper\" timed out after 7s and was stopped.\n\nWhat it had so far:\nHalf of it.";
     assert_eq!((results[0].text.as_str(), results[0].is_error), (timed_out, true));
     for result in &results[1..3] {
         assert_eq!(result.text, "Subagent \"slow\" timed out after 20s and was stopped.");
@@ -318,7 +326,8 @@ async fn a_brief_task_is_refused_with_what_to_write() {
         &[Facade::RunSubagent],
     )
     .await;
-    let too_short = "Task too brief (30+ chars needed). Include: WHAT to investigate, WHERE to look, WHAT to return.";
+    let too_short =
+        "Task too brief (30+ chars needed). Include: WHAT to investigate, WHERE to look, WHAT to return.";
     assert_eq!((results[0].text.as_str(), results[0].mistake), (too_short, true));
     assert_eq!(
         results[1].text,
@@ -366,7 +375,8 @@ async fn a_session_has_five_investigations_also_after_a_restart() {
             results[5].text, "Maximum subagents (5) reached. Use direct tools for remaining investigations.",
             "write {died_after}"
         );
-        let children = again.store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()).count();
+        let children =
+            again.store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()).count();
         assert_eq!(children, 5, "write {died_after}");
     }
 }
@@ -402,7 +412,8 @@ async fn an_investigation_that_fails_says_how() {
         &[Facade::RunSubagent],
     )
     .await;
-    let early = "Stopped early: the limit of tool calls was reached; what follows may be incomplete.\n\n<findings>";
+    let early =
+        "Stopped early: the limit of tool calls was reached; what follows may be incomplete.\n\n<findings>";
     assert!(results[0].text.starts_with(early) && !results[0].is_error, "{}", results[0].text);
     let (results, _) = play(
         r#"
@@ -465,7 +476,9 @@ async fn a_launch_writes_only_where_it_may() {
         &[Facade::Subagent],
     )
     .await;
-    assert!(results[0].text.contains("- Priority: high\n- Write Permissions: Yes\n- Max Execution Time: 20s"));
+    assert!(
+        results[0].text.contains("- Priority: high\n- Write Permissions: Yes\n- Max Execution Time: 20s")
+    );
     assert_eq!(*room.calls.lock().unwrap(), [r#"write {"path":"src/a"}"#]);
 }
 
@@ -633,5 +646,8 @@ fn a_door_is_named_by_its_tool() {
     assert_eq!(Facade::parse("Run-Subagent").unwrap(), Facade::RunSubagent);
     assert!(Facade::parse("teleport").unwrap_err().advice().unwrap().contains("run_subagent"));
     let no_agents: Vec<Arc<Definition>> = Vec::new();
-    assert!(no_agents.list().is_empty() && json!(Facades::default().costs(&no_agents)).to_string().contains("guidance"));
+    assert!(
+        no_agents.list().is_empty()
+            && json!(Facades::default().costs(&no_agents)).to_string().contains("guidance")
+    );
 }

@@ -130,11 +130,7 @@ fn request(call: Call) -> TaskRequest {
         agent: INVESTIGATOR.to_owned(),
         task: call.task,
         context: call.context,
-        bounds: Bounds {
-            tool_calls: Some(tool_calls),
-            wall_ms: Some(TIMEOUT_MS),
-            ..Bounds::default()
-        },
+        bounds: Bounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..Bounds::default() },
         rights: Rights {
             deny: vec![ToolPattern::tool(DELEGATION)],
             access: Access::ReadOnly,
@@ -162,7 +158,8 @@ fn answer(delegated: &Delegated) -> ToolOutput {
         }
         (_, outcome) => (format!("Subagent failed: {}", delegated.failure()), outcome),
     };
-    let partial = outcome.map(|outcome| format!("\n\nPartial findings:\n{}", delegated.bounded(&outcome.text)));
+    let partial =
+        outcome.map(|outcome| format!("\n\nPartial findings:\n{}", delegated.bounded(&outcome.text)));
     ToolOutput::error(format!("{why}{}{notes}", partial.unwrap_or_default()))
 }
 

@@ -32,10 +32,7 @@ pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<St
         Err(why) => return ToolOutput::mistake(why),
     };
     let agent = agent_named(arguments).unwrap_or(GENERAL).to_owned();
-    let request = TaskRequest {
-        key: Some(input.idempotency_key.to_owned()),
-        ..request(agent, &parameters)
-    };
+    let request = TaskRequest { key: Some(input.idempotency_key.to_owned()), ..request(agent, &parameters) };
     match session.spawn(&input.context.task, request).await {
         Ok(task) => ToolOutput::text(launched(&task, &parameters)),
         Err(e) => ToolOutput::error(refusal(&e)),

@@ -47,9 +47,10 @@ impl Parameters {
     /// Of values that were found right.
     fn of(raw: &Map<String, Value>) -> Self {
         let text = |name: &str| raw.get(name).and_then(Value::as_str).unwrap_or_default();
-        let paths = raw.get("allowedWritePaths").and_then(Value::as_array).map(|paths| {
-            paths.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<String>>()
-        });
+        let paths = raw
+            .get("allowedWritePaths")
+            .and_then(Value::as_array)
+            .map(|paths| paths.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<String>>());
         let writes = raw.get("writePermissions").and_then(Value::as_bool).unwrap_or(false);
         let wall_ms = raw.get("maxExecutionTime").and_then(Value::as_f64).unwrap_or(WALL_MS_MAX);
         Self {
@@ -262,9 +263,11 @@ mod tests {
                     <maxExecutionTime>180000</maxExecutionTime><priority> high </priority>\
                     <outputSchema>{\"type\":\"object\"}</outputSchema></subagent>";
         assert_eq!(parse(json!({ "_text": tags })), Ok(whole()));
-        let json_list = tags.replace("src/**/*.{ts,tsx},\n docs/*.md\n", r#"["src/**/*.{ts,tsx}", "docs/*.md"]"#);
+        let json_list =
+            tags.replace("src/**/*.{ts,tsx},\n docs/*.md\n", r#"["src/**/*.{ts,tsx}", "docs/*.md"]"#);
         assert_eq!(parse(json!({ "_text": json_list })), Ok(whole()));
-        let body = r#" <subagent>{"description":"Analyze auth code","prompt":"Search for all of it."}</subagent> "#;
+        let body =
+            r#" <subagent>{"description":"Analyze auth code","prompt":"Search for all of it."}</subagent> "#;
         assert_eq!(parse(json!({ "_text": body })), Ok(usual()));
     }
 
@@ -286,7 +289,10 @@ mod tests {
             text(r#"{"description":"abc"}"#),
             "Invalid JSON parameters: Missing required parameters in JSON"
         );
-        assert!(text("<prompt>Search for it</prompt>").starts_with("Missing value for required parameter 'description'"));
+        assert!(
+            text("<prompt>Search for it</prompt>")
+                .starts_with("Missing value for required parameter 'description'")
+        );
         let no_prompt = wrong(json!({ "description": "Test task" }));
         assert!(no_prompt.starts_with("Missing value for required parameter 'prompt'"), "{no_prompt}");
         assert!(text("just some words").contains("'description'"));
@@ -328,7 +334,13 @@ mod tests {
             let text = "maxExecutionTime must be between 1000-300000 ms (1-300 seconds)";
             says("maxExecutionTime", json!(ms), text);
         }
-        assert!(with("maxExecutionTime", json!(1000)).is_ok() && with("maxExecutionTime", json!(300_000)).is_ok());
-        assert_eq!(with("allowedWritePaths", json!(["a"])).unwrap().write_paths, None, "paths alone give nothing");
+        assert!(
+            with("maxExecutionTime", json!(1000)).is_ok() && with("maxExecutionTime", json!(300_000)).is_ok()
+        );
+        assert_eq!(
+            with("allowedWritePaths", json!(["a"])).unwrap().write_paths,
+            None,
+            "paths alone give nothing"
+        );
     }
 }
