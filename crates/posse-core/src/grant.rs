@@ -17,6 +17,9 @@ pub struct Grant {
     tools: BTreeSet<String>,
     /// How many more levels of delegation are allowed below this task.
     depth: u32,
+    /// How many levels of delegation are above it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    level: u32,
     /// Conditions on calls, one set for each narrowing that had any. All must agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     conditions: Vec<Rights>,
@@ -88,13 +91,14 @@ pub enum Decision {
 impl Grant {
     /// What the operator gives to a session. The only grant that is not a narrowing.
     pub fn root(tools: impl IntoIterator<Item = String>, depth: u32) -> Self {
-        Self { tools: tools.into_iter().collect(), depth, conditions: Vec::new() }
+        Self { tools: tools.into_iter().collect(), depth, level: 0, conditions: Vec::new() }
     }
 
     /// A child's grant: what it asks for, as far as this grant has it; one level less of delegation.
     pub fn narrow(&self, requested: &Rights) -> Grant {
         let mut child = self.keep(requested);
         child.depth = self.depth.saturating_sub(1);
+        child.level = self.level.saturating_add(1);
         // At depth 0 the tool is not offered at all: a model that never sees it cannot waste turns being refused.
         if child.depth == 0 {
             child.tools.remove("subagent");
@@ -109,7 +113,7 @@ impl Grant {
         if requested.has_conditions() && !conditions.contains(requested) {
             conditions.push(requested.clone());
         }
-        Grant { tools, depth: self.depth, conditions }
+        Grant { tools, conditions, ..self.clone() }
     }
 
     /// What this grant has and the other one lacks.
@@ -120,7 +124,7 @@ impl Grant {
     /// The same task without these tools.
     pub fn without(&self, names: &[String]) -> Grant {
         let tools = self.tools.iter().filter(|name| !names.contains(name)).cloned().collect();
-        Grant { tools, depth: self.depth, conditions: self.conditions.clone() }
+        Grant { tools, ..self.clone() }
     }
 
     /// Whether any call of a tool can be allowed: the others are not shown to the model.
@@ -176,6 +180,11 @@ impl Grant {
         self.depth
     }
 
+    /// How many levels of delegation there can be in all.
+    pub fn depth_max(&self) -> u32 {
+        self.level.saturating_add(self.depth)
+    }
+
     fn absence(&self, tool: &str) -> String {
         let read_only = self.conditions.iter().any(|rights| rights.access == Access::ReadOnly);
         if read_only && self.tools.contains(tool) {
@@ -185,6 +194,11 @@ impl Grant {
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
         format!("the tool `{tool}` is not granted to this task; granted: {allowed}")
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(level: &u32) -> bool {
+    *level == 0
 }
 
 impl Rights {

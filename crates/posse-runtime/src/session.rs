@@ -3,6 +3,7 @@
 
 mod adopt;
 mod agents;
+pub mod facades;
 mod family;
 mod questions;
 mod shared_context;
@@ -19,13 +20,14 @@ use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
 use posse_core::definition::Definition;
 use posse_core::event::Event;
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::task::{NO_CONTEXT, TaskRequest};
 use posse_core::text::estimate_tokens;
+use posse_core::tool::{DELEGATION, Effect};
 use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
 
@@ -34,10 +36,11 @@ use crate::context::now_ms;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::inbox::Inbox;
 use crate::observe::Observers;
-use crate::ports::{Agents, Models, Store, Tool, Verifier};
+use crate::ports::{Agents, Models, Store, Verifier};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
+use facades::{Facades, Investigations, guidance};
 use family::{Family, Parent};
 use task::{Begin, Task, outcome_of};
 
@@ -76,6 +79,8 @@ pub struct SessionConfig {
     pub stop: Stop,
     /// Runs the commands that check results. Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
+    /// With which tools its tasks delegate.
+    pub facades: Facades,
 }
 
 pub struct Session {
@@ -95,6 +100,8 @@ pub struct Session {
     rules: Rules,
     stop: Stop,
     verifier: Option<Arc<dyn Verifier>>,
+    facades: Facades,
+    investigations: Investigations,
     agents: Arc<dyn Agents>,
     /// Made while the session runs.
     defined: Mutex<BTreeMap<AgentName, Defined>>,
@@ -106,8 +113,7 @@ impl Session {
     pub fn new(config: SessionConfig) -> Result<Arc<Self>> {
         let mut failure = None;
         let session = Arc::new_cyclic(|this: &Weak<Session>| {
-            let own: [Arc<dyn Tool>; 2] =
-                [Arc::new(subagent::SubagentTool::new(this.clone())), shared_context::tool(this.clone())];
+            let own = facades::tools(&config.facades, this, &*config.agents);
             let mut made = |tools: Result<Toolbox>| {
                 tools.unwrap_or_else(|e| {
                     failure = Some(e);
@@ -132,6 +138,8 @@ impl Session {
                 rules: config.rules,
                 stop: config.stop,
                 verifier: config.verifier,
+                facades: config.facades,
+                investigations: Investigations::default(),
                 agents: config.agents,
                 defined: Mutex::default(),
                 spawned: AtomicU32::new(0),
@@ -145,13 +153,16 @@ impl Session {
     /// told with the answer.
     pub async fn run(
         &self,
-        agent: Agent,
+        mut agent: Agent,
         task: String,
         verify: Vec<String>,
         notes: Vec<String>,
     ) -> Result<Outcome> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
+        if let Some(guidance) = self.guidance(&grant) {
+            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
+        }
         let workspace = self.workspace.clone();
         let caps = self.caps;
         let start = TaskStart { caps, workspace, verify, notes, ..TaskStart::new(agent, task, grant) };
@@ -161,6 +172,13 @@ impl Session {
         let outcome = driver::start(&ports, id, None, self.owner.clone(), start).await;
         self.end_children(&family).await;
         outcome
+    }
+
+    /// What whoever delegates is told about it; nothing for those who cannot.
+    fn guidance(&self, grant: &Grant) -> Option<String> {
+        let delegates = grant.depth() > 0 && grant.offers(DELEGATION, Effect::Idempotent);
+        let guidance = delegates.then(|| guidance(&self.facades, &self.agents.list()))?;
+        (!guidance.is_empty()).then_some(guidance)
     }
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
@@ -197,6 +215,10 @@ impl Session {
         if let Some(task) = request.key.as_deref().and_then(|key| family.with_key(key)) {
             return Ok(task);
         }
+        let mut request = request;
+        for other in &mut request.terms.depends_on {
+            *other = family.own_id(other);
+        }
         let start = self.prepare(&family.parent, request)?;
         let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
@@ -225,12 +247,11 @@ impl Session {
             let text = "delegation is not deeper than this here";
             return Err(Error::new(ErrorCode::InvalidRequest, text).hint("do the task yourself"));
         }
-        let Fitted { mut agent, mut grant, notes } = self.fit(parent, &definition)?;
+        let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
+        let Fitted { mut agent, grant, notes } = self.fit(parent, &definition, turns_usual)?;
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
-        if let Some(paths) = request.write_paths {
-            grant = grant.keep(&Rights { write_paths: Some(paths), ..Rights::default() });
-        }
+        let grant = grant.keep(&request.rights);
         agent.limits = request.bounds.narrow(&agent.limits);
         if let Some(schema) = request.output_schema {
             agent.settings.output_schema = Some(schema.to_string());
@@ -257,9 +278,9 @@ impl Session {
     }
 
     /// The agent that this parent would get for a definition, and what it could do.
-    fn fit(&self, parent: &Parent, definition: &Definition) -> Result<Fitted> {
+    fn fit(&self, parent: &Parent, definition: &Definition, turns_usual: u32) -> Result<Fitted> {
         let tools: Vec<&str> = self.children_tools.names().collect();
-        let base = Agent { limits: usual(&parent.agent.limits), ..parent.agent.clone() };
+        let base = Agent { limits: at_most(&parent.agent.limits, turns_usual), ..parent.agent.clone() };
         let (agent, notes) = resolve(definition, &base, &*self.models, &tools)?;
         let grant = parent.grant.narrow(&agent.rights);
         Ok(Fitted { agent, grant, notes })
@@ -417,7 +438,9 @@ impl Session {
     pub(crate) fn participant(&self, task: &TaskId) -> String {
         match self.find_task(task) {
             Some(task) => format!("subagent:{}:{}", task.agent, task.id.short()),
-            None => "orchestrator".to_owned(),
+            None if task.short() == task.as_str() => "orchestrator".to_owned(),
+            // A tool of the application runs it.
+            None => format!("subagent:{}", task.short()),
         }
     }
 
@@ -498,7 +521,11 @@ enum Tools {
 
 /// What a delegated task may use when its definition does not say.
 pub fn usual(parent: &Limits) -> Limits {
-    Limits { turns_max: parent.turns_max.min(TURNS_USUAL), ..parent.clone() }
+    at_most(parent, TURNS_USUAL)
+}
+
+fn at_most(parent: &Limits, turns: u32) -> Limits {
+    Limits { turns_max: parent.turns_max.min(turns), ..parent.clone() }
 }
 
 fn check_size(task: &str) -> Result<()> {

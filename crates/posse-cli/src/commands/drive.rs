@@ -15,6 +15,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
+use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
@@ -56,6 +57,7 @@ pub struct Parts {
     pub json: bool,
     pub title: String,
     pub verifier: Option<Arc<dyn Verifier>>,
+    pub facades: Facades,
 }
 
 /// What to do in a room.
@@ -85,6 +87,7 @@ impl Room {
             rules: RULES,
             stop: stop.clone(),
             verifier: parts.verifier,
+            facades: parts.facades,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
         Ok(Self { session, models, agents, live, json, operator, stop })

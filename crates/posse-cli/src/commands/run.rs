@@ -121,6 +121,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     let verifier = setup.verifier(&found)?;
     Room::new(Parts {
         verifier,
+        facades: setup.facades()?,
         session_id,
         workspace: setup.workspace.display().to_string(),
         store: setup.store()?,

@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::shell;
 use crate::pattern::Subject;
+use crate::task::agent_named;
+use crate::tool::DELEGATION;
 
 /// One for each simple command of a line; one alone for every other call. `root` is the workspace, if it is known.
 pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
@@ -24,9 +26,9 @@ pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
         "read" | "write" | "edit" | "grep" | "glob" | "ls" | "directory_tree" => {
             path(text("path").or_else(|| text("file_path")).unwrap_or("."), root)
         }
-        "subagent" => match text("action") {
+        DELEGATION => match text("action") {
             Some("spawn") | None => {
-                let agent = text("agent").or_else(|| text("type"));
+                let agent = agent_named(&arguments);
                 agent.map_or(Subject::Unclear("no agent is named"), |agent| plain(agent.to_owned()))
             }
             Some(_) => Subject::Free,

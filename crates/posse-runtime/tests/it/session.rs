@@ -18,11 +18,12 @@ use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store};
+use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
-struct Script(&'static str);
+pub struct Script(pub &'static str);
 
 impl Models for Script {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
@@ -47,7 +48,7 @@ pub fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
     }
 }
 
-fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
+pub fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
     let origin =
         Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
     let (description, prompt) = (format!("the {name}"), format!("You are the {name}."));
@@ -92,6 +93,7 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
         rules: RULES,
         stop: Stop::default(),
         verifier: None,
+        facades: Facades::default(),
     })
     .unwrap()
 }

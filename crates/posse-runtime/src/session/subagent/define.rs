@@ -33,7 +33,7 @@ pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value
     let found: Vec<_> = all.iter().filter(fits).collect();
     let (mut agents, mut unusable) = (Vec::new(), Vec::new());
     for definition in found.iter().take(LISTED_MAX) {
-        match session.fit(parent, definition) {
+        match session.fit(parent, definition, super::super::TURNS_USUAL) {
             Ok(fitted) => agents.push(entry(session, &fitted)),
             // The error comes when it is asked for; offering it would only waste a turn.
             Err(_) => unusable.push(definition.name.as_str()),
