@@ -92,6 +92,6 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let task = TaskStart::new(lead, "What is this project?", grant);
     let outcome =
         start(&ports, TaskId::root(&format!("{started:x}")), None, "example".to_owned(), task).await?;
-    println!("{}", outcome.text);
+    eprintln!("{}", outcome.text);
     if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
 }

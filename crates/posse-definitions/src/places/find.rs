@@ -164,15 +164,12 @@ impl Walk<'_> {
                 FileType::Directory if self.directory.nested => {
                     self.descend(handle.as_fd(), &name, &below, &relative, depth)
                 }
-                FileType::Symlink if is_agent && self.leads_to_own_file(handle.as_fd(), &name) => {
-                    if !self.file(handle.as_fd(), &name, below, relative, kind) {
-                        return;
+                FileType::Directory => {}
+                FileType::Symlink if !(is_agent && self.leads_to_own_file(handle.as_fd(), &name)) => {
+                    if is_agent || self.directory.nested {
+                        self.remark(&below, "is a link and is not followed", "put the file itself there");
                     }
                 }
-                FileType::Symlink if is_agent || self.directory.nested => {
-                    self.remark(&below, "is a link and is not followed", "put the file itself there");
-                }
-                FileType::Directory | FileType::Symlink => {}
                 kind if is_agent && !self.file(handle.as_fd(), &name, below, relative, kind) => return,
                 _ => {}
             }
