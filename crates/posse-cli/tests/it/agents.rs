@@ -436,3 +436,20 @@ fn an_export_that_would_give_more_is_refused_unless_somebody_insists() {
         assert!(help.contains(format), "{format}: {help}");
     }
 }
+
+#[test]
+fn write_paths_hold_for_absolute_paths_as_well() {
+    let place = Place::new();
+    place.write(
+        "home/.posse/agents/mine.md",
+        "---\nname: mine\ndescription: x\nwrite_paths: docs/**\n---\nYou.",
+    );
+    fs::create_dir(place.workspace().join("docs")).unwrap();
+    let at = place.workspace().canonicalize().unwrap().display().to_string();
+    let model = place.script(&format!(
+        "[{{calls: [{{write: {{path: {at}/docs/a.md, content: a}}}}, {{write: {{path: {at}/b.md, content: b}}}}]}}, {{text: Done.}}]"
+    ));
+    let (_, ran) = started(&place, &["-m", &model]);
+    assert!(place.workspace().join("docs/a.md").exists(), "{ran:?}");
+    assert!(!place.workspace().join("b.md").exists(), "{ran:?}");
+}

@@ -160,16 +160,17 @@ impl Walk<'_> {
                 relative => format!("{relative}/{}", name.to_string_lossy()),
             };
             let is_agent = name.as_bytes().ends_with(self.directory.ending.as_bytes());
+            let is_followed =
+                kind == FileType::Symlink && is_agent && self.leads_to_own_file(handle.as_fd(), &name);
             match kind {
                 FileType::Directory if self.directory.nested => {
                     self.descend(handle.as_fd(), &name, &below, &relative, depth)
                 }
-                FileType::Directory => {}
-                FileType::Symlink if !(is_agent && self.leads_to_own_file(handle.as_fd(), &name)) => {
-                    if is_agent || self.directory.nested {
-                        self.remark(&below, "is a link and is not followed", "put the file itself there");
-                    }
+                FileType::Symlink if !is_followed && (is_agent || self.directory.nested) => {
+                    self.remark(&below, "is a link and is not followed", "put the file itself there");
                 }
+                FileType::Directory => {}
+                FileType::Symlink if !is_followed => {}
                 kind if is_agent && !self.file(handle.as_fd(), &name, below, relative, kind) => return,
                 _ => {}
             }
