@@ -19,7 +19,13 @@ fn the_user_chooses_the_tools_to_delegate_with() {
     let place = Place::new();
     let model = place.script(SCRIPT);
     place.write("home/.config/posse/config.toml", "[session]\ntools = [\"agent\", \"run_subagent\"]\n");
-    let ran = place.run(["run", "--model", &model, "--json", "Who is there?"]);
+    // Every agent plays its own part of the script.
+    for name in ["general", "investigator"] {
+        let path = format!("home/.posse/agents/{name}.md");
+        let text = format!("---\nname: {name}\ndescription: Mine\nmodel: {model}#{name}\n---\nYou work.\n");
+        place.write(&path, &text);
+    }
+    let ran = place.run(["run", "--model", &format!("{model}#orchestrator"), "--json", "Who is there?"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     let envelope = ran.envelope();
     assert_eq!(envelope["sections"]["answer"], "none", "{envelope}");
