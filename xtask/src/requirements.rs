@@ -213,10 +213,20 @@ fn parse_id(word: &str) -> Option<Id> {
     if is_id { digits.parse().ok() } else { None }
 }
 
-/// The ids of a comment line that is a marker.
+/// The ids of a comment line that is a marker: nothing but ids, or ids before a colon, with rows of other lists
+/// between them.
 fn marker(line: &str) -> Option<Vec<Id>> {
     let comment = line.strip_prefix("// ")?;
-    parse_ids(comment.split_once(':').map_or(comment, |(ids, _)| ids))
+    let Some((named, _)) = comment.split_once(':') else { return parse_ids(comment) };
+    let is_beside = |word: &&str| {
+        let (letter, digits) = word.split_at_checked(1).unwrap_or_default();
+        let is_row = letter.bytes().all(|byte| byte.is_ascii_uppercase())
+            && digits.len() == 2
+            && digits.bytes().all(|byte| byte.is_ascii_digit());
+        *word == "and" || is_row
+    };
+    let words: Vec<&str> = named.split([',', ' ']).filter(|word| !is_beside(word)).collect();
+    parse_ids(&words.join(" "))
 }
 
 /// The markers of a source file. A helper's do not count, because it may never be called; the cases of a suite
