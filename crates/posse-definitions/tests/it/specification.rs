@@ -95,7 +95,7 @@ fn what_is_missing_or_does_not_fit_is_an_error_that_says_what() {
     }
 }
 
-// R006, R007, R025-R027, R029
+// R006, R007, R025-R027, R029, R322
 #[test]
 fn files_of_project_and_user_are_loaded_and_the_projects_count_first() {
     let top = tempfile::tempdir().unwrap();
@@ -143,4 +143,13 @@ fn the_documentation_names_the_directories_the_keys_and_how_files_are_used() {
         assert!(documentation.contains(told), "{told}");
     }
     assert!(include_str!("../../../../ARCHITECTURE.md").contains("## The life of a definition"));
+}
+
+// R021
+#[test]
+fn the_sample_reviewer_looks_at_four_things_and_grades_what_it_finds() {
+    let sample = include_str!("../../../../examples/agents/code-reviewer.md").to_lowercase();
+    for part in ["quality", "security vulnerabilities", "performance", "best practices", "severity levels"] {
+        assert!(sample.contains(part), "{part}");
+    }
 }

@@ -22,10 +22,12 @@ fn value(result: &ToolResult) -> Value {
     serde_json::from_str(&result.text).unwrap_or_else(|_| panic!("{}", result.text))
 }
 
-/// One turn with these calls of `subagent`, and an answer.
+/// One turn with these calls of `subagent`, and an answer; whoever is spawned has nothing to say.
 fn one_turn(calls: &[Value]) -> String {
     let calls: Vec<Value> = calls.iter().map(|call| json!({ "subagent": call })).collect();
-    json!({ "boss": [{ "calls": calls }, { "text": "done" }] }).to_string()
+    let said = json!([{ "text": "nothing" }]);
+    json!({ "boss": [{ "calls": calls }, { "text": "done" }], "helper": said, "made": said, "picky": said })
+        .to_string()
 }
 
 fn define(name: &str, system_prompt: &str) -> Value {
@@ -40,7 +42,7 @@ async fn start_of(store: &MemoryStore, number: u32) -> TaskStart {
     }
 }
 
-// R058-R064, R080-R082, R084, R085, R088, R090-R092, R119
+// R056, R058-R064, R080-R082, R084, R085, R088, R090-R092, R119
 #[tokio::test(start_paused = true)]
 async fn agents_are_listed_with_their_defaults_whether_registered_or_defined() {
     let with = |name: &str, field: &str, value: Value| {
@@ -201,7 +203,7 @@ async fn a_failed_task_says_why_in_the_words_of_the_specification_and_is_collect
     assert_eq!((&collected_2["result"], &collected_2["agent"]), (&Value::Null, &json!("talker")));
 }
 
-// R061, R069, R096, R114, R166, R167
+// R011, R061, R069, R090, R096, R114, R166, R167
 #[tokio::test(start_paused = true)]
 async fn every_subagent_has_the_suffix_and_its_task_as_the_user_message() {
     const SUFFIX: &str = "You are a subagent. Keep your final response concise (under 1000 tokens). Write detailed \
@@ -211,7 +213,9 @@ async fn every_subagent_has_the_suffix_and_its_task_as_the_user_message() {
     let calls = [define("made", "You are made."), spawn("helper"), spawn("made"), spawn("picky")];
     let (_, store) = answers(one_turn(&calls)).await;
     for (number, prompt) in [(1, "You are the helper."), (2, "You are made."), (3, "Do this: look at it!")] {
-        let (system, message) = start_of(&store, number).await.opening();
+        let start = start_of(&store, number).await;
+        assert_eq!(start.agent.model, "scripted:test", "whoever names no model has its parent's");
+        let (system, message) = start.opening();
         let words: Vec<&str> = system.split_whitespace().collect();
         assert_eq!(words.join(" "), format!("{prompt} {SUFFIX}"));
         // An agent whose prompt has a place for the task gets it there and not twice.
@@ -245,7 +249,7 @@ async fn a_child_has_its_own_tools_and_cannot_delegate() {
     assert_eq!(store.tasks(10).await.unwrap().len(), 2, "nobody was spawned below the child");
 }
 
-// R052, R079, R099, R164
+// R052, R079, R099, R164, R236, R313, R319
 #[tokio::test(start_paused = true)]
 async fn five_tasks_take_as_long_as_one() {
     let began = tokio::time::Instant::now();
