@@ -20,6 +20,8 @@ cargo xtask <task>
           unless told otherwise; prints the seed, and keeps an input that breaks something
   simulate [--schedules N] [--seed S]  random delegations on a paused clock, 100,000 unless told otherwise; a failure
           names the seed that repeats it
+  requirements [--open]  which test checks which line of docs/requirements.md; fails while one has neither a test nor
+          a reason to have none; `--open` shows only those
   help    this text
 ";
 
@@ -31,6 +33,9 @@ fn main() -> ExitCode {
         ["bench"] => finish(bench::bench()),
         ["simulate", options @ ..] => finish(simulate::simulate(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
+        ["requirements", options @ ..] => {
+            finish(xtask::requirements::requirements(&command::root(), options))
+        }
         [] | ["help" | "--help" | "-h"] => {
             eprint!("{HELP}");
             ExitCode::SUCCESS

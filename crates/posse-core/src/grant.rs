@@ -590,6 +590,7 @@ mod tests {
     }
 
     proptest! {
+        // R362
         #[test]
         fn a_child_never_has_more_than_its_parent(
             depth in 0u32..4, requests in proptest::collection::vec(any_rights(), 0..5)

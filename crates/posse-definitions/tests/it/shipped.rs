@@ -22,6 +22,7 @@ fn assert_faultless(read: &Read) {
     assert!(!definition.description.is_empty() && !definition.prompt.is_empty(), "{name}");
 }
 
+// R320
 #[test]
 fn every_built_in_agent_is_read_without_a_remark() {
     let reads: Vec<Read> = builtin::files().flat_map(read).collect();
@@ -56,6 +57,7 @@ fn agents_whose_work_is_reading_cannot_change_anything() {
     assert_eq!(snapshot.find("investigator").unwrap().task_in, Some(TaskIn::System));
 }
 
+// R042
 #[test]
 fn the_examples_are_good_files_in_our_format_and_in_that_of_the_specification() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents");

@@ -33,6 +33,7 @@ async fn an_effect_begins_only_after_its_intent_is_durable() {
     assert_eq!(*stage.world.unannounced.lock().unwrap(), Vec::<String>::new());
 }
 
+// R161
 #[tokio::test]
 async fn a_panic_in_a_tool_is_that_calls_result() {
     let stage = Stage::new("[{calls: [{crash: {}}, {look: {}}]}, {text: still here}]");

@@ -8,4 +8,5 @@ mod judging;
 mod loop_;
 mod session;
 mod simulation;
+mod specification;
 mod stage;

@@ -136,6 +136,7 @@ async fn whoever_may_not_use_bash_gets_no_commands_run_by_delegating() {
     assert_eq!(store.tasks(10).await.unwrap().len(), 1, "no task was begun");
 }
 
+// R094, R098, R106, R130, R170
 #[tokio::test(start_paused = true)]
 async fn a_task_is_spawned_polled_and_collected_once() {
     let (results, store) = play(
@@ -182,6 +183,7 @@ async fn a_task_is_spawned_polled_and_collected_once() {
     );
 }
 
+// R117, R118, R127, R128, R132-R134
 #[tokio::test(start_paused = true)]
 async fn the_sixth_running_task_is_refused_and_errors_say_what_to_do() {
     let (results, _) = play(
@@ -226,6 +228,7 @@ async fn the_sixth_running_task_is_refused_and_errors_say_what_to_do() {
     }
 }
 
+// R185
 #[tokio::test(start_paused = true)]
 async fn an_orchestrator_that_polls_without_a_break_does_not_stall_on_a_slow_child() {
     let (results, _) = play(
@@ -247,6 +250,7 @@ async fn an_orchestrator_that_polls_without_a_break_does_not_stall_on_a_slow_chi
 }
 
 /// What had to be done differently is said in the task's own warnings; a list of tools that names nothing is an error.
+// R048, R053
 #[tokio::test(start_paused = true)]
 async fn a_definition_is_fitted_to_what_there_is_and_that_is_said() {
     let (results, store) = play(
