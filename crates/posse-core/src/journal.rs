@@ -10,6 +10,7 @@ use crate::definition::place;
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::Grant;
 use crate::id::CallKey;
+use crate::json;
 use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
@@ -125,6 +126,34 @@ pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     Ok(start)
 }
 
+/// A text of this length is written faster by `json::string`.
+const LONG_BYTES: usize = 256;
+
+/// Most of a journal is results. So one is encoded without its text, which is then put in its place.
+fn encode_long(result: &ToolResult, elapsed_ms: u64) -> Vec<u8> {
+    const PLACE: &[u8] = br#""text":"""#;
+    let ToolResult { key, id, name, text, is_error, mistake, in_doubt, changed } = result;
+    let bare = ToolResult {
+        key: *key,
+        id: id.clone(),
+        name: name.clone(),
+        text: String::new(),
+        is_error: *is_error,
+        mistake: *mistake,
+        in_doubt: *in_doubt,
+        changed: changed.clone(),
+    };
+    let bare = Record::Done { result: bare, full_text: None, elapsed_ms }.encode_as_it_is();
+    // Quotes inside of strings are escaped, so this can only be the field.
+    let place = bare.windows(PLACE.len()).position(|bytes| bytes == PLACE).expect("a result has a text");
+    let (before, after) = bare.split_at(place + PLACE.len() - 2);
+    let mut encoded = Vec::with_capacity(bare.len() + text.len() + text.len() / 8);
+    encoded.extend_from_slice(before);
+    json::string(text, |piece| encoded.extend_from_slice(piece));
+    encoded.extend_from_slice(&after[2..]);
+    encoded
+}
+
 impl Record {
     pub fn kind(&self) -> &'static str {
         match self {
@@ -144,6 +173,15 @@ impl Record {
     }
 
     pub fn encode(&self) -> Vec<u8> {
+        if let Record::Done { result, full_text: None, elapsed_ms } = self
+            && result.text.len() >= LONG_BYTES
+        {
+            return encode_long(result, *elapsed_ms);
+        }
+        self.encode_as_it_is()
+    }
+
+    fn encode_as_it_is(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("records hold no maps with foreign keys and no failing serialisers")
     }
 
@@ -167,6 +205,32 @@ impl Record {
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
             Record::Started(_) | Record::Intended { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_result_is_encoded_as_by_the_general_serialiser() {
+        let line = "tab\t quote\" back\\slash ümlaut \u{1}\n\"text\":\"\" ";
+        for (id, changed) in [("1", Vec::new()), (r#""text":"""#, vec![r#""text":"""#.to_owned()])] {
+            let result = ToolResult {
+                key: CallKey { turn: 3, index: 1 },
+                id: id.to_owned(),
+                name: id.to_owned(),
+                text: line.repeat(100),
+                is_error: true,
+                mistake: false,
+                in_doubt: true,
+                changed,
+            };
+            let record = Record::Done { result, full_text: None, elapsed_ms: 7 };
+            let encoded = String::from_utf8(record.encode()).unwrap();
+            assert_eq!(encoded, String::from_utf8(record.encode_as_it_is()).unwrap());
+            assert_eq!(Record::decode(encoded.as_bytes()).unwrap(), record);
         }
     }
 }
