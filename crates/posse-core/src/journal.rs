@@ -130,7 +130,7 @@ pub fn start_of(records: &[Record]) -> Result<TaskStart> {
 const LONG_BYTES: usize = 256;
 
 /// Most of a journal is results. So one is encoded without its text, which is then put in its place.
-fn encode_long(result: &ToolResult, elapsed_ms: u64) -> Vec<u8> {
+fn encode_long(result: &ToolResult, elapsed_ms: u64, out: &mut Vec<u8>) {
     const PLACE: &[u8] = br#""text":"""#;
     let ToolResult { key, id, name, text, is_error, mistake, in_doubt, changed } = result;
     let bare = ToolResult {
@@ -143,15 +143,16 @@ fn encode_long(result: &ToolResult, elapsed_ms: u64) -> Vec<u8> {
         in_doubt: *in_doubt,
         changed: changed.clone(),
     };
-    let bare = Record::Done { result: bare, full_text: None, elapsed_ms }.encode_as_it_is();
+    let begun = out.len();
+    Record::Done { result: bare, full_text: None, elapsed_ms }.encode_as_it_is(out);
     // Quotes inside of strings are escaped, so this can only be the field.
-    let place = bare.windows(PLACE.len()).position(|bytes| bytes == PLACE).expect("a result has a text");
-    let (before, after) = bare.split_at(place + PLACE.len() - 2);
-    let mut encoded = Vec::with_capacity(bare.len() + text.len() + text.len() / 8);
-    encoded.extend_from_slice(before);
-    json::string(text, |piece| encoded.extend_from_slice(piece));
-    encoded.extend_from_slice(&after[2..]);
-    encoded
+    let place =
+        out[begun..].windows(PLACE.len()).position(|bytes| bytes == PLACE).expect("a result has a text");
+    let after = out.split_off(begun + place + PLACE.len());
+    out.truncate(out.len() - 2);
+    out.reserve(text.len() + text.len() / 4);
+    json::string(text, |piece| out.extend_from_slice(piece));
+    out.extend_from_slice(&after);
 }
 
 impl Record {
@@ -173,16 +174,24 @@ impl Record {
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        if let Record::Done { result, full_text: None, elapsed_ms } = self
-            && result.text.len() >= LONG_BYTES
-        {
-            return encode_long(result, *elapsed_ms);
-        }
-        self.encode_as_it_is()
+        let mut encoded = Vec::new();
+        self.encode_into(&mut encoded);
+        encoded
     }
 
-    fn encode_as_it_is(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("records hold no maps with foreign keys and no failing serialisers")
+    /// Appends the record as one line without its end.
+    pub fn encode_into(&self, out: &mut Vec<u8>) {
+        match self {
+            Record::Done { result, full_text: None, elapsed_ms } if result.text.len() >= LONG_BYTES => {
+                encode_long(result, *elapsed_ms, out);
+            }
+            _ => self.encode_as_it_is(out),
+        }
+    }
+
+    fn encode_as_it_is(&self, out: &mut Vec<u8>) {
+        serde_json::to_writer(out, self)
+            .expect("records hold no maps with foreign keys and no failing serialisers");
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
@@ -228,9 +237,10 @@ mod tests {
                 changed,
             };
             let record = Record::Done { result, full_text: None, elapsed_ms: 7 };
-            let encoded = String::from_utf8(record.encode()).unwrap();
-            assert_eq!(encoded, String::from_utf8(record.encode_as_it_is()).unwrap());
-            assert_eq!(Record::decode(encoded.as_bytes()).unwrap(), record);
+            let mut plainly = Vec::new();
+            record.encode_as_it_is(&mut plainly);
+            assert_eq!(String::from_utf8(record.encode()), String::from_utf8(plainly));
+            assert_eq!(Record::decode(&record.encode()).unwrap(), record);
         }
     }
 }

@@ -4,7 +4,7 @@
 /// What is put together before it is handed out.
 const BLOCK_BYTES: usize = 512;
 
-/// One step adds at most seven bytes and an escape of six, and writes eight before it knows how many of them count.
+/// One step writes at most seven bytes and the six of an escape after them.
 const STEP_BYTES: usize = 16;
 
 /// Hands out `text` as a JSON string, in pieces, byte for byte as `serde_json` writes it.
@@ -13,40 +13,31 @@ pub fn string(text: &str, mut put: impl FnMut(&[u8])) {
     block[0] = b'"';
     let mut filled = 1;
     let mut rest = text.as_bytes();
-    while !rest.is_empty() {
-        if filled > BLOCK_BYTES - STEP_BYTES {
+    loop {
+        let Some(room) = block.get_mut(filled..).and_then(<[u8]>::first_chunk_mut::<STEP_BYTES>) else {
             put(&block[..filled]);
             filled = 0;
+            continue;
+        };
+        let Some((word, after)) = rest.split_first_chunk::<8>() else { break };
+        // All of them are written before it is known how many count.
+        room[..8].copy_from_slice(word);
+        let plain = plain_bytes(u64::from_le_bytes(*word));
+        if plain == 8 {
+            filled += 8;
+            rest = after;
+        } else {
+            filled += plain + escape(rest[plain], &mut room[plain..]);
+            rest = &rest[plain + 1..];
         }
-        let room: &mut [u8; STEP_BYTES] =
-            block[filled..].first_chunk_mut().expect("there is room for a step");
-        let (taken, written) = step(rest, room);
-        rest = &rest[taken..];
-        filled += written;
     }
     put(&block[..filled]);
-    put(b"\"");
-}
-
-/// Writes the next bytes, up to and including the first that needs an escape. Returns how many were read and written.
-fn step(text: &[u8], room: &mut [u8; STEP_BYTES]) -> (usize, usize) {
-    let (word, known) = match text.first_chunk::<8>() {
-        Some(word) => (*word, 8),
-        None => {
-            let mut word = [0; 8];
-            word[..text.len()].copy_from_slice(text);
-            (word, text.len())
-        }
-    };
-    room[..8].copy_from_slice(&word);
-    let plain = plain_bytes(u64::from_le_bytes(word));
-    // The zeros after the end look as if they needed an escape.
-    if plain >= known {
-        return (known, known);
+    for byte in rest {
+        let mut escaped = [*byte; 6];
+        let length = if LETTERS[usize::from(*byte)] == 0 { 1 } else { escape(*byte, &mut escaped) };
+        put(&escaped[..length]);
     }
-    let (escape, length) = escape(word[plain & 7]);
-    room[plain & 7..][..6].copy_from_slice(&escape);
-    (plain + 1, plain + length)
+    put(b"\"");
 }
 
 /// How many bytes from the beginning stand for themselves in a JSON string.
@@ -60,22 +51,34 @@ fn plain_bytes(word: u64) -> usize {
     (escapes & TOP_BITS).trailing_zeros() as usize / 8
 }
 
-/// The escape of a byte, and how long it is.
-fn escape(byte: u8) -> ([u8; 6], usize) {
+/// The letter after the backslash, or 0 for a byte that stands for itself.
+const LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    let mut control = 0;
+    while control < 0x20 {
+        letters[control] = b'u';
+        control += 1;
+    }
+    letters[0x08] = b'b';
+    letters[b'\t' as usize] = b't';
+    letters[b'\n' as usize] = b'n';
+    letters[0x0c] = b'f';
+    letters[b'\r' as usize] = b'r';
+    letters[b'"' as usize] = b'"';
+    letters[b'\\' as usize] = b'\\';
+    letters
+};
+
+/// Writes the escape of a byte and returns its length.
+fn escape(byte: u8, room: &mut [u8]) -> usize {
+    let letter = LETTERS[usize::from(byte)];
+    room[..2].copy_from_slice(&[b'\\', letter]);
+    if letter != b'u' {
+        return 2;
+    }
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    let letter = match byte {
-        b'\n' => b'n',
-        b'"' | b'\\' => byte,
-        b'\t' => b't',
-        b'\r' => b'r',
-        0x08 => b'b',
-        0x0c => b'f',
-        _ => {
-            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
-            return ([b'\\', b'u', b'0', b'0', high, low], 6);
-        }
-    };
-    ([b'\\', letter, 0, 0, 0, 0], 2)
+    room[2..6].copy_from_slice(&[b'0', b'0', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+    6
 }
 
 #[cfg(test)]

@@ -48,12 +48,18 @@ struct Entry {
 }
 
 impl Entry {
+    fn new(used: Option<(String, Usage)>) -> Self {
+        Self { records: 0, kinds: String::new(), payload: Vec::new(), used }
+    }
+
     fn add(&mut self, record: &Record) {
+        if self.records > 0 {
+            self.kinds.push(' ');
+            self.payload.push(b'\n');
+        }
         self.records += 1;
-        self.kinds.push(' ');
         self.kinds.push_str(record.kind());
-        self.payload.push(b'\n');
-        self.payload.append(&mut record.encode());
+        record.encode_into(&mut self.payload);
     }
 }
 
@@ -94,14 +100,11 @@ impl Entries {
                 | Record::BudgetSpent { .. }
                 | Record::Cancelled { .. } => {}
             }
-            match entries.rows.last_mut().filter(|_| used.is_none()) {
-                Some(row) => row.add(record),
-                None => entries.rows.push(Entry {
-                    records: 1,
-                    kinds: record.kind().to_owned(),
-                    payload: record.encode(),
-                    used,
-                }),
+            if used.is_some() || entries.rows.is_empty() {
+                entries.rows.push(Entry::new(used));
+            }
+            if let Some(row) = entries.rows.last_mut() {
+                row.add(record);
             }
         }
         entries.change_row |= entries.status.is_some();
