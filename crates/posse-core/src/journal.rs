@@ -11,6 +11,7 @@ use crate::definition::place;
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::Grant;
 use crate::id::CallKey;
+use crate::json;
 use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
@@ -165,6 +166,35 @@ pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     Ok(start)
 }
 
+/// A text of this length is written faster by `json::string`.
+const LONG_BYTES: usize = 256;
+
+/// Most of a journal is results. So one is encoded without its text, which is then put in its place.
+fn encode_long(result: &ToolResult, elapsed_ms: u64, out: &mut Vec<u8>) {
+    const PLACE: &[u8] = br#""text":"""#;
+    let ToolResult { key, id, name, text, is_error, mistake, in_doubt, changed } = result;
+    let bare = ToolResult {
+        key: *key,
+        id: id.clone(),
+        name: name.clone(),
+        text: String::new(),
+        is_error: *is_error,
+        mistake: *mistake,
+        in_doubt: *in_doubt,
+        changed: changed.clone(),
+    };
+    let begun = out.len();
+    Record::Done { result: bare, full_text: None, elapsed_ms }.encode_as_it_is(out);
+    // Quotes inside of strings are escaped, so this can only be the field.
+    let place =
+        out[begun..].windows(PLACE.len()).position(|bytes| bytes == PLACE).expect("a result has a text");
+    let after = out.split_off(begun + place + PLACE.len());
+    out.truncate(out.len() - 2);
+    out.reserve(text.len() + text.len() / 4);
+    json::string(text, |piece| out.extend_from_slice(piece));
+    out.extend_from_slice(&after);
+}
+
 impl Record {
     pub fn kind(&self) -> &'static str {
         match self {
@@ -188,7 +218,24 @@ impl Record {
     }
 
     pub fn encode(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("records hold no maps with foreign keys and no failing serialisers")
+        let mut encoded = Vec::new();
+        self.encode_into(&mut encoded);
+        encoded
+    }
+
+    /// Appends the record as one line without its end.
+    pub fn encode_into(&self, out: &mut Vec<u8>) {
+        match self {
+            Record::Done { result, full_text: None, elapsed_ms } if result.text.len() >= LONG_BYTES => {
+                encode_long(result, *elapsed_ms, out);
+            }
+            _ => self.encode_as_it_is(out),
+        }
+    }
+
+    fn encode_as_it_is(&self, out: &mut Vec<u8>) {
+        serde_json::to_writer(out, self)
+            .expect("records hold no maps with foreign keys and no failing serialisers");
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
@@ -214,6 +261,33 @@ impl Record {
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
             Record::Started(_) | Record::Intended { .. } | Record::Verifying { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_result_is_encoded_as_by_the_general_serialiser() {
+        let line = "tab\t quote\" back\\slash ümlaut \u{1}\n\"text\":\"\" ";
+        for (id, changed) in [("1", Vec::new()), (r#""text":"""#, vec![r#""text":"""#.to_owned()])] {
+            let result = ToolResult {
+                key: CallKey { turn: 3, index: 1 },
+                id: id.to_owned(),
+                name: id.to_owned(),
+                text: line.repeat(100),
+                is_error: true,
+                mistake: false,
+                in_doubt: true,
+                changed,
+            };
+            let record = Record::Done { result, full_text: None, elapsed_ms: 7 };
+            let mut plainly = Vec::new();
+            record.encode_as_it_is(&mut plainly);
+            assert_eq!(String::from_utf8(record.encode()), String::from_utf8(plainly));
+            assert_eq!(Record::decode(&record.encode()).unwrap(), record);
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod event;
 pub mod grant;
 pub mod id;
 pub mod journal;
+pub mod json;
 pub mod limits;
 pub mod message;
 pub mod outcome;

@@ -68,12 +68,12 @@ impl Encoder for Anthropic {
 
     fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         out.raw(r#"{"model":"#);
-        out.json(&self.model);
+        out.string(&self.model);
         if !request.tools.is_empty() {
             out.raw(r#","tools":["#);
             for (position, tool) in request.tools.iter().enumerate() {
                 out.raw(if position > 0 { r#",{"name":"# } else { r#"{"name":"# });
-                out.json(&tool.name);
+                out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","input_schema":"#);
                 out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
@@ -86,7 +86,7 @@ impl Encoder for Anthropic {
         }
         if !request.system.trim().is_empty() {
             out.raw(r#","system":[{"type":"text","text":"#);
-            out.json(request.system);
+            out.string(request.system);
             out.raw(CACHE_MARK);
             out.raw("}]");
         }
@@ -99,7 +99,7 @@ impl Encoder for Anthropic {
             Message::User { text } => {
                 out.item();
                 out.raw(r#"{"role":"user","content":[{"type":"text","text":"#);
-                out.json(text);
+                out.string(text);
                 OPEN
             }
             Message::Results { results } => {
@@ -108,7 +108,7 @@ impl Encoder for Anthropic {
                 for (position, result) in results.iter().enumerate() {
                     out.raw(if position > 0 { "}," } else { "" });
                     out.raw(r#"{"type":"tool_result","tool_use_id":"#);
-                    out.json(&legal_id(&result.id));
+                    out.string(&legal_id(&result.id));
                     out.field("content", &result.text);
                     if result.is_error {
                         out.raw(r#","is_error":true"#);
@@ -122,7 +122,7 @@ impl Encoder for Anthropic {
 
     fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         out.raw("]");
-        out.field("max_tokens", &request.output_tokens_max);
+        out.number("max_tokens", request.output_tokens_max);
         if !request.settings.buffered {
             out.raw(r#","stream":true"#);
         }
@@ -134,14 +134,14 @@ impl Encoder for Anthropic {
             Thinking::Off => {}
             Thinking::Budget(tokens) => {
                 out.raw(r#","thinking":{"type":"enabled""#);
-                out.field("budget_tokens", &tokens);
+                out.number("budget_tokens", tokens);
                 out.raw("}");
             }
             Thinking::Adaptive => out.raw(r#","thinking":{"type":"adaptive"}"#),
         }
         // With thinking on, the API takes no other temperature than its own.
         if let (Some(temperature), Thinking::Off) = (request.settings.temperature, thinking) {
-            out.field("temperature", &temperature);
+            out.number("temperature", temperature);
         }
         output_config(request.settings, thinking, out)?;
         if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
@@ -180,17 +180,17 @@ fn assistant(blocks: &[Block], out: &mut Out) -> Ending {
         match block {
             Block::Text { text, .. } => {
                 out.raw(r#"{"type":"text","text":"#);
-                out.json(text);
+                out.string(text);
             }
             Block::Thinking { text, signature } => {
                 out.raw(r#"{"type":"thinking","thinking":"#);
-                out.json(text);
+                out.string(text);
                 out.field("signature", signature.as_deref().unwrap_or_default());
                 ending = Ending::Open { close: "}]}", mark: "" };
             }
             Block::ToolCall(call) => {
                 out.raw(r#"{"type":"tool_use","id":"#);
-                out.json(&legal_id(&call.id));
+                out.string(&legal_id(&call.id));
                 out.field("name", &legal_name(&call.name));
                 out.raw(r#","input":"#);
                 out.raw(call.arguments.as_object_text());
@@ -259,7 +259,7 @@ fn output_config(settings: &ModelSettings, thinking: Thinking, out: &mut Out) ->
     out.raw(r#","output_config":{"#);
     if let Some(effort) = effort {
         out.raw(r#""effort":"#);
-        out.json(effort.wire());
+        out.string(effort.wire());
     }
     if let Some(schema) = &settings.output_schema {
         out.raw(if effort.is_some() { "," } else { "" });

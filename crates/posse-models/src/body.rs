@@ -212,17 +212,27 @@ impl Out {
         self.items += 1;
     }
 
-    /// A value that cannot fail to serialise: strings, numbers, booleans.
-    pub fn json<T: Serialize + ?Sized>(&mut self, value: &T) {
-        serde_json::to_writer(Sink(&mut self.buffer), value).expect("a string or a number is always JSON");
+    /// A JSON string.
+    pub fn string(&mut self, text: &str) {
+        posse_core::json::string(text, |piece| self.buffer.extend_from_slice(piece));
     }
 
-    /// `"key":value`, with a comma before it.
-    pub fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+    /// `"key":"text"`, with a comma before it.
+    pub fn field(&mut self, key: &str, text: &str) {
+        self.key(key);
+        self.string(text);
+    }
+
+    /// `"key":number`, with a comma before it.
+    pub fn number(&mut self, key: &str, number: impl Serialize) {
+        self.key(key);
+        self.raw(&serde_json::to_string(&number).expect("a number is always JSON"));
+    }
+
+    fn key(&mut self, key: &str) {
         self.raw(",\"");
         self.raw(key);
         self.raw("\":");
-        self.json(value);
     }
 
     /// JSON text from outside, checked because one bad text would spoil the whole body.
@@ -231,18 +241,6 @@ impl Out {
             return Err(ModelFailure::new(FailureKind::InvalidRequest, format!("{what} is not JSON")));
         }
         self.raw(text);
-        Ok(())
-    }
-}
-
-struct Sink<'a>(&'a mut BytesMut);
-
-impl std::io::Write for Sink<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
 }

@@ -187,6 +187,8 @@ fn error_object(body: &[u8]) -> Option<ProviderError> {
         #[serde(borrow, default)]
         error: Option<&'a serde_json::value::RawValue>,
     }
+    // Most bodies need not be read twice. (A key can be spelled with escapes, which nobody does.)
+    memchr::memmem::find(body, b"\"error\"")?;
     let probe: Probe<'_> = serde_json::from_slice(body).ok()?;
     probe.error.filter(|error| error.get() != "null")?;
     ProviderError::parse(body)

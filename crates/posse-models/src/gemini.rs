@@ -76,14 +76,14 @@ impl Encoder for Gemini {
         out.raw("{");
         if !request.system.trim().is_empty() {
             out.raw(r#""systemInstruction":{"parts":[{"text":"#);
-            out.json(request.system);
+            out.string(request.system);
             out.raw("}]},");
         }
         if !request.tools.is_empty() {
             out.raw(r#""tools":[{"functionDeclarations":["#);
             for (position, tool) in request.tools.iter().enumerate() {
                 out.raw(if position > 0 { r#",{"name":"# } else { r#"{"name":"# });
-                out.json(&tool.name);
+                out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","parametersJsonSchema":"#);
                 out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
@@ -100,7 +100,7 @@ impl Encoder for Gemini {
             Message::User { text } => {
                 out.item();
                 out.raw(r#"{"role":"user","parts":[{"text":"#);
-                out.json(text);
+                out.string(text);
                 out.raw("}]}");
             }
             Message::Results { results } => {
@@ -109,14 +109,14 @@ impl Encoder for Gemini {
                 for (position, result) in results.iter().enumerate() {
                     out.raw(if position > 0 { "," } else { "" });
                     out.raw(r#"{"functionResponse":{"id":"#);
-                    out.json(&result.id);
+                    out.string(&result.id);
                     out.field("name", &legal_name(&result.name));
                     out.raw(if result.is_error {
                         r#","response":{"error":"#
                     } else {
                         r#","response":{"output":"#
                     });
-                    out.json(&result.text);
+                    out.string(&result.text);
                     out.raw("}}}");
                 }
                 out.raw("]}");
@@ -129,9 +129,9 @@ impl Encoder for Gemini {
     fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         let settings = request.settings;
         out.raw(r#"],"generationConfig":{"maxOutputTokens":"#);
-        out.json(&request.output_tokens_max);
+        out.raw(&request.output_tokens_max.to_string());
         if let Some(temperature) = settings.temperature {
-            out.field("temperature", &temperature);
+            out.number("temperature", temperature);
         }
         self.thinking(settings, out);
         // Older models refuse a schema beside tools. Then it is not sent, and nothing holds the answer to it.
@@ -173,7 +173,7 @@ impl Gemini {
             match block {
                 Block::Text { text, signature } => {
                     out.raw(r#"{"text":"#);
-                    out.json(text);
+                    out.string(text);
                     if let Some(signature) = signature {
                         out.field("thoughtSignature", signature);
                     }
@@ -194,7 +194,7 @@ impl Gemini {
 
     fn call_part(&self, call: &ToolCall, is_first: bool, out: &mut Out) {
         out.raw(r#"{"functionCall":{"id":"#);
-        out.json(&call.id);
+        out.string(&call.id);
         out.field("name", &legal_name(&call.name));
         out.raw(r#","args":"#);
         out.raw(call.arguments.as_object_text());
@@ -215,7 +215,7 @@ impl Gemini {
             (None, Some(effort)) if !self.is_older_than_3() => {
                 out.raw(r#","thinkingConfig":{"includeThoughts":true,"thinkingLevel":"#);
                 // There is no level above `high`.
-                out.json(if effort == Effort::Max { "high" } else { effort.wire() });
+                out.string(if effort == Effort::Max { "high" } else { effort.wire() });
                 out.raw("}");
                 return;
             }
@@ -225,7 +225,7 @@ impl Gemini {
             (None, Some(Effort::Max)) => 24_576,
         };
         out.raw(r#","thinkingConfig":{"includeThoughts":true"#);
-        out.field("thinkingBudget", &budget);
+        out.number("thinkingBudget", budget);
         out.raw("}");
     }
 }

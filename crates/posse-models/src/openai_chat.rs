@@ -92,13 +92,13 @@ impl Encoder for OpenAiChat {
 
     fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         out.raw(r#"{"model":"#);
-        out.json(&self.model);
+        out.string(&self.model);
         if !request.tools.is_empty() {
             out.raw(r#","tools":["#);
             for (position, tool) in request.tools.iter().enumerate() {
                 out.raw(if position > 0 { "," } else { "" });
                 out.raw(r#"{"type":"function","function":{"name":"#);
-                out.json(&tool.name);
+                out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","parameters":"#);
                 out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
@@ -110,7 +110,7 @@ impl Encoder for OpenAiChat {
         if !request.system.trim().is_empty() {
             out.item();
             out.raw(r#"{"role":"system","content":"#);
-            out.json(request.system);
+            out.string(request.system);
             out.raw("}");
         }
         Ok(())
@@ -121,14 +121,14 @@ impl Encoder for OpenAiChat {
             Message::User { text } => {
                 out.item();
                 out.raw(r#"{"role":"user","content":"#);
-                out.json(text);
+                out.string(text);
                 out.raw("}");
             }
             Message::Results { results } => {
                 for result in results {
                     out.item();
                     out.raw(r#"{"role":"tool","tool_call_id":"#);
-                    out.json(&legal_id(&result.id));
+                    out.string(&legal_id(&result.id));
                     out.field("content", &marked(&result.text, result.is_error));
                     out.raw("}");
                 }
@@ -141,7 +141,7 @@ impl Encoder for OpenAiChat {
     fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         let settings = request.settings;
         out.raw("]");
-        out.field(self.format.dialect.output_limit, &request.output_tokens_max);
+        out.number(self.format.dialect.output_limit, request.output_tokens_max);
         if !settings.buffered {
             out.raw(r#","stream":true"#);
             if self.format.dialect.stream_usage {
@@ -149,7 +149,7 @@ impl Encoder for OpenAiChat {
             }
         }
         if let Some(temperature) = settings.temperature {
-            out.field("temperature", &temperature);
+            out.number("temperature", temperature);
         }
         if let Some(effort) = settings.effort {
             out.field("reasoning_effort", effort_wire(&self.model, effort));
@@ -179,7 +179,7 @@ impl OpenAiChat {
         if text.is_empty() {
             out.raw("null")
         } else {
-            out.json(&text)
+            out.string(&text)
         }
         if self.format.dialect.reasoning_back {
             let unsigned = blocks.iter().filter_map(|block| match block {
@@ -198,9 +198,9 @@ impl OpenAiChat {
             for (position, call) in calls.enumerate() {
                 out.raw(if position > 0 { "," } else { "" });
                 out.raw(r#"{"id":"#);
-                out.json(&legal_id(&call.id));
+                out.string(&legal_id(&call.id));
                 out.raw(r#","type":"function","function":{"name":"#);
-                out.json(&legal_name(&call.name));
+                out.string(&legal_name(&call.name));
                 out.field("arguments", call.arguments.as_object_text());
                 out.raw("}}");
             }

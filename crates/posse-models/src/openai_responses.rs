@@ -69,7 +69,7 @@ impl Encoder for OpenAiResponses {
 
     fn head(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         out.raw(r#"{"model":"#);
-        out.json(&self.model);
+        out.string(&self.model);
         out.raw(r#","store":false"#);
         if self.reasons() {
             out.raw(r#","include":["reasoning.encrypted_content"]"#);
@@ -82,7 +82,7 @@ impl Encoder for OpenAiResponses {
             for (position, tool) in request.tools.iter().enumerate() {
                 out.raw(if position > 0 { "," } else { "" });
                 out.raw(r#"{"type":"function","name":"#);
-                out.json(&tool.name);
+                out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","strict":false,"parameters":"#);
                 out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
@@ -99,14 +99,14 @@ impl Encoder for OpenAiResponses {
             Message::User { text } => {
                 out.item();
                 out.raw(r#"{"role":"user","content":"#);
-                out.json(text);
+                out.string(text);
                 out.raw("}");
             }
             Message::Results { results } => {
                 for result in results {
                     out.item();
                     out.raw(r#"{"type":"function_call_output","call_id":"#);
-                    out.json(&legal_id(&result.id));
+                    out.string(&legal_id(&result.id));
                     out.field("output", &marked(&result.text, result.is_error));
                     out.raw("}");
                 }
@@ -119,16 +119,16 @@ impl Encoder for OpenAiResponses {
     fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure> {
         let settings = request.settings;
         out.raw("]");
-        out.field("max_output_tokens", &request.output_tokens_max);
+        out.number("max_output_tokens", request.output_tokens_max);
         if !settings.buffered {
             out.raw(r#","stream":true"#);
         }
         if let Some(temperature) = settings.temperature {
-            out.field("temperature", &temperature);
+            out.number("temperature", temperature);
         }
         if let Some(effort) = settings.effort.filter(|_| self.reasons()) {
             out.raw(r#","reasoning":{"effort":"#);
-            out.json(effort_wire(&self.model, effort));
+            out.string(effort_wire(&self.model, effort));
             out.raw("}");
         }
         if let Some(schema) = &settings.output_schema {
@@ -150,13 +150,13 @@ fn block_item(block: &Block, out: &mut Out) {
         Block::Text { text, .. } => {
             out.item();
             out.raw(r#"{"role":"assistant","content":"#);
-            out.json(text);
+            out.string(text);
             out.raw("}");
         }
         Block::ToolCall(call) => {
             out.item();
             out.raw(r#"{"type":"function_call","call_id":"#);
-            out.json(&legal_id(&call.id));
+            out.string(&legal_id(&call.id));
             out.field("name", &legal_name(&call.name));
             out.field("arguments", call.arguments.as_object_text());
             out.raw("}");

@@ -7,25 +7,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::usage::Usage;
-use posse_core::{ErrorCode, Result, text};
+use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::{ChangeRequest, NewTask};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 
 use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
+use crate::journal::{self, Entries, RUNNING};
 use crate::log::Log;
 use crate::open::retry_busy;
 use crate::signed;
 
-/// Bytes of the task text that listings show.
-const TITLE_BYTES: usize = 200;
-
 /// A commit that takes longer than this is not waited for on a caller's thread.
 const QUICK: Duration = Duration::from_millis(20);
-
-/// The status of a task that has not finished.
-const RUNNING: &str = "running";
 
 /// What a job wrote.
 #[derive(Debug, Clone)]
@@ -57,64 +51,6 @@ impl Job {
 
     pub fn claim(task: TaskId, owner: String) -> Self {
         Job::Claim { task, owner }
-    }
-}
-
-/// Records as they are stored, and what they change in the task's row.
-pub(crate) struct Entries {
-    rows: Vec<Entry>,
-    input_tokens: i64,
-    output_tokens: i64,
-    turns: i64,
-    /// Said by the last record that says it.
-    status: Option<&'static str>,
-}
-
-struct Entry {
-    kind: &'static str,
-    payload: Vec<u8>,
-    used: Option<(String, Usage)>,
-}
-
-impl Entries {
-    fn of(records: &[Record]) -> Self {
-        let mut spent = Usage::default();
-        let mut entries = Entries {
-            rows: Vec::with_capacity(records.len()),
-            input_tokens: 0,
-            output_tokens: 0,
-            turns: 0,
-            status: None,
-        };
-        for record in records {
-            let mut used = None;
-            match record {
-                Record::Replied { reply, .. } => {
-                    spent.add(&reply.usage);
-                    spent.add(&reply.lost);
-                    entries.turns += 1;
-                    used = Some((reply.model.clone(), reply.usage));
-                }
-                Record::Unanswered { failure, .. } => spent.add(&failure.lost),
-                Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
-                Record::Resumed { .. } | Record::Said { .. } => entries.status = Some(RUNNING),
-                Record::Started(_)
-                | Record::Asked { .. }
-                | Record::Intended { .. }
-                | Record::Done { .. }
-                | Record::Checked { .. }
-                | Record::Verifying { .. }
-                | Record::Verified { .. }
-                | Record::Withdrawn { .. }
-                | Record::Steered { .. }
-                | Record::BudgetSpent { .. }
-                | Record::Cancelled { .. } => {}
-            }
-            entries.rows.push(Entry { kind: record.kind(), payload: record.encode(), used });
-        }
-        entries.input_tokens = signed(spent.input);
-        entries.output_tokens = signed(spent.output);
-        entries
     }
 }
 
@@ -235,137 +171,14 @@ fn concerns_all(code: ErrorCode) -> bool {
 
 fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
     match job {
-        Job::Create { task, entries } => create(connection, task, entries, now),
-        Job::Append { task, epoch, entries } => append(connection, task, *epoch, entries, now),
-        Job::Claim { task, owner } => claim(connection, task, owner, now),
+        Job::Create { task, entries } => journal::create(connection, task, entries, now),
+        Job::Append { task, epoch, entries } => journal::append(connection, task, *epoch, entries, now),
+        Job::Claim { task, owner } => journal::claim(connection, task, owner, now),
         Job::Change(request) => Ok(context::change(connection, request)?.map(Written::Context)),
         Job::Session { session, change, now_ms } => {
             Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
         }
     }
-}
-
-fn create(
-    connection: &Connection,
-    task: &NewTask,
-    entries: &Entries,
-    now: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
-    let title = task.records.iter().find_map(|record| match record {
-        Record::Started(start) => Some(text::prefix(&start.task, TITLE_BYTES)),
-        _ => None,
-    });
-    let created = connection
-        .prepare_cached(
-            "INSERT INTO tasks (id, parent, agent, title, status, owner, epoch, next_seq, created_ms, updated_ms,
-                                input_tokens, output_tokens, turns)
-             VALUES (?1, ?2, ?3, ?4, 'running', ?5, 1, 0, ?6, ?6, 0, 0, 0) ON CONFLICT (id) DO NOTHING",
-        )?
-        .execute(params![
-            task.id.as_str(),
-            task.parent.as_ref().map(TaskId::as_str),
-            task.agent,
-            title.unwrap_or_default(),
-            task.owner,
-            now
-        ])?;
-    if created == 0 {
-        return Ok(Err(Fault::new(
-            ErrorCode::InvalidRequest,
-            format!("the store already has a task `{}`", task.id),
-        )
-        .hint("choose another id, or resume the task that has it")));
-    }
-    context::ensure_session(connection, task.id.session(), now)?;
-    append(connection, &task.id, 1, entries, now)
-}
-
-fn append(
-    connection: &Connection,
-    task: &TaskId,
-    epoch: i64,
-    entries: &Entries,
-    now: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
-    let place: Option<(i64, i64)> = connection
-        .prepare_cached("SELECT number, next_seq FROM tasks WHERE id = ?1 AND epoch = ?2")?
-        .query_row(params![task.as_str(), epoch], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((number, next_seq)) = place else {
-        return why_not_advanced(connection, task, epoch).map(Err);
-    };
-    // Not `RETURNING`, for which SQLite makes a table in memory each time. The sums stop at the largest number.
-    connection
-        .prepare_cached(
-            "UPDATE tasks SET next_seq = next_seq + ?2, turns = turns + ?3, updated_ms = ?4,
-                 status = coalesce(?5, status),
-                 input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
-                 output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7
-             WHERE number = ?1",
-        )?
-        .execute(params![
-            number,
-            entries.rows.len() as i64,
-            entries.turns,
-            now,
-            entries.status,
-            entries.input_tokens,
-            entries.output_tokens
-        ])?;
-    for (position, entry) in ((number << 32) + next_seq..).zip(&entries.rows) {
-        insert(connection, position, entry, now)?;
-    }
-    Ok(Ok(Written::Records))
-}
-
-fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
-    let used = entry.used.as_ref();
-    let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
-    connection
-        .prepare_cached("INSERT INTO journal VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
-        .execute(params![
-            position,
-            entry.kind,
-            now,
-            used.map(|(model, _)| model),
-            count(|usage| usage.input),
-            count(|usage| usage.output),
-            count(|usage| usage.cache_read),
-            count(|usage| usage.cache_write),
-            count(|usage| usage.reasoning),
-            entry.payload
-        ])
-        .map(drop)
-}
-
-fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Fault> {
-    let current: Option<(i64, String)> = connection
-        .prepare_cached("SELECT epoch, owner FROM tasks WHERE id = ?1")?
-        .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    Ok(match current {
-        None => fault::task_not_found(task),
-        Some((current, owner)) => Fault::new(
-            ErrorCode::OwnerLost,
-            format!("task `{task}` is driven by `{owner}` at epoch {current}; this driver had epoch {epoch}"),
-        )
-        .hint("stop this run; the other driver goes on with the task"),
-    })
-}
-
-fn claim(
-    connection: &Connection,
-    task: &TaskId,
-    owner: &str,
-    now: i64,
-) -> rusqlite::Result<Result<Written, Fault>> {
-    let epoch: Option<i64> = connection
-        .prepare_cached(
-            "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3 WHERE id = ?1 RETURNING epoch",
-        )?
-        .query_row(params![task.as_str(), owner, now], |row| row.get(0))
-        .optional()?;
-    Ok(epoch.map(|epoch| Written::Epoch(epoch.unsigned_abs())).ok_or_else(|| fault::task_not_found(task)))
 }
 
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
@@ -380,7 +193,8 @@ fn now_ms() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use posse_testkit::store_suite::{asked, new_task};
+    use posse_core::outcome::StopReason;
+    use posse_testkit::store_suite::{asked, finished, new_task};
 
     fn committer(directory: &tempfile::TempDir) -> Committer {
         let path = crate::open::prepare_file(&directory.path().join("posse.db")).unwrap();
@@ -401,13 +215,31 @@ mod tests {
         assert!(committer.commit_for_caller(&Job::create(new_task("b"))).is_none(), "`a` may be held up");
         assert!(committer.commit(&[Job::create(new_task("b"))])[0].is_ok());
         assert!(committer.commit_for_caller(&next("a")).is_none(), "`b` may be held up");
-        let finished = Job::Append {
-            task: TaskId::root("b"),
-            epoch: 1,
-            entries: Entries { status: Some("completed"), ..Entries::of(&[]) },
-        };
+        let finished = Job::append(TaskId::root("b"), 1, &[finished(StopReason::Answered, "done")]);
         assert!(committer.commit(&[finished])[0].is_ok());
         assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok(), "`a` is alone again");
+    }
+
+    #[test]
+    fn an_ordinary_append_leaves_the_row_alone_and_the_rest_stays_small() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut committer = committer(&directory);
+        committer.commit(&[Job::create(new_task("a"))]);
+        let mut times = 0;
+        let mut counted = 0;
+        for records in 2..1_000 {
+            assert!(committer.commit(&[next("a")])[0].is_ok());
+            let now: i64 =
+                committer.connection.query_row("SELECT counted FROM tasks", [], |row| row.get(0)).unwrap();
+            assert!(
+                records - now <= journal::UNCOUNTED_MAX,
+                "a listing would have {} records to add",
+                records - now
+            );
+            times += u32::from(now != counted);
+            counted = now;
+        }
+        assert_eq!(times, 15);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod commit;
 mod context;
 mod fault;
+mod journal;
 mod log;
 mod open;
 mod reader;

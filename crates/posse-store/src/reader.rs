@@ -11,8 +11,13 @@ use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{fault, open};
 
-const COLUMNS: &str = "id, parent, agent, title, status, owner, epoch, created_ms, updated_ms, input_tokens, \
-                       output_tokens, turns";
+/// A task's row together with the records that are not counted in it yet.
+const ROWS: &str =
+    "SELECT id, parent, agent, title, status, owner, epoch, created_ms, max(updated_ms, coalesce(max(at_ms), 0)),
+         min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
+         min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
+         turns + count(model)
+     FROM tasks LEFT JOIN journal ON position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295";
 
 pub(crate) struct Reader {
     path: PathBuf,
@@ -65,16 +70,18 @@ pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId) -> Re
     let mut rows = statement.query([number]).map_err(failed)?;
     let mut records = Vec::new();
     while let Some(row) = rows.next().map_err(failed)? {
-        let seq: i64 = row.get(0).map_err(failed)?;
+        let last: i64 = row.get(0).map_err(failed)?;
         let payload = row.get_ref(1).map_err(failed)?.as_blob().map_err(|e| failed(e.into()))?;
-        records.push(Record::decode(payload).map_err(|e| unreadable(task, seq, path, e))?);
+        for line in payload.split(|byte| *byte == b'\n') {
+            records.push(Record::decode(line).map_err(|e| unreadable(task, last, path, e))?);
+        }
     }
     Ok(records)
 }
 
 pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Result<TaskRow> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM tasks WHERE id = ?1"))
+        .prepare_cached(&format!("{ROWS} WHERE id = ?1 GROUP BY number"))
         .and_then(|mut statement| statement.query_row([task.as_str()], task_row).optional())
         .map_err(|e| fault::from_sqlite(path, connection, e))?
         .ok_or_else(|| fault::task_not_found(task).into())
@@ -82,7 +89,7 @@ pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Resul
 
 pub(crate) fn tasks(connection: &Connection, path: &Path, limit: u32) -> Result<Vec<TaskRow>> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM tasks ORDER BY number DESC LIMIT ?1"))
+        .prepare_cached(&format!("{ROWS} GROUP BY number ORDER BY number DESC LIMIT ?1"))
         .and_then(|mut statement| statement.query_map([limit], task_row)?.collect())
         .map_err(|e| fault::from_sqlite(path, connection, e).into())
 }
@@ -110,11 +117,11 @@ pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
-fn unreadable(task: &TaskId, seq: i64, path: &Path, error: Error) -> Error {
-    Error::new(ErrorCode::JournalInvalid, format!("record {seq} of task `{task}` cannot be read"))
-        .hint(format!(
-            "a newer program may have written it to `{}`; use that program to resume",
-            path.display()
-        ))
-        .caused_by(error)
+fn unreadable(task: &TaskId, last: i64, path: &Path, error: Error) -> Error {
+    Error::new(
+        ErrorCode::JournalInvalid,
+        format!("a record of task `{task}` up to number {last} cannot be read"),
+    )
+    .hint(format!("a newer program may have written it to `{}`; use that program to resume", path.display()))
+    .caused_by(error)
 }

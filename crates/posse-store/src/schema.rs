@@ -13,7 +13,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -119,6 +119,14 @@ const CONTEXT: &str = "
         value TEXT NOT NULL,
         PRIMARY KEY (session, label, key)
     ) STRICT, WITHOUT ROWID;
+";
+
+const COUNTED: &str = "
+    -- A task's row is not written at each append. `turns` and the tokens are the sums of the records before `counted`; the
+    -- columns of the records from there on have the rest. The next record's place is after the last one.
+    -- A row of the journal has all records of an append up to the next reply, one on each line of `payload`, and its `position` is
+    -- that of the last of them.
+    ALTER TABLE tasks RENAME COLUMN next_seq TO counted;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

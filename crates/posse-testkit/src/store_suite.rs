@@ -23,6 +23,7 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     a_refused_request_does_not_harm_its_neighbours(&*fresh()).await;
     an_unknown_task_is_said_to_be_unknown(&*fresh()).await;
     the_row_follows_the_records(&*fresh()).await;
+    the_row_follows_a_long_task_at_every_append(&*fresh()).await;
     listings_show_the_newest_first(&*fresh()).await;
     concurrent_tasks_keep_their_order(fresh()).await;
 }
@@ -172,6 +173,33 @@ async fn the_row_follows_the_records(store: &dyn Store) {
         .await
         .unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a task that is talked to again runs again");
+}
+
+async fn the_row_follows_a_long_task_at_every_append(store: &dyn Store) {
+    for name in ["before", "s", "after"] {
+        store.create(new_task(name)).await.unwrap();
+    }
+    let (id, mut last_ms) = (TaskId::root("s"), 0);
+    for turn in 1..=150 {
+        let Record::Replied { mut reply, elapsed_ms } = replied("next", 10, 3) else { unreachable!() };
+        reply.lost = if turn % 40 == 0 { usage(1_000, 100) } else { Usage::default() };
+        let records = vec![Record::Replied { reply, elapsed_ms }, asked(turn + 1)];
+        store.append(&id, 1, records).await.unwrap();
+        let row = store.task(&id).await.unwrap();
+        let (turns, lost) = (u64::from(turn), u64::from(turn / 40));
+        assert_eq!(
+            (row.turns, row.input_tokens, row.output_tokens),
+            (turn, turns * 10 + lost * 1_000, turns * 3 + lost * 100)
+        );
+        assert!(row.updated_ms >= last_ms && row.status == "running");
+        last_ms = row.updated_ms;
+        let listed = store.tasks(2).await.unwrap();
+        assert_eq!((listed[0].turns, &listed[1]), (0, &row), "a listing says the same");
+    }
+    store.append(&id, 1, vec![finished(StopReason::Answered, "whole")]).await.unwrap();
+    let row = store.task(&id).await.unwrap();
+    assert_eq!((row.status.as_str(), row.turns, row.input_tokens), ("completed", 150, 4_500));
+    assert_eq!(store.records(&id).await.unwrap().len(), 302);
 }
 
 async fn listings_show_the_newest_first(store: &dyn Store) {

@@ -57,12 +57,15 @@ impl Tool for Lookup {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
+
+fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(run())
+    // A spawned task is woken by another one without a look at the network in between.
+    runtime.block_on(async { tokio::spawn(run()).await? })
 }
 
-async fn run() -> Result<(), Box<dyn std::error::Error>> {
+async fn run() -> Result<()> {
     let mut flags = flags();
     let mut number = |name: &str, otherwise: u32| -> Result<u32, std::num::ParseIntError> {
         flags.remove(name).map_or(Ok(otherwise), |value| value.parse())

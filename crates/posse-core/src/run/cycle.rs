@@ -2,7 +2,6 @@
 //! up to four turns. Polling that sees something new each time is not a circle.
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::message::{ToolCall, ToolResult};
 
@@ -67,12 +66,15 @@ impl Cycles {
 }
 
 fn fingerprint(calls: &[ToolCall], results: &[ToolResult]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    for call in calls {
-        (&call.name, call.arguments.as_object_text()).hash(&mut hasher);
-    }
-    for result in results {
-        result.text.hash(&mut hasher);
-    }
-    hasher.finish()
+    let calls = calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_object_text()]);
+    calls.chain(results.iter().map(|result| result.text.as_str())).fold(0, mix)
+}
+
+/// Results are long, so eight bytes at a time. It only has to tell a few turns of one run apart: a hash that resists
+/// whoever chooses the text is several times the work.
+fn mix(hash: u64, text: &str) -> u64 {
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let last = rest.iter().fold(text.len() as u64, |last, byte| (last << 8) | u64::from(*byte));
+    let words = words.iter().map(|word| u64::from_le_bytes(*word)).chain([last]);
+    words.fold(hash, |hash, word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

@@ -1,0 +1,289 @@
+//! Tasks and their journals as rows.
+
+use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::usage::Usage;
+use posse_core::{ErrorCode, Result, text};
+use posse_runtime::ports::NewTask;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::commit::Written;
+use crate::context;
+use crate::fault::{self, Fault};
+use crate::signed;
+
+/// Bytes of the task text that listings show.
+const TITLE_BYTES: usize = 200;
+
+/// A task's row is written again at the latest when so many records of it are not counted there: a listing adds them each time.
+pub(crate) const UNCOUNTED_MAX: i64 = 64;
+
+/// As many tokens as one reply may have to be counted later. A sum of so few cannot overflow.
+const TOKENS_LATER_MAX: u64 = 1 << 40;
+
+/// The status of a task that has not finished.
+pub(crate) const RUNNING: &str = "running";
+
+/// Records as they are stored, and what they change in the task's row.
+pub(crate) struct Entries {
+    rows: Vec<Entry>,
+    records: i64,
+    /// They say something about the task that the columns of the journal do not have.
+    change_row: bool,
+    input_tokens: i64,
+    output_tokens: i64,
+    turns: i64,
+    /// Said by the last record that says it.
+    pub status: Option<&'static str>,
+}
+
+/// A row of the journal: records of one append, of which at most the first is a reply.
+struct Entry {
+    records: i64,
+    /// What they are, in order.
+    kinds: String,
+    /// One line for each.
+    payload: Vec<u8>,
+    used: Option<(String, Usage)>,
+}
+
+impl Entry {
+    fn new(used: Option<(String, Usage)>) -> Self {
+        Self { records: 0, kinds: String::new(), payload: Vec::new(), used }
+    }
+
+    fn add(&mut self, record: &Record) {
+        if self.records > 0 {
+            self.kinds.push(' ');
+            self.payload.push(b'\n');
+        }
+        self.records += 1;
+        self.kinds.push_str(record.kind());
+        record.encode_into(&mut self.payload);
+    }
+}
+
+impl Entries {
+    pub fn of(records: &[Record]) -> Self {
+        let mut spent = Usage::default();
+        let mut entries = Entries {
+            rows: Vec::with_capacity(1),
+            records: records.len() as i64,
+            change_row: false,
+            input_tokens: 0,
+            output_tokens: 0,
+            turns: 0,
+            status: None,
+        };
+        for record in records {
+            let mut used = None;
+            match record {
+                Record::Replied { reply, .. } => {
+                    spent.add(&reply.usage);
+                    spent.add(&reply.lost);
+                    entries.turns += 1;
+                    entries.change_row |= reply.lost != Usage::default()
+                        || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
+                    used = Some((reply.model.clone(), reply.usage));
+                }
+                Record::Unanswered { failure, .. } => {
+                    spent.add(&failure.lost);
+                    entries.change_row |= failure.lost != Usage::default();
+                }
+                Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
+                Record::Resumed { .. } | Record::Said { .. } => entries.status = Some(RUNNING),
+                Record::Started(_)
+                | Record::Asked { .. }
+                | Record::Intended { .. }
+                | Record::Done { .. }
+                | Record::Checked { .. }
+                | Record::Verifying { .. }
+                | Record::Verified { .. }
+                | Record::Withdrawn { .. }
+                | Record::Steered { .. }
+                | Record::BudgetSpent { .. }
+                | Record::Cancelled { .. } => {}
+            }
+            if used.is_some() || entries.rows.is_empty() {
+                entries.rows.push(Entry::new(used));
+            }
+            if let Some(row) = entries.rows.last_mut() {
+                row.add(record);
+            }
+        }
+        entries.change_row |= entries.status.is_some();
+        entries.input_tokens = signed(spent.input);
+        entries.output_tokens = signed(spent.output);
+        entries
+    }
+}
+
+pub(crate) fn create(
+    connection: &Connection,
+    task: &NewTask,
+    entries: &Entries,
+    now: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let title = task.records.iter().find_map(|record| match record {
+        Record::Started(start) => Some(text::prefix(&start.task, TITLE_BYTES)),
+        _ => None,
+    });
+    let created = connection
+        .prepare_cached(
+            "INSERT INTO tasks (id, parent, agent, title, status, owner, epoch, counted, created_ms, updated_ms,
+                                input_tokens, output_tokens, turns)
+             VALUES (?1, ?2, ?3, ?4, 'running', ?5, 1, 0, ?6, ?6, 0, 0, 0) ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![
+            task.id.as_str(),
+            task.parent.as_ref().map(TaskId::as_str),
+            task.agent,
+            title.unwrap_or_default(),
+            task.owner,
+            now
+        ])?;
+    if created == 0 {
+        return Ok(Err(Fault::new(
+            ErrorCode::InvalidRequest,
+            format!("the store already has a task `{}`", task.id),
+        )
+        .hint("choose another id, or resume the task that has it")));
+    }
+    context::ensure_session(connection, task.id.session(), now)?;
+    append(connection, &task.id, 1, entries, now)
+}
+
+pub(crate) fn append(
+    connection: &Connection,
+    task: &TaskId,
+    epoch: i64,
+    entries: &Entries,
+    now: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let Some(place) = place(connection, task, epoch)? else {
+        return why_not_advanced(connection, task, epoch).map(Err);
+    };
+    let end = place.next + entries.records;
+    if entries.change_row || end - place.counted > UNCOUNTED_MAX {
+        count_earlier(connection, &place)?;
+        count(connection, &place, entries, now)?;
+    }
+    let mut position = (place.task << 32) + place.next - 1;
+    for entry in &entries.rows {
+        position += entry.records;
+        insert(connection, position, entry, now)?;
+    }
+    Ok(Ok(Written::Records))
+}
+
+/// Where a task's next record goes.
+struct Place {
+    /// The task's number.
+    task: i64,
+    counted: i64,
+    next: i64,
+}
+
+/// `None`: there is no such task, or it has another epoch.
+fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<Place>> {
+    connection
+        .prepare_cached(
+            "SELECT number, counted, (SELECT position FROM journal WHERE position <= (number << 32) + 4294967295
+                 ORDER BY position DESC LIMIT 1) FROM tasks WHERE id = ?1 AND epoch = ?2",
+        )?
+        .query_row(params![task.as_str(), epoch], |row| {
+            let (task, last): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
+            // The last one may be of an earlier task.
+            let next = last.map_or(0, |last| last + 1 - (task << 32)).max(0);
+            Ok(Place { task, counted: row.get(1)?, next })
+        })
+        .optional()
+}
+
+/// Adds the records that are not counted yet to the task's row. Sums stop at the largest number.
+fn count_earlier(connection: &Connection, place: &Place) -> rusqlite::Result<()> {
+    if place.counted == place.next {
+        return Ok(());
+    }
+    connection
+        .prepare_cached(
+            "UPDATE tasks SET (turns, input_tokens, output_tokens) = (
+                 SELECT turns + count(model),
+                     min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
+                     min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0)
+                 FROM journal WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295)
+             WHERE number = ?1",
+        )?
+        .execute([place.task])
+        .map(drop)
+}
+
+fn count(connection: &Connection, place: &Place, entries: &Entries, now: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE tasks SET counted = ?2, turns = turns + ?3, updated_ms = ?4, status = coalesce(?5, status),
+                 input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
+                 output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7
+             WHERE number = ?1",
+        )?
+        .execute(params![
+            place.task,
+            place.next + entries.records,
+            entries.turns,
+            now,
+            entries.status,
+            entries.input_tokens,
+            entries.output_tokens
+        ])
+        .map(drop)
+}
+
+fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
+    let used = entry.used.as_ref();
+    let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
+    connection
+        .prepare_cached("INSERT INTO journal VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        .execute(params![
+            position,
+            entry.kinds,
+            now,
+            used.map(|(model, _)| model),
+            count(|usage| usage.input),
+            count(|usage| usage.output),
+            count(|usage| usage.cache_read),
+            count(|usage| usage.cache_write),
+            count(|usage| usage.reasoning),
+            entry.payload
+        ])
+        .map(drop)
+}
+
+fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Fault> {
+    let current: Option<(i64, String)> = connection
+        .prepare_cached("SELECT epoch, owner FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(match current {
+        None => fault::task_not_found(task),
+        Some((current, owner)) => Fault::new(
+            ErrorCode::OwnerLost,
+            format!("task `{task}` is driven by `{owner}` at epoch {current}; this driver had epoch {epoch}"),
+        )
+        .hint("stop this run; the other driver goes on with the task"),
+    })
+}
+
+pub(crate) fn claim(
+    connection: &Connection,
+    task: &TaskId,
+    owner: &str,
+    now: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let epoch: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3 WHERE id = ?1 RETURNING epoch",
+        )?
+        .query_row(params![task.as_str(), owner, now], |row| row.get(0))
+        .optional()?;
+    Ok(epoch.map(|epoch| Written::Epoch(epoch.unsigned_abs())).ok_or_else(|| fault::task_not_found(task)))
+}
