@@ -26,6 +26,7 @@ pub struct Export {
 }
 
 pub fn export(definition: &Definition, to: Format) -> Export {
+    use Format::{Acai, Copilot, Factory, Gemini, OpenHands, Pi};
     let rights = Flat::of(definition);
     let mut out = Out { d: definition, rights, keys: Vec::new(), lost: Vec::new(), excess: None };
     if to != Format::Native {
@@ -40,6 +41,9 @@ pub fn export(definition: &Definition, to: Format) -> Export {
         matches!(to, Format::Native | Format::Claude | Format::Codex | Format::Qwen | Format::Cursor);
     if definition.rights.access == Access::ReadOnly && !says_read_only {
         out.rights.keep_reading();
+    }
+    if matches!(to, Acai | Gemini | Copilot | OpenHands | Pi | Factory) {
+        out.rights.only_tools();
     }
     if matches!(to, Format::Opencode | Format::Copilot) {
         out.rights.join_edit_and_write();
@@ -241,10 +245,6 @@ impl Flat {
 
     /// OpenHands has one tool that reads, edits and writes: with less than all of it, there is none.
     fn join_for_file_editor(&mut self) {
-        if self.tools.is_none() && !self.deny.is_empty() {
-            self.list_instead();
-            self.take_denied_from_list();
-        }
         let Some(tools) = &mut self.tools else { return };
         let has = |name: &str| tools.iter().any(|pattern| pattern.names(name));
         let whole = has("read") && has("edit") && has("write");
@@ -304,12 +304,11 @@ impl Flat {
     }
 
     /// For formats that cannot deny: the list without what is denied.
-    fn only_tools(&mut self) -> Option<&[ToolPattern]> {
+    fn only_tools(&mut self) {
         if !self.deny.is_empty() {
             self.list_instead();
             self.take_denied_from_list();
         }
-        self.tools.as_deref()
     }
 }
 
@@ -478,7 +477,6 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
         }
         Format::Pi => {
             model(out, &[]);
-            out.rights.only_tools();
             out.rights.keep_only(&["read", "bash", "edit", "write", "grep", "glob", "ls"]);
             listed_with_commas(out, pi_tool);
             out.put_some(
@@ -717,7 +715,7 @@ fn no_tools(out: &mut Out<'_>) {
 }
 
 fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
-    if let Some(tools) = out.rights.only_tools() {
+    if let Some(tools) = &out.rights.tools {
         let mut tools: Vec<String> = tools.iter().map(spelling).collect();
         tools.dedup();
         out.put("tools", tools);
@@ -726,7 +724,7 @@ fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
 
 /// For formats in which the list is one text.
 fn listed_with_commas(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
-    if let Some(tools) = out.rights.only_tools() {
+    if let Some(tools) = &out.rights.tools {
         let tools: Vec<String> = tools.iter().map(spelling).collect();
         out.put("tools", tools.join(", "));
     }

@@ -147,6 +147,8 @@ fn an_export_asks_for_less_where_it_cannot_say_it_exactly() {
         offline.contains("tools:\n- Read\n- Write\n"),
         "no list would be all tools of all servers: {offline}"
     );
+    let half = export(&narrow("disallowed_tools: Write"), Format::Copilot).text;
+    assert!(!half.contains("- edit") && half.contains("- read"), "there, edit is also write: {half}");
     let writer = narrow("tools: Read, Edit, Write, Bash\nwrite_paths: docs");
     assert!(export(&writer, Format::Claude).text.contains("tools:\n- Read\ndisallowedTools"), "{writer:?}");
     assert!(export(&writer, Format::Native).text.contains("write_paths"));
