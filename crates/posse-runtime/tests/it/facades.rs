@@ -299,6 +299,8 @@ async fn an_investigation_delegates_nothing_even_where_depth_allows_it() {
         investigator:
           - calls: [{subagent: {action: spawn, agent: helper, task: go}}, {Agent: {prompt: go, type: helper}}]
           - text: could not
+        helper:
+          - text: went
         "#;
     let facades = [Facade::Subagent, Facade::RunSubagent, Facade::Agent];
     let room = room(script, &facades, 3, MemoryStore::new());
