@@ -69,7 +69,11 @@ pub enum Command {
 #[derive(Subcommand)]
 pub enum AgentsCommand {
     /// Every agent with the model, tools and limits it would have here.
-    List,
+    List {
+        /// As a run with this flag would have them (comma-separated).
+        #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+        allow: Vec<String>,
+    },
     /// One agent: where it comes from, what it may do, and its prompt.
     Show {
         /// The agent's name.
@@ -79,6 +83,9 @@ pub enum AgentsCommand {
     Check {
         /// Only these agents or files [default: all].
         which: Vec<String>,
+        /// As a run with this flag would have them (comma-separated).
+        #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+        allow: Vec<String>,
     },
     /// Write a commented definition to fill in.
     New {
@@ -94,17 +101,23 @@ pub enum AgentsCommand {
     Export {
         /// The agent's name.
         name: String,
-        /// The format: posse, claude, opencode, gemini, copilot, codex, qwen or cursor.
+        /// The format: posse, acai, claude, opencode, gemini, copilot, codex, qwen, cursor, openhands, pi, factory or goose.
         #[arg(long, value_name = "FORMAT")]
         to: String,
         /// Write to this file instead of standard output.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Write it even if the agent would have more rights there.
+        #[arg(long)]
+        force: bool,
     },
 }
 
 #[derive(ClapArgs, Clone)]
 pub struct TrustArgs {
+    /// Only these agents [default: all of the project].
+    #[arg(conflicts_with_all = ["revoke", "list"])]
+    pub names: Vec<String>,
     /// Take it back.
     #[arg(long, conflicts_with = "list")]
     pub revoke: bool,

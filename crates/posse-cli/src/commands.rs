@@ -8,6 +8,7 @@ mod doctor;
 mod drive;
 mod export;
 mod init;
+mod refusals;
 mod run;
 mod sessions;
 mod tasks;
@@ -32,7 +33,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
             terminal::out(String::from_utf8_lossy(&script).trim_end());
             Ok(ExitCode::SUCCESS)
         }
-        Command::Init => init::run(),
+        Command::Init => init::run(&global),
         Command::Agents(command) => agents::run(&global, command),
         Command::Trust(args) => trust::run(&global, &args),
         Command::Doctor => block_on(doctor::run(&global)),

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
     };
     let json = args.global.json;
     match commands::dispatch(args) {
+        Ok(_) if terminal::output_failed() => ExitCode::FAILURE,
         Ok(code) => code,
         Err(e) => {
             terminal::error(&e);

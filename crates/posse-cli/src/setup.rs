@@ -19,6 +19,7 @@ use posse_definitions::trust::Trust;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
 use posse_runtime::ports::{Tool, Verifier};
+use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::Confinement;
@@ -37,6 +38,9 @@ use crate::terminal;
 
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
+
+/// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
+pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
 
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
@@ -107,8 +111,7 @@ impl Setup {
     /// The agent that `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &How) -> Result<Agent> {
         let model = self.anchored(models::default_model(&self.config, how.model.as_deref(), process_env)?);
-        let prompt = include_str!("../prompts/orchestrator.md");
-        let prompt = format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display());
+        let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Ok(Agent {
             description: "Works on the task and delegates".to_owned(),
             fallback_models: self.config.fallback_models.clone(),
@@ -137,6 +140,15 @@ impl Setup {
             Some(path) => format!("scripted:{}", self.workspace.join(path).display()),
             None => model,
         }
+    }
+
+    /// With which tools models delegate.
+    pub fn facades(&self) -> Result<Facades> {
+        let Some(names) = &self.config.session.tools else { return Ok(Facades::default()) };
+        names.iter().map(|name| Facade::parse(name)).collect::<Result<Facades>>().map_err(|e| {
+            let text = format!("`session.tools`: {}", e.message());
+            Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
+        })
     }
 
     /// Who can be delegated to.
@@ -215,7 +227,7 @@ impl Setup {
     /// user's configuration cannot know what a project means by a name.
     pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
         let (asked, configured) = (found.named(&how.allow)?, found.named(&self.config.grant.allow)?);
-        let denied = found.named(&self.config.grant.deny)?;
+        let denied = self.denied(found)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
             let allowed = configured.contains(name) && !found.foreign.contains(name);
@@ -238,7 +250,12 @@ impl Setup {
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
-        Ok(before.without(&found.named(&self.config.grant.deny)?))
+        Ok(before.without(&self.denied(found)?))
+    }
+
+    /// What the configuration denies, whatever flags say.
+    pub fn denied(&self, found: &Tools) -> Result<Vec<String>> {
+        found.named(&self.config.grant.deny)
     }
 
     fn limits(&self, how: &How, model: &str) -> Limits {

@@ -36,6 +36,8 @@ const CONTINUE: &str = "Your answer was cut off by the output limit. Continue ex
 pub struct Run {
     limits: Limits,
     grant: Grant,
+    /// Where relative paths begin.
+    workspace: String,
     /// Every tool that exists here, granted or not, with its effect.
     tools: BTreeMap<String, Effect>,
     messages: Vec<Message>,
@@ -140,6 +142,7 @@ impl Run {
             output_tokens: limits.output_tokens_per_call,
             limits,
             grant,
+            workspace: ".".to_owned(),
             tools,
             messages: vec![Message::user(task)],
             generation: 0,
@@ -172,6 +175,7 @@ impl Run {
         let (_, task) = start.opening();
         let mut run = Self::new(&task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
         run.judgement = judge::Judgement::of(start);
+        run.workspace.clone_from(&start.workspace);
         for note in &start.notes {
             run.note(note.clone());
         }
@@ -376,7 +380,7 @@ impl Run {
         match &mut self.phase {
             Phase::Calling { calls, .. } => {
                 for planned in calls {
-                    planned.refuse_unless_granted(&self.grant);
+                    planned.refuse_unless_granted(&self.grant, &self.workspace);
                 }
             }
             // Whoever judges the answer may yet ask for another one.

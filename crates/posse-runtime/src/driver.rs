@@ -9,9 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::Result;
+use posse_core::agent::ModelSettings;
 use posse_core::event::Event;
+use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart};
+use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{Ask, Run, Step};
@@ -41,6 +44,36 @@ pub struct Ports {
     pub inbox: Inbox,
     /// Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
+}
+
+/// What a tool needs to run an agent of its own inside the run that called it. Whatever it runs gets no more than that
+/// run has.
+pub struct Nesting {
+    pub grant: Grant,
+    pub limits: Limits,
+    pub settings: ModelSettings,
+    pub workspace: String,
+    pub tools: Toolbox,
+    pub store: Arc<dyn Store>,
+    pub observers: Observers,
+    pub budget: Arc<Account>,
+    pub stop: Stop,
+}
+
+impl Nesting {
+    fn of(ports: &Ports, start: &TaskStart) -> Self {
+        Self {
+            grant: start.grant.clone(),
+            limits: start.agent.limits.clone(),
+            settings: start.agent.settings.clone(),
+            workspace: start.workspace.clone(),
+            tools: ports.tools.clone(),
+            store: ports.store.clone(),
+            observers: ports.observers.clone(),
+            budget: ports.budget.clone(),
+            stop: ports.stop.clone(),
+        }
+    }
 }
 
 /// Two ways to stop a run. A child gets a child of both: stopping a parent stops the tree, stopping a child leaves its
@@ -133,6 +166,7 @@ struct Scene<'a> {
     start: TaskStart,
     system: String,
     offered: Vec<ToolSpec>,
+    nesting: Arc<Nesting>,
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
@@ -145,12 +179,14 @@ impl<'a> Life<'a> {
         let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
+        let nesting = Arc::new(Nesting::of(ports, &start));
         let scene = Scene {
             ports,
             id,
             start,
             system,
             offered,
+            nesting,
             began: Instant::now(),
             elapsed_before_ms,
             commands_withdrawn: false,

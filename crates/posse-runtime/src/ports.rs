@@ -21,6 +21,7 @@ use posse_core::{Error, ErrorCode, Result};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Tariff;
+use crate::driver::Nesting;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -69,7 +70,8 @@ impl Agents for Vec<Arc<Definition>> {
 
     fn find(&self, name: &str) -> Result<Arc<Definition>> {
         let found = self.iter().find(|definition| definition.name.as_str() == name).cloned();
-        found.ok_or_else(|| unknown_agent(name, self.iter().map(|definition| definition.name.as_str())))
+        let shown = self.iter().filter(|definition| !definition.mode.hidden);
+        found.ok_or_else(|| unknown_agent(name, shown.map(|definition| definition.name.as_str())))
     }
 }
 
@@ -209,6 +211,12 @@ impl Deltas for NoDeltas {
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
+    /// Whether it says itself what is wrong with its arguments, better than a comparison with its schema would. Then
+    /// `arguments` is the text of an object and nothing more is known about it.
+    fn checks_arguments(&self) -> bool {
+        false
+    }
+
     /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
 }
@@ -230,6 +238,8 @@ pub struct ToolContext {
     pub time_left: Duration,
     /// Bytes of output that make sense to return.
     pub output_bytes_max: usize,
+    /// What a tool needs that runs an agent of its own; `None` outside of a run.
+    pub nesting: Option<Arc<Nesting>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -240,6 +250,8 @@ pub struct ToolOutput {
     pub changed: Vec<String>,
     /// The call was ended before it was done (cancel, timeout, crash): what it had begun may or may not have happened.
     pub cut_off: bool,
+    /// The arguments were wrong and nothing was run. A model that makes nothing but mistakes is stopped.
+    pub mistake: bool,
 }
 
 impl ToolOutput {
@@ -251,8 +263,41 @@ impl ToolOutput {
         Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
+    pub fn mistake(text: impl Into<String>) -> Self {
+        Self { mistake: true, ..Self::error(text) }
+    }
+
     pub fn cut_off(text: impl Into<String>) -> Self {
         Self { cut_off: true, ..Self::error(text) }
+    }
+}
+
+/// Is asked before a call that has an effect is made.
+pub trait Approver: Send + Sync {
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval>;
+}
+
+/// A call that would be made. Its arguments satisfy the tool's schema.
+#[derive(Debug, Clone, Copy)]
+pub struct ProposedCall<'a> {
+    pub task: &'a TaskId,
+    pub tool: &'a str,
+    pub arguments: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    Granted,
+    /// Why, in words that help the model to do something else.
+    Denied(String),
+}
+
+/// Says yes to everything, for an agent that works on its own. Nobody sees its calls before they are made.
+pub struct AutoApprove;
+
+impl Approver for AutoApprove {
+    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
+        Box::pin(std::future::ready(Approval::Granted))
     }
 }
 

@@ -17,6 +17,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
 use posse_runtime::budget::Tariff;
 use posse_runtime::ports::{BoxFuture, Models, OpenModel, Store, Tool, ToolInput, ToolOutput};
+use posse_runtime::session::facades::Facades;
 use posse_store::SqliteStore;
 use serde_json::Value;
 
@@ -43,6 +44,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     let session_id = new_session_id();
     let room = Room::new(Parts {
         verifier: None,
+        facades: Facades::default(),
         session_id: session_id.clone(),
         workspace: ".".to_owned(),
         store: store.clone(),
@@ -57,6 +59,8 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
             ),
             definition("writer", "Drafts documentation and reports", 5, &["shared_context"]),
         ]),
+        read_only: false,
+        denied: Vec::new(),
         grant: Grant::root(
             [
                 "subagent",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use posse_core::definition::{Fate, Format, Read, Scope, TaskIn};
-use posse_core::grant::{Decision, Grant};
+use posse_core::grant::{Call, Decision, Grant};
 use posse_core::tool::Effect;
 use posse_definitions::places::Places;
 use posse_definitions::registry::Registry;
@@ -47,7 +47,8 @@ fn agents_whose_work_is_reading_cannot_change_anything() {
     ] {
         let grant = everything.narrow(&snapshot.find(name).unwrap().rights);
         let may = |tool: &str, effect| {
-            grant.decide(tool, effect, r#"{"path":"a","command":"ls"}"#) == Decision::Allow
+            let arguments = r#"{"path":"a","command":"ls"}"#;
+            grant.decide(Call { tool, effect, arguments, workspace: "" }) == Decision::Allow
         };
         assert!(may("read", Effect::Pure) && may("grep", Effect::Pure), "{name}");
         assert_eq!(may("write", Effect::Unsafe), may_write, "{name}");

@@ -84,6 +84,7 @@ impl Scene<'_> {
         let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
         let result = match answer {
             Answer::Mistake(why) => ToolResult::mistake(call, why),
+            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
             Answer::Ran(output) => ToolResult {
                 in_doubt: output.cut_off && effectful,
                 is_error: output.is_error,
@@ -120,6 +121,7 @@ impl Scene<'_> {
             cancel: self.ports.stop.now.clone(),
             time_left: self.time_left(run),
             output_bytes_max: run.limits().result_bytes_max,
+            nesting: Some(self.nesting.clone()),
         }
     }
 }

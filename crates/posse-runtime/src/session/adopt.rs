@@ -6,23 +6,32 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use posse_core::Result;
-use posse_core::board::{Admission, End};
+use posse_core::board::{Admission, Past};
+use posse_core::id::TaskId;
 use posse_core::journal::{Record, start_of};
 use posse_core::message::{Block, Message};
 use posse_core::run::replay;
+use posse_core::tool::{DELEGATION, canonical, own_name};
 use serde_json::Value;
 
 use super::family::{Family, end_of};
 use super::task::{Done, Task};
-use super::{Session, subagent};
+use super::{Begin, Session, subagent};
 use crate::context::now_ms;
-use crate::driver::Onward;
 use crate::ports::TaskRow;
 
 /// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
 struct Answered {
     arguments: Value,
     answer: Value,
+}
+
+/// Calls that began a task by their idempotency keys.
+#[derive(Default)]
+struct Begun {
+    /// Those whose answer was the task's result.
+    answered: HashSet<String>,
+    investigations: HashSet<String>,
 }
 
 impl Session {
@@ -38,22 +47,39 @@ impl Session {
             .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
             .filter_map(|call| call.answer["task_id"].as_str())
             .collect();
+        let begun = begun(&family.parent.id, self, records);
         let rows = self.store.tasks(u32::MAX).await?;
         let in_session = rows.iter().filter(|row| row.id.session() == self.id);
         let numbers = in_session.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
         self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
-        for row in rows.iter().rev().filter(|row| row.parent.as_ref() == Some(&family.parent.id)) {
-            self.adopt_child(family, row, collected.contains(row.id.short())).await?;
+        // What a tool of the application runs is taken up by that tool.
+        let ours = |row: &&TaskRow| {
+            row.parent.as_ref() == Some(&family.parent.id) && row.id.short().starts_with("t_")
+        };
+        for row in rows.iter().rev().filter(ours) {
+            let was_collected = collected.contains(row.id.short());
+            self.adopt_child(family, row, was_collected, &begun).await?;
         }
         Ok(())
     }
 
-    async fn adopt_child(&self, family: &Arc<Family>, row: &TaskRow, collected: bool) -> Result<()> {
+    async fn adopt_child(
+        &self,
+        family: &Arc<Family>,
+        row: &TaskRow,
+        collected: bool,
+        calls: &Begun,
+    ) -> Result<()> {
         let records = self.store.records(&row.id).await?;
         let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
         let start = start_of(&records)?;
+        let has_key = |keys: &HashSet<String>| start.key.as_ref().is_some_and(|key| keys.contains(key));
+        let collected = collected || has_key(&calls.answered);
+        if has_key(&calls.investigations) {
+            self.investigations.recall();
+        }
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(row.id.clone(), start, stop));
+        let task = Arc::new(Task::new(row.id.clone(), start, stop, Begin::Again));
         for record in &records {
             if let Record::Steered { key, .. } = record {
                 task.inbox.recall(key.clone(), row.turns);
@@ -65,23 +91,18 @@ impl Session {
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
-            let end: End = end_of(&done);
+            let past = Past::Ended { end: end_of(&done), collected };
             task.finish(done, row.turns);
-            family.recall(&task, Some(end), collected, now_ms());
+            family.recall(&task, past, now_ms());
             return Ok(());
         }
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
-        let own = begun.then(|| task.clone());
-        match family.recall(&task, None, false, now_ms()) {
-            Admission::Start => self.launch(family, &task, ports, Some(onward)),
-            // A task that was at work goes on, whatever the rules of this process are.
-            Admission::Queued | Admission::Waiting if own.is_some() => {
-                self.launch(family, &task, ports, Some(onward));
-            }
+        let past = if begun { Past::AtWork } else { Past::NotBegun };
+        match family.recall(&task, past, now_ms()) {
+            Admission::Start => self.launch(family, &task, ports, Begin::Again),
             Admission::Queued | Admission::Waiting => {}
             Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
         }
-        if let Some(task) = own {
+        if begun {
             let grandchildren = self.family(&task.id)?;
             Box::pin(self.adopt(&grandchildren, &records)).await?;
         }
@@ -97,7 +118,8 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
     for message in replayed.run.messages() {
         match message {
             Message::Assistant { blocks } => {
-                for call in blocks.iter().filter_map(Block::as_call).filter(|call| call.name == "subagent") {
+                let calls = blocks.iter().filter_map(Block::as_call);
+                for call in calls.filter(|call| canonical(&call.name) == DELEGATION) {
                     let arguments = serde_json::from_str(call.arguments.as_object_text());
                     open.insert(call.key, arguments.unwrap_or(Value::Null));
                 }
@@ -113,6 +135,28 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
         }
     }
     found
+}
+
+/// The calls of a journal that delegate and wait.
+fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
+    let mut begun = Begun::default();
+    let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return begun };
+    for message in replayed.run.messages() {
+        match message {
+            Message::Assistant { blocks } => {
+                let calls = blocks.iter().filter_map(Block::as_call);
+                let ours = calls.filter(|call| own_name(&call.name) == "run_subagent");
+                begun.investigations.extend(ours.map(|call| format!("{parent}/{}", call.key)));
+            }
+            Message::Results { results } => {
+                let waited = |name: &str| ["run_subagent", "agent"].contains(&own_name(name).as_str());
+                let ours = results.iter().filter(|result| waited(&result.name));
+                begun.answered.extend(ours.map(|result| format!("{parent}/{}", result.key)));
+            }
+            Message::User { .. } => {}
+        }
+    }
+    begun
 }
 
 fn last_outcome(records: Vec<Record>) -> Done {

@@ -32,6 +32,8 @@ pub(crate) struct Task {
     /// Ends this task and what it delegated.
     pub stop: Stop,
     pub inbox: Inbox,
+    /// Whether its journal is of an earlier process.
+    pub begin: Begin,
     /// Where what it uses is charged: reserved when it is spawned, given back when it has ended.
     budget: Mutex<Option<Arc<Account>>>,
     began: Instant,
@@ -42,6 +44,15 @@ pub(crate) struct Task {
     question: Mutex<Option<Open>>,
     /// The call that collected it, and what it was given.
     pub collected: Mutex<Option<(String, Value)>>,
+}
+
+/// How a task is driven when it gets its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// It was created by this process.
+    Afresh,
+    /// It has to be taken over first, also if it never began.
+    Again,
 }
 
 #[derive(Clone, Default, PartialEq)]
@@ -88,13 +99,14 @@ struct Events {
 }
 
 impl Task {
-    pub fn new(id: TaskId, start: TaskStart, stop: Stop) -> Self {
+    pub fn new(id: TaskId, start: TaskStart, stop: Stop, begin: Begin) -> Self {
         Self {
             agent: start.agent.name.clone(),
             id,
             start,
             stop,
             inbox: Inbox::default(),
+            begin,
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(Progress::default()),

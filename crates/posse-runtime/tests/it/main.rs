@@ -3,6 +3,7 @@
 mod context;
 mod crashes;
 mod delegation;
+mod facades;
 mod judging;
 mod loop_;
 mod session;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use posse_core::agent::Agent;
 use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, ModelChoice, Origin, Scope, TaskIn};
+use posse_core::definition::{Definition, Format, Mode, ModelChoice, Origin, Scope, TaskIn};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -18,11 +18,12 @@ use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store};
+use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
-struct Script(&'static str);
+pub struct Script(pub &'static str);
 
 impl Models for Script {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
@@ -47,7 +48,7 @@ pub fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
     }
 }
 
-fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
+pub fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
     let origin =
         Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
     let (description, prompt) = (format!("the {name}"), format!("You are the {name}."));
@@ -79,6 +80,10 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
                 verify: vec!["cargo test".to_owned()],
                 ..(*definition("verified", &["shared_context"])).clone()
             }),
+            Arc::new(Definition {
+                mode: Mode { hidden: true, ..Mode::default() },
+                ..(*definition("ghost", &["shared_context"])).clone()
+            }),
         ]),
         grant: Grant::root(
             ["subagent", "shared_context", "ask_parent", "report_progress"].map(str::to_owned),
@@ -88,6 +93,7 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
         rules: RULES,
         stop: Stop::default(),
         verifier: None,
+        facades: Facades::default(),
     })
     .unwrap()
 }

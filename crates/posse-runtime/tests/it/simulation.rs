@@ -92,6 +92,7 @@ async fn play(seed: u64, seen: &mut Seen) -> Result<(), String> {
         rules: RULES,
         stop: Stop::default(),
         verifier: None,
+        facades: posse_runtime::session::facades::Facades::default(),
     })
     .unwrap();
     let boss = Agent {

@@ -73,6 +73,7 @@ pub async fn play(
         rules: RULES,
         stop: Stop::default(),
         verifier: None,
+        facades: posse_runtime::session::facades::Facades::default(),
     })
     .unwrap();
     let boss = Agent { limits, ..Agent::new(name("boss"), "scripted:test", "SECRET prompt") };
