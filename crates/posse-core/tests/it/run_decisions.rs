@@ -8,7 +8,7 @@ fn limits() -> Limits {
     Limits::default()
 }
 
-// R160, R303, R250
+// R160, R250, R303
 #[test]
 fn a_task_is_answered_after_its_tools_ran() {
     check(
@@ -27,7 +27,7 @@ fn a_task_is_answered_after_its_tools_ran() {
     );
 }
 
-// R159, R303, R250
+// R159, R250, R303
 #[test]
 fn at_the_turn_limit_the_run_reports_and_is_partial() {
     check(
