@@ -118,6 +118,8 @@ pub struct ProviderConfig {
     pub api_key_env: Option<String>,
     /// A file that holds the key; read again when the provider refuses it.
     pub api_key_file: Option<PathBuf>,
+    /// Calls with its key under way at once, at most. The provider's refusals make it fewer for a while.
+    pub max_in_flight: Option<std::num::NonZeroUsize>,
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }

@@ -2,6 +2,7 @@
 //! there or from the configuration, and the wrappers every provider gets.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,11 +13,12 @@ use posse_models::anthropic::{self, Anthropic};
 use posse_models::catalogue::{ModelRef, Prices};
 use posse_models::fallback::Fallback;
 use posse_models::gemini::{self, Gemini};
+use posse_models::governor::{Governor, MAX_IN_FLIGHT};
 use posse_models::http::{Credential, Endpoint, Secret, Transport};
 use posse_models::openai_chat::{self, Dialect, OpenAiChat};
 use posse_models::openai_responses::OpenAiResponses;
 use posse_models::record::{Record, Recorder, Replay};
-use posse_models::retry::{Gate, Retry, RetryPolicy};
+use posse_models::retry::{Retry, RetryPolicy};
 use posse_models::scripted::Scripted;
 use posse_models::watch::{Patience, Watched};
 use posse_runtime::budget::Tariff;
@@ -154,15 +156,15 @@ pub enum Tape {
     Replay(PathBuf),
 }
 
-/// Opens models by reference. Models of one provider share their connections, models of one key their gate, and a
+/// Opens models by reference. Models of one provider share their connections, models of one key their governor, and a
 /// recording is read once, so that an answer of it is given once.
 pub struct ModelSource {
     config: Config,
     env: Env,
     prices: Prices,
     tape: Tape,
-    opened: Mutex<HashMap<String, (Transport, Arc<Gate>)>>,
-    gates: Mutex<HashMap<KeyUse, Arc<Gate>>>,
+    opened: Mutex<HashMap<String, (Transport, Arc<Governor>)>>,
+    governors: Mutex<HashMap<KeyUse, Arc<Governor>>>,
     replays: Mutex<HashMap<String, Arc<Replay>>>,
 }
 
@@ -177,7 +179,7 @@ impl ModelSource {
             env,
             tape,
             opened: Mutex::default(),
-            gates: Mutex::default(),
+            governors: Mutex::default(),
             replays: Mutex::default(),
         })
     }
@@ -209,7 +211,7 @@ impl ModelSource {
 
     fn open_provider(&self, reference: &str) -> Result<Arc<dyn Model>> {
         let parsed = ModelRef::parse(reference)?;
-        let (wire, transport, gate) = self.endpoint(parsed.provider())?;
+        let (wire, transport, governor) = self.endpoint(parsed.provider())?;
         let (provider, name) = (parsed.provider(), parsed.model().to_owned());
         let model: Arc<dyn Model> = match wire {
             Wire::Anthropic => Arc::new(Anthropic::over(transport, name).provider(provider)),
@@ -221,32 +223,33 @@ impl ModelSource {
             Wire::Gemini => Arc::new(Gemini::over(transport, name).provider(provider)),
         };
         let watched = Arc::new(Watched::new(model, Patience::default()));
-        Ok(Arc::new(Retry::new(watched, RetryPolicy::default(), gate)))
+        Ok(Arc::new(Retry::new(watched, RetryPolicy::default(), governor)))
     }
 
-    fn endpoint(&self, provider: &str) -> Result<(Wire, Transport, Arc<Gate>)> {
+    fn endpoint(&self, provider: &str) -> Result<(Wire, Transport, Arc<Governor>)> {
         let configured = self.config.providers.get(provider);
         let known = KNOWN.iter().find(|known| known.name == provider);
         let Some(wire) = configured.and_then(|c| c.wire).or(known.map(|known| known.wire)) else {
             return Err(unknown_provider(provider, &self.config));
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((transport, gate)) = opened.get(provider) {
-            return Ok((wire, transport.clone(), gate.clone()));
+        if let Some((transport, governor)) = opened.get(provider) {
+            return Ok((wire, transport.clone(), governor.clone()));
         }
         let base_url = self.base_url(provider, wire, configured, known)?;
         let (credential, source) = self.credential(provider, &base_url, configured, known)?;
-        let gate = {
-            let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-            gates.entry((base_url.clone(), source)).or_default().clone()
+        let governor = {
+            let mut governors = self.governors.lock().unwrap_or_else(PoisonError::into_inner);
+            let max = configured.and_then(|c| c.max_in_flight).map_or(MAX_IN_FLIGHT, NonZeroUsize::get);
+            governors.entry((base_url.clone(), source)).or_insert_with(|| Governor::new(max)).clone()
         };
         let mut endpoint = Endpoint::new(base_url, credential);
         for (name, value) in configured.iter().flat_map(|c| &c.headers) {
             endpoint.headers.push((name.clone(), Secret::new(value.clone())));
         }
         let transport = Transport::new(endpoint)?;
-        opened.insert(provider.to_owned(), (transport.clone(), gate.clone()));
-        Ok((wire, transport, gate))
+        opened.insert(provider.to_owned(), (transport.clone(), governor.clone()));
+        Ok((wire, transport, governor))
     }
 
     fn base_url(
@@ -397,6 +400,7 @@ fn ollama_url(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use posse_core::agent::ModelSettings;
+    use posse_core::board::Urgency;
     use posse_runtime::ports::{Memo, ModelRequest, NoDeltas, ToolUse, Unlimited};
 
     use super::*;
@@ -477,11 +481,11 @@ mod tests {
     #[test]
     fn providers_with_the_same_key_wait_together() {
         let source = source("", |name| name.ends_with("_API_KEY").then(|| "k".to_owned()));
-        let gate = |provider| source.endpoint(provider).unwrap().2;
-        assert!(Arc::ptr_eq(&gate("openai"), &gate("openai-responses")));
-        assert!(Arc::ptr_eq(&gate("openai"), &gate("openai")));
-        assert!(!Arc::ptr_eq(&gate("openai"), &gate("anthropic")));
-        assert!(!Arc::ptr_eq(&gate("vllm"), &gate("llamacpp")), "two servers without a key");
+        let governor = |provider| source.endpoint(provider).unwrap().2;
+        assert!(Arc::ptr_eq(&governor("openai"), &governor("openai-responses")));
+        assert!(Arc::ptr_eq(&governor("openai"), &governor("openai")));
+        assert!(!Arc::ptr_eq(&governor("openai"), &governor("anthropic")));
+        assert!(!Arc::ptr_eq(&governor("vllm"), &governor("llamacpp")), "two servers without a key");
     }
 
     #[test]
@@ -528,6 +532,7 @@ mod tests {
             generation: 0,
             memo: &mut memo,
             allowance: &Unlimited,
+            urgency: Urgency::Interactive,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(model.call(request, &NoDeltas)).map(|_| ()).map_err(|e| e.to_string())

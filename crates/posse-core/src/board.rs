@@ -38,6 +38,13 @@ pub enum Priority {
     High,
 }
 
+/// Who goes first where all tasks meet, as at a provider: the run somebody waits for, then delegated ones by priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Urgency {
+    Background(Priority),
+    Interactive,
+}
+
 /// What a spawn says about when the task may run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -513,6 +513,35 @@ mod tests {
     }
 
     #[test]
+    fn rules_about_agents_hold_at_every_door() {
+        let only = |pattern: &str| {
+            everything().narrow(&Rights { tools: Some(patterns(&[pattern])), ..Rights::default() })
+        };
+        for (arguments, agent) in [
+            (r#"{"type":"researcher","prompt":"p"}"#, "researcher"),
+            (r#"{"agent":"researcher","description":"d","prompt":"p"}"#, "researcher"),
+            (r#"{"description":"d","prompt":"p"}"#, "general"),
+            (r#"{"_text":"<prompt>p</prompt><agent>researcher</agent>"}"#, "general"),
+            (r#"{"task":"t"}"#, "investigator"),
+        ] {
+            for known in ["researcher", "general", "investigator"] {
+                let grant = only(&format!("Agent({known})"));
+                assert_eq!(allows(&grant, "subagent", arguments), known == agent, "{arguments} {known}");
+            }
+        }
+        let nobody = r#"{"action":"spawn","task":"t"}"#;
+        assert!(!allows(&only("Agent(investigator)"), "subagent", nobody), "no agent is named");
+    }
+
+    // R364
+    #[test]
+    fn the_whole_depth_is_known_at_every_level() {
+        let child = everything().narrow(&Rights::default());
+        let grandchild = child.narrow(&Rights::default());
+        assert_eq!([&child, &grandchild].map(|grant| (grant.depth(), grant.depth_max())), [(2, 3), (1, 3)]);
+    }
+
+    #[test]
     fn writing_keeps_to_its_paths() {
         let rights = Rights { write_paths: Some(vec!["docs/**".to_owned()]), ..Rights::default() };
         let grant = everything().narrow(&rights);

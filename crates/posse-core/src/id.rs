@@ -66,6 +66,11 @@ impl TaskId {
         self.0.rsplit('.').next().unwrap_or(&self.0)
     }
 
+    /// Whether it is a session's own run.
+    pub fn is_root(&self) -> bool {
+        !self.0.contains('.')
+    }
+
     pub fn session(&self) -> &str {
         self.0.split('.').next().unwrap_or(&self.0)
     }

@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 use posse_core::agent::ModelSettings;
+use posse_core::board::Urgency;
 use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
 use posse_core::tool::{Effect, ToolSpec};
@@ -110,6 +111,7 @@ impl Talk {
             generation: 0,
             memo: &mut self.memo,
             allowance: &Unlimited,
+            urgency: Urgency::Interactive,
         }
     }
 

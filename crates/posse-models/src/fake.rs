@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use posse_core::agent::ModelSettings;
+use posse_core::board::Urgency;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
@@ -130,6 +131,7 @@ pub async fn ask_with(
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,
+        urgency: Urgency::Interactive,
     };
     model.call(request, deltas).await
 }

@@ -92,6 +92,14 @@ impl Allowance for AfterOthers<'_> {
         all.add(lost);
         self.allowance.again(&all)
     }
+
+    fn queues(&self) {
+        self.allowance.queues();
+    }
+
+    fn served(&self) {
+        self.allowance.served();
+    }
 }
 
 fn another_may_do_better(kind: FailureKind) -> bool {

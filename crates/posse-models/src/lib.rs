@@ -19,6 +19,7 @@ mod failure;
 mod fake;
 pub mod fallback;
 pub mod gemini;
+pub mod governor;
 pub mod http;
 pub mod openai_chat;
 pub mod openai_responses;

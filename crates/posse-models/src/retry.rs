@@ -1,4 +1,4 @@
-//! Asks again when asking again can help, and makes all callers of one provider key wait together.
+//! Asks again when asking again can help. Every attempt waits for its turn at the governor of its provider key.
 //!
 //! A retry is always a retry of the whole turn: nothing of a failed attempt was executed. How often and how long is
 //! bounded; what failed attempts may have cost is added up, because a provider can have worked without our seeing it.
@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use posse_core::board::Urgency;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
 use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
-use tokio::time::Instant;
+
+use crate::governor::{Closed, Governor, Permit, QUEUED_MAX};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
@@ -36,45 +38,18 @@ impl Default for RetryPolicy {
     }
 }
 
-/// A nonsense `Retry-After` must not lock a key for the life of the process.
-const GATE_CLOSED_MAX: Duration = Duration::from_secs(3600);
-
-/// Shared by all callers of one provider key: after a 429 nobody calls before the limit resets.
-#[derive(Debug, Default)]
-pub struct Gate {
-    opens: Mutex<Option<Instant>>,
-}
-
-impl Gate {
-    pub fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    fn close_for(&self, wait: Duration) {
-        let until = Instant::now() + wait.min(GATE_CLOSED_MAX);
-        let mut opens = self.opens.lock().unwrap_or_else(PoisonError::into_inner);
-        *opens = Some(opens.map_or(until, |before| before.max(until)));
-    }
-
-    /// How long the gate stays closed from now on; `None` when it is open.
-    fn closed_for(&self) -> Option<Duration> {
-        let opens = *self.opens.lock().unwrap_or_else(PoisonError::into_inner);
-        opens.map(|at| at.saturating_duration_since(Instant::now())).filter(|left| !left.is_zero())
-    }
-}
-
 /// A model that is asked again while its failures are of a kind that may pass.
 pub struct Retry {
     inner: Arc<dyn Model>,
     policy: RetryPolicy,
-    gate: Arc<Gate>,
+    governor: Arc<Governor>,
     random: Mutex<fastrand::Rng>,
 }
 
 impl Retry {
-    /// All `Retry` of one provider key share one `gate`.
-    pub fn new(inner: Arc<dyn Model>, policy: RetryPolicy, gate: Arc<Gate>) -> Self {
-        Self { inner, policy, gate, random: Mutex::new(fastrand::Rng::new()) }
+    /// All `Retry` of one provider key share one `governor`.
+    pub fn new(inner: Arc<dyn Model>, policy: RetryPolicy, governor: Arc<Governor>) -> Self {
+        Self { inner, policy, governor, random: Mutex::new(fastrand::Rng::new()) }
     }
 
     /// The same jitter every time, for tests.
@@ -91,13 +66,14 @@ impl Retry {
         let mut lost = Usage::default();
         let mut made = Attempts::default();
         loop {
-            if let Err(mut closed) = self.pass_gate(request.allowance).await {
-                closed.lost = lost;
-                return Err(closed);
-            }
+            let permit = match self.admit(request.urgency, request.allowance).await {
+                Ok(permit) => permit,
+                Err(closed) => return Err(ModelFailure { lost, ..closed }),
+            };
             let shown = Shown::new(deltas);
             let mut failure = match self.inner.call(request.again(), &shown).await {
                 Ok(mut reply) => {
+                    permit.succeeded();
                     reply.lost.add(&lost);
                     return Ok(reply);
                 }
@@ -108,7 +84,9 @@ impl Retry {
             made.count(failure.kind);
             let floor = self.floor(&failure);
             if failure.kind == FailureKind::RateLimited {
-                self.gate.close_for(floor);
+                permit.refused(floor);
+            } else {
+                drop(permit);
             }
             match self.decide(&failure, made, floor, request.allowance) {
                 Next::GiveUp(None) => return Err(failure),
@@ -127,25 +105,23 @@ impl Retry {
         }
     }
 
-    /// Waits while the gate is closed, but not longer than the policy allows: somebody can extend it meanwhile.
-    async fn pass_gate(&self, allowance: &dyn Allowance) -> Result<(), ModelFailure> {
-        let mut waited = Duration::ZERO;
-        while let Some(left) = self.gate.closed_for() {
-            if waited + left > self.policy.wait_max || left > allowance.time_left() {
-                let message =
-                    format!("another call was rate limited; the limit resets in {}", in_seconds(left));
-                let retry_after_ms = Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-                return Err(ModelFailure {
-                    retry_after_ms,
-                    ..ModelFailure::new(FailureKind::RateLimited, message)
-                });
+    /// A place among the calls of this key.
+    async fn admit(&self, urgency: Urgency, allowance: &dyn Allowance) -> Result<Permit, ModelFailure> {
+        let pause_max = self.policy.wait_max;
+        let closed = match self.governor.admit(urgency, pause_max, allowance).await {
+            Ok(permit) => return Ok(permit),
+            Err(closed) => closed,
+        };
+        let (message, retry_after_ms) = match closed {
+            Closed::For(left) => (
+                format!("another call was rate limited; the limit resets in {}", in_seconds(left)),
+                Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+            ),
+            Closed::Full(under_way) => {
+                (format!("no turn within {}: {under_way} calls are under way", in_seconds(QUEUED_MAX)), None)
             }
-            // Spread out, so that those who waited do not all call in the same instant.
-            let wait = left + self.up_to(self.policy.backoff_min);
-            tokio::time::sleep(wait).await;
-            waited += wait;
-        }
-        Ok(())
+        };
+        Err(ModelFailure { retry_after_ms, ..ModelFailure::new(FailureKind::RateLimited, message) })
     }
 
     /// What a retry waits at least: what the provider asked for, and a little also when it asked for nothing.

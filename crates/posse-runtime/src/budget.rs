@@ -144,7 +144,15 @@ pub(crate) struct Purse<'a> {
     keep: Amount,
     began: Instant,
     time_left: Duration,
+    queue: Mutex<Queue>,
     state: Mutex<Payments>,
+}
+
+/// Time in which the call only waited for its turn.
+#[derive(Default)]
+struct Queue {
+    before: Duration,
+    since: Option<Instant>,
 }
 
 struct Payments {
@@ -166,7 +174,31 @@ impl<'a> Purse<'a> {
         let (wanted, keep) = (tariff.at_most(expected), tariff.at_most(keep));
         let hold = Some(account.authorise(wanted, keep)?);
         let state = Mutex::new(Payments { hold, charged: Usage::default() });
-        Ok(Self { account, tariff, wanted, keep, began: Instant::now(), time_left, state })
+        let (began, queue) = (Instant::now(), Mutex::default());
+        Ok(Self { account, tariff, wanted, keep, began, time_left, queue, state })
+    }
+
+    /// How long the call waited for its turn so far. That is not the run's time.
+    pub fn queued(&self) -> Duration {
+        let queue = self.queue();
+        queue.before + queue.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    pub fn is_queued(&self) -> bool {
+        self.queue().since.is_some()
+    }
+
+    /// Resolves when the run has no time left.
+    pub async fn out_of_time(&self) {
+        // While it is queued no time passes for the run, so there is no hurry to look again.
+        const QUEUED_LOOK: Duration = Duration::from_millis(50);
+        loop {
+            match self.time_left() {
+                Duration::ZERO => return,
+                left if self.is_queued() => tokio::time::sleep(left.max(QUEUED_LOOK)).await,
+                left => tokio::time::sleep(left).await,
+            }
+        }
     }
 
     /// Replaces the hold by what was used: by the reply, if there is one, and by attempts without an answer.
@@ -183,6 +215,10 @@ impl<'a> Purse<'a> {
         self.payments().charged
     }
 
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     fn payments(&self) -> MutexGuard<'_, Payments> {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -190,7 +226,8 @@ impl<'a> Purse<'a> {
 
 impl Allowance for Purse<'_> {
     fn time_left(&self) -> Duration {
-        self.time_left.saturating_sub(self.began.elapsed())
+        let used = self.began.elapsed().saturating_sub(self.queued());
+        self.time_left.saturating_sub(used)
     }
 
     fn again(&self, lost: &Usage) -> Result<(), String> {
@@ -202,5 +239,16 @@ impl Allowance for Purse<'_> {
             self.account.authorise(self.wanted, self.keep).map_err(|shortfall| shortfall.to_string())?;
         payments.hold = Some(hold);
         Ok(())
+    }
+
+    fn queues(&self) {
+        self.queue().since.get_or_insert_with(Instant::now);
+    }
+
+    fn served(&self) {
+        let mut queue = self.queue();
+        if let Some(since) = queue.since.take() {
+            queue.before += since.elapsed();
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::agent::ModelSettings;
+use posse_core::board::Urgency;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
@@ -170,6 +171,8 @@ struct Scene<'a> {
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
+    /// Time in which model calls only waited for their turn. It does not count.
+    queued: Duration,
     /// The task could use `bash` and cannot any more, so nothing is run for it either.
     commands_withdrawn: bool,
 }
@@ -189,6 +192,7 @@ impl<'a> Life<'a> {
             nesting,
             began: Instant::now(),
             elapsed_before_ms,
+            queued: Duration::ZERO,
             commands_withdrawn: false,
         };
         Self { scene, journal, memo: Memo::default() }
@@ -222,6 +226,7 @@ impl<'a> Life<'a> {
         let turns_max = run.limits().turns_max;
         self.scene.event(|| Event::TurnStarted { turn: ask.turn, turns_max });
         let answer = self.call_model(run, &ask, &purse).await;
+        self.scene.queued += purse.queued();
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(reply) => {
@@ -243,7 +248,10 @@ impl<'a> Life<'a> {
     }
 
     async fn call_model(&mut self, run: &Run, ask: &Ask, purse: &Purse<'_>) -> Result<Reply, ModelFailure> {
-        let time_left = self.scene.time_left(run);
+        let urgency = match self.scene.id.is_root() {
+            true => Urgency::Interactive,
+            false => Urgency::Background(self.scene.start.terms.priority),
+        };
         let request = ModelRequest {
             system: &self.scene.system,
             messages: run.messages(),
@@ -254,18 +262,21 @@ impl<'a> Life<'a> {
             generation: run.generation(),
             memo: &mut self.memo,
             allowance: purse,
+            urgency,
         };
         let deltas = TaskDeltas { observers: &self.scene.ports.observers, task: &self.scene.id };
         let call = Contained(self.scene.ports.model.model.call(request, &deltas));
         let cut_off = |why: &str| {
             let mut lost = purse.charged();
-            lost.add(&Usage { input: ask.estimate, estimated: true, ..Usage::default() });
+            if !purse.is_queued() {
+                lost.add(&Usage { input: ask.estimate, estimated: true, ..Usage::default() });
+            }
             Err(ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) })
         };
         tokio::select! {
             biased;
             () = self.scene.ports.stop.now.cancelled() => cut_off("the run was cancelled"),
-            () = tokio::time::sleep(time_left) => cut_off("the run's time is over"),
+            () = purse.out_of_time() => cut_off("the run's time is over"),
             answer = call => answer.unwrap_or_else(|panic| {
                 Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
             }),
@@ -314,7 +325,8 @@ impl<'a> Life<'a> {
 
 impl Scene<'_> {
     fn elapsed_ms(&self) -> u64 {
-        let here = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let here = self.began.elapsed().saturating_sub(self.queued);
+        let here = u64::try_from(here.as_millis()).unwrap_or(u64::MAX);
         self.elapsed_before_ms.saturating_add(here)
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::board::Urgency;
 use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::definition::Definition;
 use posse_core::event::Event;
@@ -109,6 +110,8 @@ pub struct ModelRequest<'a> {
     /// What the model remembers between the calls of one run: the bytes it has serialised so far.
     pub memo: &'a mut Memo,
     pub allowance: &'a dyn Allowance,
+    /// Who goes first when a provider cannot serve all at once.
+    pub urgency: Urgency,
 }
 
 /// What a call may still use. A model that makes more than one attempt asks before each further one, so that attempts
@@ -120,6 +123,12 @@ pub trait Allowance: Send + Sync {
     /// May another attempt be made, when those of this call may have consumed `lost` so far? The error says what is
     /// missing.
     fn again(&self, lost: &Usage) -> Result<(), String>;
+
+    /// From now on the call only waits for its turn at the provider, which does not count against the run's time.
+    fn queues(&self);
+
+    /// It does not wait any more.
+    fn served(&self);
 }
 
 /// Nobody counts.
@@ -133,6 +142,10 @@ impl Allowance for Unlimited {
     fn again(&self, _: &Usage) -> Result<(), String> {
         Ok(())
     }
+
+    fn queues(&self) {}
+
+    fn served(&self) {}
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,6 +168,7 @@ impl ModelRequest<'_> {
             generation: self.generation,
             memo: self.memo,
             allowance: self.allowance,
+            urgency: self.urgency,
         }
     }
 }

@@ -77,8 +77,8 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         Agent::new(AgentName::parse("lead")?, "scripted:example", "You answer with the help of specialists.");
     // Agents of agents of agents, and no deeper.
     let grant = Grant::root(tools.names().map(str::to_owned).collect::<Vec<_>>(), 3);
-    let state = std::env::temp_dir().join("posse-example");
-    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_nanos();
+    // A program would keep its tasks; this one is only to be looked at.
+    let state = std::env::temp_dir().join(format!("posse-subagents-{}", std::process::id()));
     let ports = Ports {
         model: OpenModel { model: model("lead")?, tariff: Tariff::default() },
         tools,
@@ -90,8 +90,9 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         verifier: None,
     };
     let task = TaskStart::new(lead, "What is this project?", grant);
-    let outcome =
-        start(&ports, TaskId::root(&format!("{started:x}")), None, "example".to_owned(), task).await?;
+    let outcome = start(&ports, TaskId::root("example"), None, "example".to_owned(), task).await?;
+    drop(ports);
+    std::fs::remove_dir_all(&state)?;
     eprintln!("{}", outcome.text);
     if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
 }

@@ -3,6 +3,7 @@
 mod agents;
 mod bad_input;
 mod context;
+mod delegating;
 mod delegation;
 mod demo;
 mod judging;

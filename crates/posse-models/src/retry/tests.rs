@@ -2,11 +2,14 @@
 
 use posse_core::agent::ModelSettings;
 
+use tokio::time::Instant;
+
 use super::*;
 use crate::fake::{Act, Fake, PROMPT, Seen, ask, ask_with, asking_to_wait, failure};
+use crate::governor::COOL_DOWN_MAX;
 
 fn retry(inner: &Arc<Fake>) -> Retry {
-    Retry::new(inner.clone(), RetryPolicy::default(), Gate::new()).seeded(1)
+    Retry::new(inner.clone(), RetryPolicy::default(), Arc::default()).seeded(1)
 }
 
 /// The times between calls, in milliseconds.
@@ -77,25 +80,25 @@ async fn a_wait_beyond_what_is_allowed_fails_at_once_with_the_reset_time() {
         let resets = format!("resets in {} s", asked_ms.div_ceil(1000));
         assert!(failed.message.contains(&resets), "{failed}");
         assert_eq!((start.elapsed(), failed.retry_after_ms), (Duration::ZERO, Some(asked_ms)));
-        // The next caller of the key is told without a call, until the gate opens again.
+        // The next caller of the key is told without a call, until the pause is over.
         let told = ask(&model).await.unwrap_err();
         assert!(told.message.contains("another call was rate limited; the limit resets in"), "{told}");
         assert_eq!((fake.times().len(), start.elapsed()), (1, Duration::ZERO));
-        tokio::time::advance(GATE_CLOSED_MAX).await;
+        tokio::time::advance(COOL_DOWN_MAX).await;
         assert!(ask(&model).await.is_ok(), "a nonsense date does not lock the key for ever");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_a_429_nobody_calls_with_the_key_before_the_limit_resets() {
-    let gate = Gate::new();
+    let governor = Arc::new(Governor::default());
     let limited = Arc::new(Fake::failing("a", [asking_to_wait(FailureKind::RateLimited, 30_000)]));
     let others = Arc::new(Fake::new("b", []));
     let start = Instant::now();
     let mut tasks = tokio::task::JoinSet::new();
     for seed in 0..8 {
         let inner: Arc<dyn Model> = if seed == 0 { limited.clone() } else { others.clone() };
-        let model = Retry::new(inner, RetryPolicy::default(), gate.clone()).seeded(seed);
+        let model = Retry::new(inner, RetryPolicy::default(), governor.clone()).seeded(seed);
         tasks.spawn(async move {
             if seed > 0 {
                 // Calls that begin after the 429 came.
@@ -117,14 +120,14 @@ async fn after_a_429_nobody_calls_with_the_key_before_the_limit_resets() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_that_keeps_closing_is_not_waited_for_endlessly() {
-    let gate = Gate::new();
+async fn a_pause_that_is_extended_is_not_waited_for_endlessly() {
+    let governor = Arc::new(Governor::default());
     let fake = Arc::new(Fake::new("a", []));
-    let model = Retry::new(fake.clone(), RetryPolicy::default(), gate.clone()).seeded(1);
-    gate.close_for(Duration::from_secs(40));
+    let model = Retry::new(fake.clone(), RetryPolicy::default(), governor.clone()).seeded(1);
+    governor.pause_for(Duration::from_secs(40));
     let closer = tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(39)).await;
-        gate.close_for(Duration::from_secs(40));
+        governor.pause_for(Duration::from_secs(40));
     });
     let failed = ask(&model).await.unwrap_err();
     closer.await.unwrap();

@@ -1,6 +1,7 @@
 //! The script is driven the way a run drives a model: the messages grow, and a new process starts from them.
 
 use posse_core::agent::ModelSettings;
+use posse_core::board::Urgency;
 use posse_runtime::ports::{Memo, NoDeltas, Unlimited};
 
 use super::*;
@@ -25,6 +26,7 @@ async fn ask_with(
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,
+        urgency: Urgency::Interactive,
     };
     model.call(request, deltas).await
 }

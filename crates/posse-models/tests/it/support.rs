@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use posse_core::agent::ModelSettings;
+use posse_core::board::Urgency;
 use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, Message, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
@@ -88,6 +89,7 @@ impl Talk {
             generation: self.generation,
             memo: &mut self.memo,
             allowance: &Unlimited,
+            urgency: Urgency::Interactive,
         }
     }
 

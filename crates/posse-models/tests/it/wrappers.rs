@@ -4,11 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use posse_core::agent::ModelSettings;
+use posse_core::board::Urgency;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_models::fallback::Fallback;
+use posse_models::governor::{Governor, MAX_IN_FLIGHT};
 use posse_models::record::{Record, Recorder, Replay};
-use posse_models::retry::{Gate, Retry, RetryPolicy};
+use posse_models::retry::{Retry, RetryPolicy};
 use posse_models::scripted::Scripted;
 use posse_models::watch::{Patience, Watched};
 use posse_runtime::ports::{Delta, Deltas, Memo, Model, ModelRequest, ToolUse, Unlimited};
@@ -18,7 +20,7 @@ use tokio::time::Instant;
 fn provider(name: &str, script: &str) -> (Arc<Scripted>, Arc<dyn Model>) {
     let script = Arc::new(Scripted::parse(name, script, None).unwrap());
     let watched = Arc::new(Watched::new(script.clone(), Patience::default()));
-    let retry = Retry::new(watched, RetryPolicy::default(), Gate::new()).seeded(7);
+    let retry = Retry::new(watched, RetryPolicy::default(), Governor::new(MAX_IN_FLIGHT)).seeded(7);
     (script, Arc::new(retry))
 }
 
@@ -50,6 +52,7 @@ async fn ask(model: &dyn Model, screen: &Screen) -> Result<Reply, ModelFailure> 
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,
+        urgency: Urgency::Interactive,
     };
     model.call(request, screen).await
 }

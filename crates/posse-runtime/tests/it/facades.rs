@@ -638,6 +638,23 @@ fn a_launch_is_described_only_where_that_is_asked_for() {
     assert!(schema["required"].is_null(), "a launch has no action");
 }
 
+/// What models read is product text: a change of it is looked at. `UPDATE_PROMPTS=1` writes the file anew.
+#[test]
+fn what_models_read_is_as_it_was_agreed() {
+    let facades: Facades = Facade::ALL.iter().copied().collect();
+    let mut text = guidance(&facades, &agents());
+    for spec in facades.specs(&agents()) {
+        text += &format!("\n\n======== {} ========\n{}\n{}", spec.name, spec.description, spec.input_schema);
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/prompts.txt");
+    if std::env::var_os("UPDATE_PROMPTS").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let agreed = std::fs::read_to_string(path).unwrap();
+    let differs = text.lines().zip(agreed.lines()).find(|(now, before)| now != before);
+    assert!(differs.is_none() && text.len() == agreed.len(), "{differs:?}");
+}
+
 #[test]
 fn a_door_is_named_by_its_tool() {
     for facade in Facade::ALL {

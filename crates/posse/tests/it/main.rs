@@ -3,6 +3,7 @@
 
 mod faults;
 mod formats;
+mod governor;
 mod money;
 mod recovery;
 mod retries;

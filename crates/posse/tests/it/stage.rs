@@ -15,9 +15,10 @@ use posse::core::tool::{Effect, ToolSpec};
 use posse::driver::{Onward, Ports, Stop, resume, start};
 use posse::inbox::Inbox;
 use posse::models::anthropic::Anthropic;
+use posse::models::governor::{Governor, MAX_IN_FLIGHT};
 use posse::models::http::{Credential, Endpoint, Secret};
 use posse::models::openai_chat::OpenAiChat;
-use posse::models::retry::{Gate, Retry, RetryPolicy};
+use posse::models::retry::{Retry, RetryPolicy};
 use posse::models::watch::{Patience, Watched};
 use posse::observe::Observers;
 use posse::ports::{BoxFuture, Model, Observer, OpenModel, Tool, ToolInput, ToolOutput};
@@ -45,13 +46,13 @@ pub async fn play_streamed(format: Format, limits: Limits, answers: Vec<Answer>)
     Stage { limits, buffered: false, ..Stage::new(format) }.play(answers).await
 }
 
-/// What one task is driven with. Stages that share a gate use the same key, stages that share a store the same disk.
+/// What one task is driven with. Stages that share a governor use the same key, stages that share a store the same disk.
 #[derive(Clone)]
 pub struct Stage {
     pub format: Format,
     pub limits: Limits,
     pub buffered: bool,
-    pub gate: Arc<Gate>,
+    pub governor: Arc<Governor>,
     /// Decides the jitter.
     pub seed: u64,
     pub store: Arc<MemoryStore>,
@@ -72,7 +73,7 @@ impl Stage {
             format,
             limits: Limits::default(),
             buffered: true,
-            gate: Gate::new(),
+            governor: Governor::new(MAX_IN_FLIGHT),
             seed: 0,
             store: Arc::new(MemoryStore::new()),
             observers: Vec::new(),
@@ -101,7 +102,7 @@ impl Stage {
             Format::OpenAiResponses | Format::Gemini => unreachable!("these tests use two formats"),
         };
         let model = Arc::new(Watched::new(model, Patience::default()));
-        Arc::new(Retry::new(model, RetryPolicy::default(), self.gate.clone()).seeded(self.seed))
+        Arc::new(Retry::new(model, RetryPolicy::default(), self.governor.clone()).seeded(self.seed))
     }
 
     pub async fn start(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
@@ -120,19 +121,24 @@ impl Stage {
         outcome.unwrap()
     }
 
-    fn ports(&self, model: Arc<dyn Model>) -> Ports {
+    /// `look` answers, `hang` never ends, and `forbidden` is there but not granted.
+    pub fn tools(&self) -> Toolbox {
         let tool = |name: &str, effect| -> Arc<dyn Tool> {
             let (ran, hanging) = (self.ran.clone(), self.hanging.clone());
             Arc::new(Look { spec: spec(name, effect), ran, calls: AtomicU32::new(0), hanging })
         };
+        Toolbox::new([
+            tool("look", Effect::Pure),
+            tool("hang", Effect::Unsafe),
+            tool("forbidden", Effect::Pure),
+        ])
+        .unwrap()
+    }
+
+    pub fn ports(&self, model: Arc<dyn Model>) -> Ports {
         Ports {
             model: OpenModel { model, tariff: self.tariff.clone() },
-            tools: Toolbox::new([
-                tool("look", Effect::Pure),
-                tool("hang", Effect::Unsafe),
-                tool("forbidden", Effect::Pure),
-            ])
-            .unwrap(),
+            tools: self.tools(),
             store: self.store.clone(),
             observers: Observers::new(self.observers.clone()),
             budget: Arc::new(Account::root(self.caps)),
@@ -142,7 +148,7 @@ impl Stage {
         }
     }
 
-    fn task(&self) -> TaskStart {
+    pub fn task(&self) -> TaskStart {
         let agent = Agent {
             settings: ModelSettings { buffered: self.buffered, ..ModelSettings::default() },
             limits: self.limits.clone(),

@@ -1,0 +1,295 @@
+//! One governor for all callers of one provider key: how many calls are under way, who is next, and when nobody calls at
+//! all because the provider asked for a pause.
+//!
+//! A place is held while a call is made and at no other time: not while its caller waits to ask again, not while tools
+//! run. So a task that waits for its children never holds what they need.
+
+mod window;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use posse_core::board::{Priority, Urgency};
+use posse_runtime::ports::Allowance;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use window::Window;
+
+/// Calls of one key under way at once, when nobody says otherwise.
+pub const MAX_IN_FLIGHT: usize = 16;
+
+/// A nonsense `Retry-After` must not lock a key for the life of the process.
+pub(crate) const COOL_DOWN_MAX: Duration = Duration::from_secs(3600);
+
+/// Those who waited for the end of a pause do not all call in the same instant, but within this time.
+const SPREAD: Duration = Duration::from_millis(500);
+
+/// What a level of urgency is worth: a call goes before less urgent ones that came at most this much earlier. So nobody
+/// waits for ever, however many urgent ones come.
+const HEAD_START: Duration = Duration::from_secs(10);
+
+/// Time in the queue does not count against a run, so it has an end of its own.
+pub(crate) const QUEUED_MAX: Duration = Duration::from_secs(3600);
+
+pub struct Governor {
+    began: Instant,
+    state: Mutex<State>,
+    /// Told when a pause began or was extended.
+    paused: Notify,
+}
+
+struct State {
+    window: Window,
+    under_way: usize,
+    /// The end of the last pause.
+    opens: Option<Instant>,
+    queue: BTreeMap<Rank, oneshot::Sender<Permit>>,
+    arrivals: u64,
+    random: fastrand::Rng,
+}
+
+/// The smallest is served first: when it came, earlier by a head start for each level, then the order of arrival. As all
+/// in the queue grow older together, their order never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    due: i128,
+    arrival: u64,
+}
+
+/// Why a call was not let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closed {
+    /// The provider wants a pause that is longer than the caller waits.
+    For(Duration),
+    /// So many were under way all the time.
+    Full(usize),
+}
+
+impl Default for Governor {
+    fn default() -> Self {
+        Self::with_max(MAX_IN_FLIGHT)
+    }
+}
+
+impl Governor {
+    /// At most `max_in_flight` calls at once, and at least one.
+    pub fn new(max_in_flight: usize) -> Arc<Self> {
+        Arc::new(Self::with_max(max_in_flight))
+    }
+
+    fn with_max(max_in_flight: usize) -> Self {
+        let state = State {
+            window: Window::new(max_in_flight),
+            under_way: 0,
+            opens: None,
+            queue: BTreeMap::new(),
+            arrivals: 0,
+            random: fastrand::Rng::new(),
+        };
+        Self { began: Instant::now(), state: Mutex::new(state), paused: Notify::new() }
+    }
+
+    /// Waits for a place. Who is dropped meanwhile has left the queue. A pause that lasts longer than `pause_max`, or than
+    /// the run has time, is not waited for.
+    pub(crate) async fn admit(
+        self: &Arc<Self>,
+        urgency: Urgency,
+        pause_max: Duration,
+        allowance: &dyn Allowance,
+    ) -> Result<Permit, Closed> {
+        let came = Instant::now();
+        let (sender, mut receiver) = oneshot::channel();
+        let rank = {
+            let mut state = self.lock();
+            if state.pause(came).is_none() && state.queue.is_empty() && state.has_place() {
+                state.under_way += 1;
+                return Ok(self.permit(state.window.round()));
+            }
+            state.join(rank_of(urgency, came - self.began), sender)
+        };
+        let _queued = Queued::new(self, rank, allowance);
+        self.serve();
+        let (mut paused_since, until) = (None, came + QUEUED_MAX);
+        loop {
+            let mut paused = std::pin::pin!(self.paused.notified());
+            // From here on no pause is missed.
+            paused.as_mut().enable();
+            let now = Instant::now();
+            let (pause, wake) = {
+                let mut state = self.lock();
+                (state.pause(now), state.wakes(now))
+            };
+            paused_since = pause.map(|_| paused_since.unwrap_or(now));
+            if let (Some(left), Some(since)) = (pause, paused_since)
+                && (now - since + left > pause_max || left > allowance.time_left())
+            {
+                return Err(Closed::For(left));
+            }
+            tokio::select! {
+                biased;
+                Ok(permit) = &mut receiver => return Ok(permit),
+                () = tokio::time::sleep_until(wake.unwrap_or(until).min(until)) => {}
+                () = paused => {}
+            }
+            if Instant::now() >= until {
+                return Err(Closed::Full(self.lock().under_way));
+            }
+            self.serve();
+        }
+    }
+
+    /// Gives places to those who are next.
+    fn serve(self: &Arc<Self>) {
+        // A permit is given back by its drop, which locks: none is made or dropped under the lock.
+        let (next, round) = {
+            let mut state = self.lock();
+            (state.next(Instant::now()), state.window.round())
+        };
+        for sender in next {
+            // Who has left meanwhile drops it, and gives the place on.
+            let _ = sender.send(self.permit(round));
+        }
+    }
+
+    fn permit(self: &Arc<Self>, round: u64) -> Permit {
+        Permit { governor: self.clone(), round, answer: Answer::Other }
+    }
+
+    pub(crate) fn pause_for(&self, wait: Duration) {
+        let until = Instant::now() + wait.min(COOL_DOWN_MAX);
+        {
+            let mut state = self.lock();
+            if state.opens.is_some_and(|before| before >= until) {
+                return;
+            }
+            state.opens = Some(until);
+        }
+        self.paused.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn has_place(&self) -> bool {
+        self.under_way < self.window.limit()
+    }
+
+    fn join(&mut self, due: i128, sender: oneshot::Sender<Permit>) -> Rank {
+        self.arrivals += 1;
+        let rank = Rank { due, arrival: self.arrivals };
+        self.queue.insert(rank, sender);
+        rank
+    }
+
+    /// How long nobody calls from now on.
+    fn pause(&self, now: Instant) -> Option<Duration> {
+        self.opens.map(|at| at.saturating_duration_since(now)).filter(|left| !left.is_zero())
+    }
+
+    /// Shortly after a pause each who wakes lets one through, so that calls are spread and the most urgent go first.
+    /// Later all places are filled at once.
+    fn spreads(&self, now: Instant) -> bool {
+        self.opens.is_some_and(|opens| now < opens + SPREAD)
+    }
+
+    /// When somebody in the queue has to see to it that it moves; `None` if a call that ends does.
+    fn wakes(&mut self, now: Instant) -> Option<Instant> {
+        let opens = self.opens.filter(|_| self.spreads(now))?;
+        Some(opens.max(now) + SPREAD.mul_f64(self.random.f64()))
+    }
+
+    fn next(&mut self, now: Instant) -> Vec<oneshot::Sender<Permit>> {
+        let mut next = Vec::new();
+        while self.pause(now).is_none() && self.has_place() && !(self.spreads(now) && next.len() == 1) {
+            let Some((_, sender)) = self.queue.pop_first() else { break };
+            self.under_way += 1;
+            next.push(sender);
+        }
+        next
+    }
+}
+
+fn rank_of(urgency: Urgency, came: Duration) -> i128 {
+    let levels = match urgency {
+        Urgency::Background(Priority::Low) => 0,
+        Urgency::Background(Priority::Normal) => 1,
+        Urgency::Background(Priority::High) => 2,
+        Urgency::Interactive => 3,
+    };
+    came.as_micros() as i128 - (HEAD_START * levels).as_micros() as i128
+}
+
+/// A place. It is given back when it is dropped, and what is known by then about the call is taken into account.
+pub(crate) struct Permit {
+    governor: Arc<Governor>,
+    round: u64,
+    answer: Answer,
+}
+
+enum Answer {
+    Succeeded,
+    /// Too many calls: all of this key pause for this long.
+    Refused(Duration),
+    Other,
+}
+
+impl Permit {
+    pub fn succeeded(mut self) {
+        self.answer = Answer::Succeeded;
+    }
+
+    pub fn refused(mut self, pause: Duration) {
+        self.answer = Answer::Refused(pause);
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        {
+            let mut state = self.governor.lock();
+            let under_way = state.under_way;
+            match self.answer {
+                Answer::Succeeded => state.window.on_success(under_way),
+                Answer::Refused(_) => state.window.on_refused(self.round, under_way),
+                Answer::Other => {}
+            }
+            state.under_way -= 1;
+            if !matches!(self.answer, Answer::Refused(_)) && state.spreads(Instant::now()) {
+                // Those who wait have set their clocks.
+                return;
+            }
+        }
+        match self.answer {
+            Answer::Refused(pause) => self.governor.pause_for(pause),
+            Answer::Succeeded | Answer::Other => self.governor.serve(),
+        }
+    }
+}
+
+/// Somebody in the queue; leaves it when dropped.
+struct Queued<'a> {
+    governor: &'a Governor,
+    rank: Rank,
+    allowance: &'a dyn Allowance,
+}
+
+impl<'a> Queued<'a> {
+    fn new(governor: &'a Governor, rank: Rank, allowance: &'a dyn Allowance) -> Self {
+        allowance.queues();
+        Self { governor, rank, allowance }
+    }
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.governor.lock().queue.remove(&self.rank);
+        self.allowance.served();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,200 @@
+//! Time is paused; calls end when a test says so.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use posse_core::usage::Usage;
+use posse_runtime::ports::Unlimited;
+use tokio::task::JoinHandle;
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const NORMAL: Urgency = Urgency::Background(Priority::Normal);
+
+/// A caller that tells its name when it is let through, and keeps its place until the test drops it.
+struct Caller {
+    name: &'static str,
+    admitted: JoinHandle<Result<Permit, Closed>>,
+}
+
+async fn settle() {
+    // Everybody who can move has moved.
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn admit(governor: &Arc<Governor>, urgency: Urgency) -> JoinHandle<Result<Permit, Closed>> {
+    let governor = governor.clone();
+    tokio::spawn(async move { governor.admit(urgency, PATIENCE, &Unlimited).await })
+}
+
+async fn arrives(governor: &Arc<Governor>, name: &'static str, urgency: Urgency) -> Caller {
+    let caller = Caller { name, admitted: admit(governor, urgency) };
+    settle().await;
+    caller
+}
+
+/// The order in which they are served, one place at a time.
+async fn order(first: Permit, mut callers: Vec<Caller>) -> Vec<&'static str> {
+    let (mut order, mut held) = (Vec::new(), Some(first));
+    while !callers.is_empty() {
+        drop(held.take());
+        settle().await;
+        let at = callers.iter().position(|caller| caller.admitted.is_finished()).expect("one is next");
+        let next = callers.remove(at);
+        assert!(!callers.iter().any(|caller| caller.admitted.is_finished()), "there is one place");
+        order.push(next.name);
+        held = Some(next.admitted.await.unwrap().ok().unwrap());
+    }
+    order
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_than_allowed_are_under_way() {
+    let governor = Governor::new(3);
+    let callers: Vec<_> = (0..8).map(|_| admit(&governor, NORMAL)).collect();
+    settle().await;
+    assert_eq!(callers.iter().filter(|caller| caller.is_finished()).count(), 3);
+    let mut served = 0;
+    for caller in callers {
+        let permit = caller.await.unwrap().ok().unwrap();
+        assert!(governor.lock().under_way <= 3);
+        permit.succeeded();
+        served += 1;
+    }
+    settle().await;
+    let state = governor.lock();
+    assert_eq!((served, state.under_way, state.queue.len()), (8, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_run_somebody_waits_for_goes_first_then_by_priority_then_in_order() {
+    let governor = Governor::new(1);
+    let first = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let mut callers = Vec::new();
+    for (name, urgency) in [
+        ("low", Urgency::Background(Priority::Low)),
+        ("normal", NORMAL),
+        ("normal later", NORMAL),
+        ("high", Urgency::Background(Priority::High)),
+        ("interactive", Urgency::Interactive),
+    ] {
+        callers.push(arrives(&governor, name, urgency).await);
+    }
+    assert_eq!(order(first, callers).await, ["interactive", "high", "normal", "normal later", "low"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_starves_however_many_urgent_calls_come() {
+    let governor = Governor::new(1);
+    let mut held = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let patient = arrives(&governor, "patient", Urgency::Background(Priority::Low)).await;
+    let mut overtaken = 0;
+    // There is always an urgent one in the queue, and each call takes a second.
+    let mut urgent = arrives(&governor, "urgent", Urgency::Interactive).await;
+    while !patient.admitted.is_finished() {
+        let next = arrives(&governor, "urgent", Urgency::Interactive).await;
+        tokio::time::advance(Duration::from_secs(1)).await;
+        drop(held);
+        settle().await;
+        if patient.admitted.is_finished() {
+            break;
+        }
+        held = std::mem::replace(&mut urgent, next).admitted.await.unwrap().ok().unwrap();
+        overtaken += 1;
+        assert!(overtaken < 60, "it waits for ever");
+    }
+    assert!((25..=35).contains(&overtaken), "three levels of ten seconds: {overtaken}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_cancelled_in_the_queue_leaves_it_at_once_and_takes_no_place() {
+    let governor = Governor::new(1);
+    let held = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let cancelled = arrives(&governor, "cancelled", Urgency::Interactive).await;
+    let other = arrives(&governor, "other", NORMAL).await;
+    cancelled.admitted.abort();
+    settle().await;
+    assert_eq!(governor.lock().queue.len(), 1);
+    // Another is cancelled in the very instant in which it was served.
+    let served = arrives(&governor, "served", Urgency::Interactive).await;
+    drop(held);
+    served.admitted.abort();
+    settle().await;
+    assert!(other.admitted.is_finished());
+    drop(other.admitted.await.unwrap());
+    assert_eq!(governor.lock().under_way, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_makes_all_pause_and_half_as_many_go_on() {
+    let governor = Governor::new(8);
+    let mut permits = Vec::new();
+    for _ in 0..8 {
+        permits.push(governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap());
+    }
+    let waiting: Vec<_> = (0..8).map(|_| admit(&governor, NORMAL)).collect();
+    settle().await;
+    let start = Instant::now();
+    permits.pop().unwrap().refused(Duration::from_secs(5));
+    permits.drain(..).for_each(Permit::succeeded);
+    settle().await;
+    assert!(!waiting.iter().any(JoinHandle::is_finished), "a call that ends lets nobody through in a pause");
+    tokio::time::sleep(Duration::from_millis(4999)).await;
+    assert!(!waiting.iter().any(JoinHandle::is_finished));
+    tokio::time::sleep(SPREAD * 3).await;
+    assert_eq!(waiting.iter().filter(|caller| caller.is_finished()).count(), 4);
+    let mut waiting = waiting;
+    while !waiting.is_empty() {
+        let at = waiting.iter().position(JoinHandle::is_finished).expect("one is next");
+        waiting.remove(at).await.unwrap().ok().unwrap().succeeded();
+        settle().await;
+    }
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_never_comes_free_is_not_waited_for_endlessly() {
+    let governor = Governor::new(1);
+    let _held = governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap();
+    let start = Instant::now();
+    let closed = governor.admit(NORMAL, PATIENCE, &Unlimited).await.err();
+    assert_eq!((closed, start.elapsed()), (Some(Closed::Full(1)), QUEUED_MAX));
+    assert_eq!(governor.lock().queue.len(), 0);
+}
+
+/// Counts who says that it queues and that it was served.
+#[derive(Default)]
+struct Counting(AtomicU32, AtomicU32);
+
+impl Allowance for Counting {
+    fn time_left(&self) -> Duration {
+        Duration::MAX
+    }
+
+    fn again(&self, _: &Usage) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn queues(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn served(&self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiting_is_told_with_its_end_also_when_it_is_given_up() {
+    let (governor, counting) = (Governor::new(1), Counting::default());
+    let held = governor.admit(NORMAL, PATIENCE, &counting).await.ok().unwrap();
+    assert_eq!(counting.0.load(Ordering::Relaxed), 0, "who need not wait does not queue");
+    let given_up = governor.admit(NORMAL, PATIENCE, &counting);
+    assert!(tokio::time::timeout(Duration::from_secs(1), given_up).await.is_err());
+    let told = || (counting.0.load(Ordering::Relaxed), counting.1.load(Ordering::Relaxed));
+    assert_eq!(told(), (1, 1));
+    let (next, ()) = tokio::join!(governor.admit(NORMAL, PATIENCE, &counting), async { drop(held) });
+    assert_eq!((next.is_ok(), told()), (true, (2, 2)));
+}

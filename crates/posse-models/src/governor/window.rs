@@ -1,0 +1,183 @@
+//! How many calls of one key may be under way at once: halved when the provider refuses, raised by one when all goes
+//! well. Decides only; it knows neither time nor callers.
+
+/// Successes before one call more than the provider last refused is tried: a refusal in a hundred calls costs little,
+/// and a limit that was raised meanwhile is found.
+pub(super) const PROBE_AFTER: usize = 100;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Window {
+    max: usize,
+    limit: usize,
+    /// Counts the bursts of refusals. A call belongs to the round in which it was let through.
+    round: u64,
+    burst: Burst,
+    /// So many at once were refused lately.
+    too_many: Option<usize>,
+    /// Since the limit last changed.
+    successes: usize,
+}
+
+/// Calls that were under way together when the provider began to refuse: it says no to each of those that are too many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Burst {
+    limit: usize,
+    under_way: usize,
+    refused: usize,
+}
+
+impl Window {
+    pub fn new(max: usize) -> Self {
+        let max = max.max(1);
+        Self { max, limit: max, round: 0, burst: Burst::default(), too_many: None, successes: 0 }
+    }
+
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// A call has succeeded, when `under_way` were, itself included. Only a window that is in use is widened.
+    pub fn on_success(&mut self, under_way: usize) {
+        if under_way < self.limit || self.limit >= self.max {
+            return;
+        }
+        self.successes += 1;
+        let next = self.limit + 1;
+        let enough = match self.too_many {
+            Some(refused) if next >= refused => PROBE_AFTER.max(self.limit),
+            _ => self.limit,
+        };
+        if self.successes >= enough {
+            self.limit = next;
+            self.successes = 0;
+            self.too_many = self.too_many.filter(|refused| next < *refused);
+        }
+    }
+
+    /// A call that was let through in `round` was refused, when `under_way` were, itself included. The refusals of one
+    /// burst are one event: they halve the limit once, and their number says how many the provider did take.
+    pub fn on_refused(&mut self, round: u64, under_way: usize) {
+        if round == self.round {
+            self.round += 1;
+            self.burst = Burst { limit: self.limit, under_way, refused: 0 };
+        } else if round + 1 != self.round {
+            return;
+        }
+        self.burst.refused += 1;
+        let Burst { limit, under_way, refused } = self.burst;
+        let halved = (limit / 2).max(1);
+        self.successes = 0;
+        match under_way.saturating_sub(refused) {
+            // All of them: what ran out is not places.
+            0 => (self.limit, self.too_many) = (halved, None),
+            taken => (self.limit, self.too_many) = (halved.min(taken), Some(taken + 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn after_successes(mut window: Window, times: usize) -> usize {
+        for _ in 0..times {
+            window.on_success(window.limit());
+        }
+        window.limit()
+    }
+
+    #[test]
+    fn a_refusal_halves_and_as_many_successes_as_are_under_way_raise_by_one() {
+        let mut window = Window::new(16);
+        window.on_refused(0, 16);
+        assert_eq!(window.limit(), 8);
+        assert_eq!(after_successes(window.clone(), 7), 8);
+        assert_eq!(after_successes(window.clone(), 8), 9);
+        assert_eq!(after_successes(window.clone(), 8 + 9), 10);
+        assert_eq!(after_successes(window, 10_000), 16, "the configured limit is the most");
+    }
+
+    #[test]
+    fn the_refusals_of_one_burst_say_how_many_fit() {
+        let mut window = Window::new(16);
+        for _ in 0..12 {
+            window.on_refused(0, 16);
+        }
+        assert_eq!(window.limit(), 4);
+        assert_eq!(after_successes(window.clone(), PROBE_AFTER - 1), 4, "five were refused");
+        assert_eq!(after_successes(window.clone(), PROBE_AFTER), 5, "but perhaps not for ever");
+        window.on_refused(1, 4);
+        assert_eq!(window.limit(), 2);
+        window.on_refused(0, 9);
+        assert_eq!(window.limit(), 2, "an answer to a call of long ago says nothing new");
+    }
+
+    #[test]
+    fn a_provider_that_refuses_everything_has_no_opinion_on_places() {
+        let mut window = Window::new(16);
+        for _ in 0..5 {
+            window.on_refused(0, 5);
+        }
+        assert_eq!(window.limit(), 8);
+        assert_eq!(after_successes(window, 8), 9);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_is_not_widened() {
+        let mut window = Window::new(16);
+        window.on_refused(0, 16);
+        for _ in 0..1000 {
+            window.on_success(7);
+        }
+        assert_eq!(window.limit(), 8);
+    }
+
+    proptest! {
+        /// Whatever a provider answers: at least one call, at most the configured number, up by one at a time and down
+        /// to half or less at once.
+        #[test]
+        fn the_limit_stays_in_its_bounds(max in 0usize..40, answers in proptest::collection::vec((any::<bool>(), 0u64..3, 1usize..40), 0..300)) {
+            let mut window = Window::new(max);
+            for (refused, ago, under_way) in answers {
+                let (before, round) = (window.limit(), window.round());
+                if refused {
+                    window.on_refused(round.saturating_sub(ago), under_way);
+                    if window.round() > round {
+                        prop_assert!(window.limit() <= (before / 2).max(1));
+                    }
+                } else {
+                    window.on_success(under_way);
+                    prop_assert!(window.limit() == before || window.limit() == before + 1);
+                }
+                prop_assert!((1..=max.max(1)).contains(&window.limit()));
+            }
+        }
+
+        /// Against any quota, once it has been met: few refusals, and the places are used.
+        #[test]
+        fn it_settles_just_below_any_quota(quota in 1usize..32) {
+            let mut window = Window::new(32);
+            let (mut refusals, mut used) = (0, 0);
+            let rounds = 1000;
+            for _ in 0..rounds {
+                let (sent, round) = (window.limit(), window.round());
+                for _ in 0..sent.min(quota) {
+                    window.on_success(sent);
+                }
+                for _ in quota..sent {
+                    window.on_refused(round, sent);
+                    refusals += 1;
+                }
+                used += sent.min(quota);
+            }
+            prop_assert!(used * 10 >= rounds * quota * 8, "{used} of {}", rounds * quota);
+            prop_assert!((refusals - (32 - quota)) * 50 <= used, "{refusals} refusals, {used} calls");
+        }
+    }
+}
