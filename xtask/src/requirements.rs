@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -148,7 +149,7 @@ pub fn requirements(root: &Path, options: &[&str]) -> Result<()> {
         other => bail!("`requirements` takes `--open` or nothing, not {other:?}"),
     };
     let table = Table::load(root)?;
-    print!("{}", table.render(open_only));
+    io::stdout().write_all(table.render(open_only).as_bytes()).context("writing the table")?;
     ensure!(table.faults.is_empty(), "{}", table.faults.join("\n"));
     let open = table.open().len();
     ensure!(open == 0, "{open} requirements have no test and no reason to have none");

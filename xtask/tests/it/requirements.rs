@@ -7,7 +7,7 @@ use xtask::requirements::{Marker, Table, markers, waived};
 
 /// How many requirements have no test yet. Lower it when it became less; at 0, `cargo xtask test` can run
 /// `cargo xtask requirements`.
-const OPEN_MAX: usize = 219;
+const OPEN_MAX: usize = 57;
 /// Lines are never taken out of the list.
 const LINES: usize = 455;
 /// A title is a reminder, not the requirement.
@@ -18,10 +18,10 @@ fn markers_and_waivers_are_right_and_the_open_requirements_do_not_grow() {
     let table = Table::load(crate::root()).unwrap();
     assert_eq!(table.faults, [""; 0]);
     let open = table.open().len();
-    println!("{}", table.render(true));
+    eprintln!("{}", table.render(true));
     assert!(open <= OPEN_MAX, "{open} requirements are open, only {OPEN_MAX} were");
     if open < OPEN_MAX {
-        println!("only {open} are open now: set OPEN_MAX to that");
+        eprintln!("only {open} are open now: set OPEN_MAX to that");
     }
 }
 

@@ -8,7 +8,7 @@ fn limits() -> Limits {
     Limits::default()
 }
 
-// R160, R303
+// R160, R250, R303
 #[test]
 fn a_task_is_answered_after_its_tools_ran() {
     check(
@@ -27,7 +27,7 @@ fn a_task_is_answered_after_its_tools_ran() {
     );
 }
 
-// R159, R303
+// R159, R250, R303
 #[test]
 fn at_the_turn_limit_the_run_reports_and_is_partial() {
     check(
@@ -252,6 +252,7 @@ fn a_context_that_is_too_long_is_trimmed_and_then_given_up() {
     assert!(log.contains("failed: context_exhausted"), "{log}");
 }
 
+// R251
 #[test]
 fn the_context_guard_makes_room_at_90_percent_and_asks_for_the_answer_at_100() {
     let tight = Limits { context_window: Some(20_000), output_tokens_per_call: 2_000, ..limits() };

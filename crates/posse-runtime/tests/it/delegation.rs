@@ -24,7 +24,7 @@ async fn answers(script: &'static str) -> (Vec<Value>, Arc<MemoryStore>) {
     (results.iter().map(value).collect(), store)
 }
 
-// R154, R118, R132, R049
+// R049, R118, R132, R154
 #[tokio::test(start_paused = true)]
 async fn tasks_wait_for_a_place_and_for_each_other() {
     let (answers, store) = answers(
@@ -211,7 +211,7 @@ async fn a_question_that_nobody_answers_has_a_default() {
     assert!(text.contains("no answer came within 5 s; go on with your default: the first"), "{text}");
 }
 
-// R115, R175, R112, R113
+// R112, R113, R115, R175
 #[tokio::test(start_paused = true)]
 async fn a_long_result_is_shortened_and_its_full_text_can_be_paged() {
     let long = "0123456789".repeat(500);

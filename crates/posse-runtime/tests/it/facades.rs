@@ -150,7 +150,7 @@ async fn an_agent_is_waited_for_and_its_text_is_the_answer() {
     assert!(granted.contains(&"subagent"), "the right is the one to delegate: {granted:?}");
 }
 
-// R035
+// R028 R035
 #[test]
 fn the_description_lists_who_there_is() {
     let text = spec(&[Facade::Agent], "Agent").description;
@@ -166,7 +166,7 @@ fn the_description_lists_who_there_is() {
     assert!(text.contains("\n  agent0, agent1, ") && !text.contains("the agent0"), "{text}");
 }
 
-// R278 R281 R282 R284
+// R241 R246 R278 R281 R282 R284
 #[test]
 fn the_parameters_say_what_makes_a_good_task() {
     let schema = spec(&[Facade::RunSubagent], "run_subagent").input_schema;
@@ -261,7 +261,7 @@ async fn who_is_cancelled_while_it_waits_takes_its_agent_along() {
 
 const GOOD: &str = "Find out how tokens are checked in src/auth. Return the lines.";
 
-// R247 R259 R267 R277 R284 R287 R304 R308
+// R233 R234 R247 R255 R257 R259 R267 R277 R284 R287 R304 R308 R314 R316
 #[tokio::test(start_paused = true)]
 async fn an_investigation_returns_its_parts() {
     let (results, room) = play(
@@ -289,7 +289,7 @@ async fn an_investigation_returns_its_parts() {
     assert!(start.opening().0.contains(GOOD));
 }
 
-// R288 R309 R312
+// R288 R309 R312 R318
 #[tokio::test(start_paused = true)]
 async fn an_investigation_delegates_nothing_even_where_depth_allows_it() {
     let script = r#"
@@ -308,7 +308,7 @@ async fn an_investigation_delegates_nothing_even_where_depth_allows_it() {
     assert_eq!(room.store.tasks(10).await.unwrap().len(), 2, "the orchestrator and the investigation");
 }
 
-// R278 R279 R280 R283 R290 R293
+// R278 R279 R280 R283 R286 R290 R293 R305
 #[tokio::test(start_paused = true)]
 async fn a_brief_task_is_refused_with_what_to_write() {
     let (results, room) = play(
@@ -344,7 +344,7 @@ async fn a_brief_task_is_refused_with_what_to_write() {
     assert_eq!(start_of(&room.child(1).await).unwrap().agent.limits.tool_calls_max, 15);
 }
 
-// R285 R289 R306
+// R285 R289 R305 R306
 #[tokio::test(start_paused = true)]
 async fn a_session_has_five_investigations_also_after_a_restart() {
     let script = r#"
@@ -431,7 +431,7 @@ async fn an_investigation_that_fails_says_how() {
     assert!(results[0].text.starts_with("Subagent failed: Model API error: "), "{}", results[0].text);
 }
 
-// R376 R389 R414 R422 R423 R426 R437
+// R376 R389 R414 R422 R423 R426 R437 R455
 #[tokio::test(start_paused = true)]
 async fn a_launch_answers_at_once_and_its_task_goes_on() {
     let (results, room) = play(
@@ -461,7 +461,7 @@ async fn a_launch_answers_at_once_and_its_task_goes_on() {
     assert_eq!((limits.wall_ms_max, limits.tool_calls_max, limits.turns_max), (300_000, 100, 100));
 }
 
-// R388 R415 R438: paths are held to, in each style.
+// R388 R438 R455: paths are held to, in each style.
 #[tokio::test(start_paused = true)]
 async fn a_launch_writes_only_where_it_may() {
     let (results, room) = play(
@@ -549,7 +549,7 @@ async fn a_task_is_found_by_its_second_name() {
     assert!(results[3].text.contains("found it"), "{}", results[3].text);
 }
 
-// R138 R139
+// R138 R139 R235
 #[test]
 fn the_guidance_lists_the_agents_that_are_there() {
     let guidance = |agents: &[Arc<Definition>]| guidance(&Facades::default(), agents);
@@ -584,7 +584,7 @@ fn the_guidance_lists_the_agents_that_are_there() {
     assert!(text.contains("26 agents: use list_agents with a query") && !text.contains("agent7"), "{text}");
 }
 
-// R294 R295 R296 R297 R298 R299 R300
+// R294 R295 R296 R297 R298 R299 R300 R315 R318
 #[test]
 fn the_guidance_speaks_only_of_the_doors_there_are() {
     let of = |facades: &[Facade]| guidance(&facades.iter().copied().collect(), &agents());

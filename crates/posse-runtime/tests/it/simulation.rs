@@ -37,7 +37,7 @@ const DEEDS: u32 = 14;
 const RULES: Rules = Rules { running_max: 3, waiting_max: 6, spawned_max: 12, on_limit: OnLimit::Queue };
 const TOKENS: Caps = Caps { input_tokens: Some(30_000), output_tokens: Some(4_000), cost_micros: None };
 
-// R117, R156, R311
+// R156, R311
 #[test]
 fn random_delegations_keep_what_is_promised() {
     let number = |name: &str, otherwise: u64| {

@@ -249,7 +249,7 @@ async fn a_child_has_its_own_tools_and_cannot_delegate() {
     assert_eq!(store.tasks(10).await.unwrap().len(), 2, "nobody was spawned below the child");
 }
 
-// R052, R079, R099, R164, R236, R313, R319
+// R052, R079, R099, R164, R236, R313, R319, R449
 #[tokio::test(start_paused = true)]
 async fn five_tasks_take_as_long_as_one() {
     let began = tokio::time::Instant::now();

@@ -228,7 +228,7 @@ async fn tools_are_only_taken_away_and_hidden_when_asked_for() {
     }
 }
 
-// R359 R360 R364 R368
+// R004 R358 R359 R360 R364 R368
 #[tokio::test]
 async fn an_agent_of_an_agent_ends_at_the_depth() {
     let mut stage = Stage::new(
