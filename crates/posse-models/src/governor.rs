@@ -253,7 +253,7 @@ impl Drop for Permit {
             let mut state = self.governor.lock();
             let under_way = state.under_way;
             match self.answer {
-                Answer::Succeeded => state.window.on_success(under_way),
+                Answer::Succeeded => state.window.on_success(self.round, under_way),
                 Answer::Refused(_) => state.window.on_refused(self.round, under_way),
                 Answer::Other => {}
             }

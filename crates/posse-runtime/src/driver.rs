@@ -266,17 +266,22 @@ impl<'a> Life<'a> {
         };
         let deltas = TaskDeltas { observers: &self.scene.ports.observers, task: &self.scene.id };
         let call = Contained(self.scene.ports.model.model.call(request, &deltas));
-        let cut_off = |why: &str| {
+        // The call is dropped before what follows from a stop is worked out, so whether it was asked at all is said first.
+        let cancelled = async {
+            self.scene.ports.stop.now.cancelled().await;
+            purse.is_queued()
+        };
+        let cut_off = |why: &str, queued: bool| {
             let mut lost = purse.charged();
-            if !purse.is_queued() {
+            if !queued {
                 lost.add(&Usage { input: ask.estimate, estimated: true, ..Usage::default() });
             }
             Err(ModelFailure { lost, ..ModelFailure::new(FailureKind::Cancelled, why) })
         };
         tokio::select! {
             biased;
-            () = self.scene.ports.stop.now.cancelled() => cut_off("the run was cancelled"),
-            () = purse.out_of_time() => cut_off("the run's time is over"),
+            queued = cancelled => cut_off("the run was cancelled", queued),
+            () = purse.out_of_time() => cut_off("the run's time is over", false),
             answer = call => answer.unwrap_or_else(|panic| {
                 Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
             }),

@@ -6,6 +6,7 @@ pub mod budget;
 pub mod context;
 pub mod driver;
 pub mod inbox;
+mod join;
 mod journal;
 pub mod observe;
 mod panics;

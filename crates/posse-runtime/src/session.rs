@@ -209,6 +209,13 @@ impl Session {
         self.tools.names()
     }
 
+    /// Delegates a task of `parent` and waits for its end. A caller that gives up waiting leaves the task at work.
+    pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Outcome> {
+        let task = self.spawn(parent, request).await?;
+        let done = task.done().await.done.unwrap_or_else(|| Err("it has no outcome".to_owned()));
+        done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
+    }
+
     /// Starts a task, or queues it. It is in the store when this returns, and goes on by itself.
     pub(crate) async fn spawn(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<Task>> {
         let family = self.family(parent)?;

@@ -40,9 +40,10 @@ impl Window {
         self.round
     }
 
-    /// A call has succeeded, when `under_way` were, itself included. Only a window that is in use is widened.
-    pub fn on_success(&mut self, under_way: usize) {
-        if under_way < self.limit || self.limit >= self.max {
+    /// A call that was let through in `round` has succeeded, when `under_way` were, itself included. Only a window that is
+    /// in use is widened, and not by calls from before it was narrowed.
+    pub fn on_success(&mut self, round: u64, under_way: usize) {
+        if round != self.round || under_way < self.limit || self.limit >= self.max {
             return;
         }
         self.successes += 1;
@@ -87,7 +88,7 @@ mod tests {
 
     fn after_successes(mut window: Window, times: usize) -> usize {
         for _ in 0..times {
-            window.on_success(window.limit());
+            window.on_success(window.round(), window.limit());
         }
         window.limit()
     }
@@ -133,7 +134,7 @@ mod tests {
         let mut window = Window::new(16);
         window.on_refused(0, 16);
         for _ in 0..1000 {
-            window.on_success(7);
+            window.on_success(1, 7);
         }
         assert_eq!(window.limit(), 8);
     }
@@ -152,7 +153,7 @@ mod tests {
                         prop_assert!(window.limit() <= (before / 2).max(1));
                     }
                 } else {
-                    window.on_success(under_way);
+                    window.on_success(round.saturating_sub(ago), under_way);
                     prop_assert!(window.limit() == before || window.limit() == before + 1);
                 }
                 prop_assert!((1..=max.max(1)).contains(&window.limit()));
@@ -168,7 +169,7 @@ mod tests {
             for _ in 0..rounds {
                 let (sent, round) = (window.limit(), window.round());
                 for _ in 0..sent.min(quota) {
-                    window.on_success(sent);
+                    window.on_success(round, sent);
                 }
                 for _ in quota..sent {
                     window.on_refused(round, sent);

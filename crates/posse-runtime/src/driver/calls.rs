@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::{Life, Scene};
+use crate::join::join_all;
 use crate::journal::Journal;
 use crate::ports::{Payload, ToolContext, ToolInput, ToolOutput};
 use crate::toolbox::Answer;
@@ -165,24 +166,4 @@ fn never_empty(text: String) -> String {
 
 fn hash(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Waits for all, side by side, keeping their order. Batches are small, so polling all of them is cheap.
-async fn join_all<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
-    let mut pending: Vec<_> = futures.into_iter().map(|future| (Some(Box::pin(future)), None)).collect();
-    std::future::poll_fn(move |context| {
-        for (future, output) in &mut pending {
-            if let Some(running) = future
-                && let std::task::Poll::Ready(value) = running.as_mut().poll(context)
-            {
-                *output = Some(value);
-                *future = None;
-            }
-        }
-        if pending.iter().any(|(future, _)| future.is_some()) {
-            return std::task::Poll::Pending;
-        }
-        std::task::Poll::Ready(pending.iter_mut().filter_map(|(_, output)| output.take()).collect())
-    })
-    .await
 }

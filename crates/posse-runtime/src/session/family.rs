@@ -1,5 +1,6 @@
 //! Whoever delegates, and the tasks it delegated. What is started, queued, ended and collected goes through here.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::agent::Agent;
@@ -33,6 +34,17 @@ pub(crate) struct Family {
 struct Children {
     board: Board,
     tasks: Tasks,
+    /// By the key of the spawn that made it.
+    keys: HashMap<String, Arc<Task>>,
+}
+
+impl Children {
+    fn take_in(&mut self, task: &Arc<Task>) {
+        self.tasks.insert(task.id.short().to_owned(), task.clone());
+        if let Some(key) = &task.start.key {
+            self.keys.insert(key.clone(), task.clone());
+        }
+    }
 }
 
 impl Children {
@@ -47,27 +59,31 @@ impl Children {
 
 impl Family {
     pub fn new(parent: Parent, rules: Rules) -> Self {
-        Self { parent, children: Mutex::new(Children { board: Board::new(rules), tasks: Tasks::new() }) }
+        let children = Children { board: Board::new(rules), tasks: Tasks::new(), keys: HashMap::new() };
+        Self { parent, children: Mutex::new(children) }
     }
 
     /// Takes a task in, or says why not.
     pub fn admit(&self, task: &Arc<Task>, now_ms: u64) -> Result<Admission> {
         let mut children = self.lock();
         let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
-        children.tasks.insert(task.id.short().to_owned(), task.clone());
+        children.take_in(task);
         Ok(admission)
     }
 
     /// A task of an earlier process.
     pub fn recall(&self, task: &Arc<Task>, past: Past, now_ms: u64) -> Admission {
         let mut children = self.lock();
-        children.tasks.insert(task.id.short().to_owned(), task.clone());
+        children.take_in(task);
         children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
     pub fn forget(&self, task: &Task, now_ms: u64) -> Vec<Move> {
         let mut children = self.lock();
         children.tasks.remove(task.id.short());
+        if let Some(key) = &task.start.key {
+            children.keys.remove(key);
+        }
         children.board.forget(task.id.short(), now_ms)
     }
 
@@ -126,7 +142,7 @@ impl Family {
     }
 
     pub fn with_key(&self, key: &str) -> Option<Arc<Task>> {
-        self.lock().tasks.values().find(|task| task.start.key.as_deref() == Some(key)).cloned()
+        self.lock().keys.get(key).cloned()
     }
 
     /// Results nobody asked for yet.

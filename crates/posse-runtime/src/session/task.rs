@@ -95,7 +95,7 @@ struct Open {
 struct Events {
     /// Of the first one that is kept.
     first: u64,
-    kept: VecDeque<Value>,
+    kept: VecDeque<Event>,
 }
 
 impl Task {
@@ -214,15 +214,17 @@ impl Task {
         let events = lock(&self.events);
         let next = events.first + events.kept.len() as u64;
         let skip = usize::try_from(since.saturating_sub(events.first)).unwrap_or(usize::MAX);
-        (events.kept.iter().skip(skip).cloned().collect(), next)
+        let numbered = events.kept.iter().zip(events.first..).skip(skip).map(|(event, number)| {
+            let mut value = event.to_json();
+            value["number"] = number.into();
+            value
+        });
+        (numbered.collect(), next)
     }
 
     fn keep(&self, event: &Event) {
         let mut events = lock(&self.events);
-        let number = events.first + events.kept.len() as u64;
-        let mut value = event.to_json();
-        value["number"] = number.into();
-        events.kept.push_back(value);
+        events.kept.push_back(event.clone());
         if events.kept.len() > EVENTS_MAX {
             events.kept.pop_front();
             events.first += 1;

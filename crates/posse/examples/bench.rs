@@ -1,0 +1,216 @@
+//! One agent, or an orchestrator that delegates to many at once, on any OpenAI-compatible endpoint, with everything a
+//! program gets: session, journal on disk, retries, governor.
+//!
+//! Speaks the command line of our benchmark against other frameworks:
+//!
+//!     bench --base-url http://127.0.0.1:8080/v1 --mode fanout|single --n 50 --turns 5 --tool-bytes 64 [--stream] [--state DIR]
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::num::ParseIntError;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use posse::budget::Tariff;
+use posse::core::agent::{Agent, ModelSettings};
+use posse::core::board::{OnLimit, Rules};
+use posse::core::budget::Caps;
+use posse::core::definition::{Definition, Format, ModelChoice, Origin, Scope};
+use posse::core::grant::{Grant, Rights};
+use posse::core::id::AgentName;
+use posse::core::limits::Limits;
+use posse::core::outcome::Status;
+use posse::core::task::TaskRequest;
+use posse::core::tool::{Effect, ToolSpec};
+use posse::driver::Stop;
+use posse::models::governor::Governor;
+use posse::models::http::{Credential, Endpoint, Secret, Transport};
+use posse::models::openai_chat::OpenAiChat;
+use posse::models::retry::{Retry, RetryPolicy};
+use posse::models::watch::{Patience, Watched};
+use posse::observe::Observers;
+use posse::ports::{BoxFuture, Models, OpenModel, Tool, ToolInput, ToolOutput};
+use posse::session::{Session, SessionConfig};
+use posse::store::SqliteStore;
+use posse::toolbox::Toolbox;
+
+/// The worker's only tool.
+struct Lookup {
+    spec: ToolSpec,
+    bytes: usize,
+}
+
+impl Tool for Lookup {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: serde_json::Value = serde_json::from_str(input.arguments).unwrap_or_default();
+            let mut text = format!("LOOKUP-OK {}\n", arguments["key"].as_str().unwrap_or_default());
+            let mut row = 0;
+            while text.len() < self.bytes {
+                let _ = writeln!(text, "row {row}: \"alpha\" -> value {}", row * 7919 % 1000);
+                row += 1;
+            }
+            text.truncate(self.bytes.max(12));
+            ToolOutput::text(text)
+        })
+    }
+}
+
+/// Hands a task to a worker and waits for its answer. Workers here only read, so calls may run side by side.
+struct Delegate {
+    spec: ToolSpec,
+    session: Arc<OnceLock<Weak<Session>>>,
+}
+
+impl Tool for Delegate {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let Some(session) = self.session.get().and_then(Weak::upgrade) else {
+                return ToolOutput::error("the session has ended");
+            };
+            let arguments: serde_json::Value = serde_json::from_str(input.arguments).unwrap_or_default();
+            let request = TaskRequest {
+                agent: "worker".to_owned(),
+                task: arguments["task"].as_str().unwrap_or_default().to_owned(),
+                key: Some(input.idempotency_key.to_owned()),
+                ..TaskRequest::default()
+            };
+            match session.delegate(&input.context.task, request).await {
+                Ok(outcome) if outcome.status() == Status::Completed => ToolOutput::text(outcome.text),
+                Ok(outcome) => ToolOutput::error(format!("{}: {}", outcome.status().wire(), outcome.text)),
+                Err(e) => ToolOutput::error(e.to_string()),
+            }
+        })
+    }
+}
+
+/// Models of one endpoint and key, by the name after the provider's.
+struct OneEndpoint {
+    transport: Transport,
+    governor: Arc<Governor>,
+}
+
+impl Models for OneEndpoint {
+    fn open(&self, agent: &Agent) -> posse::Result<OpenModel> {
+        let name = agent.model.rsplit(':').next().unwrap_or_default();
+        let model = Arc::new(OpenAiChat::over(self.transport.clone(), name.to_owned()));
+        let model = Arc::new(Watched::new(model, Patience::default()));
+        let model = Arc::new(Retry::new(model, RetryPolicy::default(), self.governor.clone()));
+        Ok(OpenModel { model, tariff: Tariff::default() })
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(run())
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    let flags = flags();
+    let number = |name: &str, otherwise: u32| -> Result<u32, ParseIntError> {
+        flags.get(name).map_or(Ok(otherwise), |value| value.parse())
+    };
+    let (n, turns, tool_bytes) = (number("n", 50)?, number("turns", 5)?, number("tool-bytes", 64)?);
+    let base_url = flags.get("base-url").map_or("http://127.0.0.1:8080/v1", String::as_str);
+    let state = flags.get("state").map_or_else(|| std::env::temp_dir().join("posse-example"), PathBuf::from);
+
+    let own = Arc::new(OnceLock::new());
+    let lookup =
+        Lookup { spec: spec("lookup", "Look up one item by key.", "key"), bytes: tool_bytes as usize };
+    let delegate =
+        Delegate { spec: spec("delegate", "Hand a task to a worker.", "task"), session: own.clone() };
+    let endpoint = Endpoint::new(base_url, Credential::fixed(Secret::new("mock")));
+    let at_once = n as usize + 1;
+    let session = Session::new(SessionConfig {
+        id: format!("{:x}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos()),
+        owner: "example".to_owned(),
+        workspace: ".".to_owned(),
+        store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
+        models: Arc::new(OneEndpoint {
+            transport: Transport::new(endpoint)?,
+            governor: Governor::new(at_once),
+        }),
+        tools: Toolbox::new([Arc::new(lookup) as Arc<dyn Tool>, Arc::new(delegate)])?,
+        observers: Observers::default(),
+        agents: Arc::new(vec![worker(turns)?]),
+        grant: Grant::root(["lookup", "delegate"].map(str::to_owned), 1),
+        caps: Caps::default(),
+        rules: Rules {
+            running_max: at_once,
+            waiting_max: at_once,
+            spawned_max: at_once,
+            on_limit: OnLimit::Queue,
+        },
+        stop: Stop::default(),
+        verifier: None,
+    })?;
+    let _ = own.set(Arc::downgrade(&session));
+
+    let (model, tool) = match flags.get("mode").map(String::as_str) {
+        Some("fanout") => (format!("openai:orch-{n}"), "delegate"),
+        _ => (format!("openai:work-{turns}"), "lookup"),
+    };
+    let agent = Agent {
+        rights: Rights::only([tool]),
+        settings: ModelSettings { buffered: !flags.contains_key("stream"), ..ModelSettings::default() },
+        limits: Limits {
+            turns_max: turns + 2,
+            tool_calls_max: n.max(turns) + 2,
+            calls_per_turn_max: n.max(1),
+            ..Limits::default()
+        },
+        ..Agent::new(AgentName::parse("main")?, model, PROMPT)
+    };
+    let task = "Look up the items and report what was found.".to_owned();
+    let outcome = session.run(agent, task, Vec::new(), Vec::new()).await?;
+    eprintln!("{} after {} turns: {}", outcome.status().wire(), outcome.turns, outcome.text);
+    if outcome.status() == Status::Completed { Ok(()) } else { Err("the task did not complete".into()) }
+}
+
+const PROMPT: &str = "You are a focused worker. Use your tool, then answer in one paragraph.";
+
+fn worker(turns: u32) -> posse::Result<Arc<Definition>> {
+    let origin =
+        Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
+    let candidates = vec![format!("openai:work-{turns}")];
+    Ok(Arc::new(Definition {
+        model: ModelChoice { candidates, ..ModelChoice::default() },
+        rights: Rights::only(["lookup"]),
+        ..Definition::new(
+            AgentName::parse("worker")?,
+            origin,
+            "Looks up items.".to_owned(),
+            PROMPT.to_owned(),
+        )
+    }))
+}
+
+/// A tool with one argument, a text.
+fn spec(name: &str, description: &str, argument: &str) -> ToolSpec {
+    let input_schema = serde_json::json!({
+        "type": "object", "properties": { argument: { "type": "string" } }, "required": [argument],
+    });
+    let (name, description) = (name.to_owned(), description.to_owned());
+    ToolSpec { name, description, input_schema: input_schema.to_string(), effect: Effect::Pure }
+}
+
+/// `--name value` pairs; `--stream` stands alone.
+fn flags() -> HashMap<String, String> {
+    let mut flags = HashMap::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        let name = name.trim_start_matches("--").to_owned();
+        let value = if name == "stream" { String::new() } else { arguments.next().unwrap_or_default() };
+        flags.insert(name, value);
+    }
+    flags
+}
