@@ -3,6 +3,7 @@
 
 mod adopt;
 mod agents;
+mod attend;
 mod family;
 mod questions;
 mod shared_context;
@@ -15,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Move, OnLimit, Rules};
+use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
@@ -53,6 +54,9 @@ const CHILD_GRACE: Duration = Duration::from_secs(3);
 
 /// Turns of a delegated task when its definition does not say.
 const TURNS_USUAL: u32 = 25;
+
+/// A task of an earlier process ends as it would have ended there.
+const FINISH: Onward = Onward::Finish { turns_max: None, wall_ms_max: None };
 
 /// Told to every subagent (seed specification §8.4).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
@@ -157,23 +161,43 @@ impl Session {
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
-        let outcome = driver::start(&ports, id, None, self.owner.clone(), start).await;
+        let driven = driver::start(&ports, id, None, self.owner.clone(), start);
+        let outcome = self.attended(driven).await;
         self.end_children(&family).await;
         outcome
     }
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
-    /// the session has them.
+    /// the session has them. Whoever calls this has seen to it that nobody else drives the task.
     pub async fn resume(&self, id: TaskId, onward: Onward) -> Result<Outcome> {
         let records = self.store.records(&id).await?;
         let mut start = start_of(&records)?;
         start.grant = start.grant.without(&start.grant.beyond(&self.grant));
+        if let Some(parent) = self.store.task(&id).await?.parent {
+            return self.resume_alone(parent, id, start, &records, onward).await;
+        }
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
         self.adopt(&family, &records).await?;
-        let outcome = driver::resume(&ports, id, &self.owner, onward, &self.grant).await;
+        self.heed_cancels().await;
+        let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
+        let outcome = self.attended(driven).await;
         self.end_children(&family).await;
         outcome
+    }
+
+    /// Detached tasks that were still at work when their orchestrator had ended. They are in the store, and go on when
+    /// somebody takes them up.
+    pub fn left_running(&self) -> Vec<TaskId> {
+        let mut left: Vec<TaskId> = self
+            .families()
+            .values()
+            .flat_map(|family| family.running())
+            .filter(|task| task.start.detached)
+            .map(|task| task.id.clone())
+            .collect();
+        left.sort_unstable();
+        left
     }
 
     /// What the whole session has used so far, children included.
@@ -290,7 +314,10 @@ impl Session {
                 Move::Start(id) => {
                     let Ok(task) = family.task(&id) else { continue };
                     match self.child_ports(&family.parent, &task) {
-                        Ok(ports) => self.launch(family, &task, ports, None),
+                        Ok(ports) => {
+                            let onward = (task.epoch.load(Ordering::Relaxed) > 1).then_some(FINISH);
+                            self.launch(family, &task, ports, onward);
+                        }
                         Err(e) => {
                             let outcome = Outcome::unstarted(StopReason::ModelFailed, e.to_string());
                             Box::pin(self.end_unstarted(family, &task, outcome)).await;
@@ -315,12 +342,35 @@ impl Session {
     /// Writes down the end of a task that never began.
     async fn end_unstarted(&self, family: &Arc<Family>, task: &Arc<Task>, outcome: Outcome) {
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
-        let written = self.store.append(&task.id, 1, vec![finished]).await;
+        let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), vec![finished]).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.to_string());
         let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);
         self.observers.event(&task.id, &Event::Finished { status, stop, turns: 0, tool_calls: 0, usage });
         let moves = family.ended(task, done, 0, now_ms());
         Box::pin(self.perform(family, moves)).await;
+    }
+
+    /// Cancels a task wherever it stands. One that is at work is told, and not waited for.
+    pub(crate) async fn cancel_child(&self, family: &Arc<Family>, id: &str) -> Result<(Arc<Task>, Met)> {
+        let (task, met, moves) = family.cancel(id, now_ms())?;
+        match met {
+            Met::Running => task.stop.now.cancel(),
+            Met::NotStarted => {
+                self.end_before_it_began(&task, "before it began").await?;
+                self.perform(family, moves).await;
+            }
+            Met::Ended(_) => {}
+        }
+        Ok((task, met))
+    }
+
+    async fn end_before_it_began(&self, task: &Task, why: &str) -> Result<()> {
+        let outcome = Outcome::unstarted(StopReason::Cancelled, why.to_owned());
+        let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
+        let epoch = task.epoch.load(Ordering::Relaxed);
+        let written = self.store.append(&task.id, epoch, vec![finished]).await;
+        task.finish(Ok(outcome), 0);
+        written
     }
 
     /// Children do not outlive the run that could have collected them, unless they are detached. Each is told, waited
@@ -336,15 +386,9 @@ impl Session {
         family.parent.stop.now.cancel();
         let all_done = async {
             for task in &running {
-                if let Ok((task, posse_core::board::Met::NotStarted, _)) =
-                    family.cancel(task.id.short(), now_ms())
-                {
-                    let outcome =
-                        Outcome::unstarted(StopReason::Cancelled, "its orchestrator ended".to_owned());
-                    let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
+                if let Ok((task, Met::NotStarted, _)) = family.cancel(task.id.short(), now_ms()) {
                     // A task that cannot be written down as ended is found by whoever goes on with it.
-                    let _ = self.store.append(&task.id, 1, vec![finished]).await;
-                    task.finish(Ok(outcome), 0);
+                    let _ = self.end_before_it_began(&task, "its orchestrator ended").await;
                 }
                 task.done().await;
             }
@@ -366,6 +410,7 @@ impl Session {
             grant: task.start.grant.clone(),
             agent: task.start.agent.clone(),
             budget: task.budget().ok_or_else(nobody)?,
+            own: task.stop.clone(),
             stop: task.stop.child(),
         };
         let family = Arc::new(Family::new(parent, self.rules));
@@ -387,7 +432,8 @@ impl Session {
             grant: start.grant.clone(),
             agent: start.agent.clone(),
             budget: ports.budget.clone(),
-            stop: self.stop.child(),
+            own: ports.stop.clone(),
+            stop: ports.stop.child(),
         };
         let family = Arc::new(Family::new(parent, self.rules));
         self.families().insert(id.clone(), family.clone());
@@ -404,7 +450,8 @@ impl Session {
 
     fn root_ports(&self, start: &TaskStart) -> Result<Ports> {
         let budget = self.account(&self.budget, Caps::default())?;
-        let (stop, observers) = (self.stop.clone(), self.observers.clone());
+        // Of its own: what is detached from it goes on when somebody cancels it.
+        let (stop, observers) = (self.stop.child(), self.observers.clone());
         self.ports(&start.agent, Caps::default(), budget, Tools::Own, stop, observers, Inbox::default())
     }
 

@@ -18,7 +18,9 @@ use posse_core::Result;
 use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskRow};
+use posse_runtime::ports::{
+    BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskQuery, TaskRow,
+};
 
 use crate::context::SessionChange;
 use crate::reader::Reader;
@@ -69,6 +71,11 @@ impl SqliteStore {
         &self.path
     }
 
+    /// How many tasks there are.
+    pub async fn count(&self) -> Result<u64> {
+        self.reader.read(reader::count).await
+    }
+
     /// Reads the whole file and compares it with its own indexes. Takes time in proportion to its size.
     pub async fn integrity(&self) -> Result<()> {
         self.reader.read(open::integrity).await
@@ -92,8 +99,29 @@ impl Store for SqliteStore {
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let answer =
-            self.writer.send(|reply| Request::Claim { task: task.clone(), owner: owner.to_owned(), reply });
+        self.claim_at(task, None, owner)
+    }
+
+    fn claim_from<'a>(
+        &'a self,
+        task: &'a TaskId,
+        epoch: u64,
+        owner: &'a str,
+    ) -> BoxFuture<'a, Result<u64>> {
+        self.claim_at(task, Some(epoch), owner)
+    }
+
+    fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.send(|reply| Request::Cancel { task: task.clone(), reply });
+        Box::pin(async move { answer.wait().await })
+    }
+
+    fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
+        Box::pin(self.reader.read(reader::cancel_requests))
+    }
+
+    fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.send(|reply| Request::Beat { owner: owner.to_owned(), now_ms, reply });
         Box::pin(async move { answer.wait().await })
     }
 
@@ -107,8 +135,8 @@ impl Store for SqliteStore {
         Box::pin(self.reader.read(move |connection, path| reader::task(connection, path, &task)))
     }
 
-    fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
-        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, limit)))
+    fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
+        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
     }
 }
 
@@ -174,6 +202,12 @@ impl ContextStore for SqliteStore {
 }
 
 impl SqliteStore {
+    fn claim_at(&self, task: &TaskId, from: Option<u64>, owner: &str) -> BoxFuture<'static, Result<u64>> {
+        let (task, owner) = (task.clone(), owner.to_owned());
+        let answer = self.writer.send(|reply| Request::Claim { task, from, owner, reply });
+        Box::pin(async move { answer.wait().await })
+    }
+
     fn change_session(
         &self,
         session: &str,

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::{Error, ErrorCode, Result};
-use posse_runtime::ports::TaskRow;
-use rusqlite::{Connection, OptionalExtension, Row};
+use posse_runtime::ports::{TaskQuery, TaskRow, Which};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{fault, open};
 
 const COLUMNS: &str = "id, parent, agent, title, status, owner, epoch, created_ms, updated_ms, input_tokens, \
-                       output_tokens, turns";
+                       output_tokens, turns, cancel_ms IS NOT NULL, \
+                       max(updated_ms, coalesce((SELECT beat_ms FROM owners o WHERE o.owner = tasks.owner), 0))";
 
 pub(crate) struct Reader {
     path: PathBuf,
@@ -80,10 +81,44 @@ pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Resul
         .ok_or_else(|| fault::task_not_found(task).into())
 }
 
-pub(crate) fn tasks(connection: &Connection, path: &Path, limit: u32) -> Result<Vec<TaskRow>> {
+pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> Result<Vec<TaskRow>> {
+    // `/` comes right after `.`, and no id has a character as large as the one after a prefix.
+    let (which, text) = match &query.of {
+        Which::All => ("?1 = ''", ""),
+        Which::Session(session) => ("(id = ?1 OR (id > ?1 || '.' AND id < ?1 || '/'))", session.as_str()),
+        Which::ChildrenOf(parent) => ("parent = ?1", parent.as_str()),
+        Which::Prefix(prefix) => ("id >= ?1 AND id < ?1 || char(1114111)", prefix.as_str()),
+        Which::Short(short) => {
+            ("(id = ?1 OR substr(id, -length(?1) - 1) = '.' || ?1) AND instr(?1, '.') = 0", short.as_str())
+        }
+    };
+    // With the word in the text, the index of what is running can be used.
+    let status = match query.status.as_deref() {
+        None => "?2 IS NULL",
+        Some("running") => "status = 'running' AND ?2 = 'running'",
+        Some(_) => "status = ?2",
+    };
+    let sql = format!("SELECT {COLUMNS} FROM tasks WHERE {which} AND {status} ORDER BY number DESC LIMIT ?3");
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM tasks ORDER BY number DESC LIMIT ?1"))
-        .and_then(|mut statement| statement.query_map([limit], task_row)?.collect())
+        .prepare_cached(&sql)
+        .and_then(|mut statement| {
+            statement.query_map(params![text, query.status, query.limit], task_row)?.collect()
+        })
+        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+pub(crate) fn count(connection: &Connection, path: &Path) -> Result<u64> {
+    connection
+        .query_row("SELECT count(*) FROM tasks", [], |row| unsigned(row, 0))
+        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+pub(crate) fn cancel_requests(connection: &Connection, path: &Path) -> Result<Vec<TaskId>> {
+    connection
+        .prepare_cached("SELECT id FROM tasks WHERE cancel_ms IS NOT NULL ORDER BY number")
+        .and_then(|mut statement| {
+            statement.query_map([], |row| Ok(TaskId::from_store(row.get(0)?)))?.collect()
+        })
         .map_err(|e| fault::from_sqlite(path, connection, e).into())
 }
 
@@ -101,6 +136,8 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         input_tokens: unsigned(row, 9)?,
         output_tokens: unsigned(row, 10)?,
         turns: row.get(11)?,
+        cancel_requested: row.get(12)?,
+        seen_ms: unsigned(row, 13)?,
     })
 }
 

@@ -32,12 +32,17 @@ const GROUP_MAX: usize = 256;
 /// Bytes of the task text that listings show.
 const TITLE_BYTES: usize = 200;
 
+/// An owner that was silent for a day is forgotten; nobody waits that long for one.
+const SILENT_MS_MAX: i64 = 86_400_000;
+
 type Reply<T> = oneshot::Sender<Result<T, Fault>>;
 
 pub(crate) enum Request {
     Create { task: NewTask, reply: Reply<()> },
     Append { task: TaskId, epoch: u64, records: Vec<Record>, reply: Reply<()> },
-    Claim { task: TaskId, owner: String, reply: Reply<u64> },
+    Claim { task: TaskId, from: Option<u64>, owner: String, reply: Reply<u64> },
+    Cancel { task: TaskId, reply: Reply<()> },
+    Beat { owner: String, now_ms: u64, reply: Reply<()> },
     Change { request: Box<ChangeRequest>, reply: Reply<Changed> },
     Session { session: String, change: SessionChange, now_ms: u64, reply: Reply<()> },
 }
@@ -121,6 +126,8 @@ fn write_all(connection: &Connection, path: &Path, busy_max: Duration, requests:
 enum Written {
     Records,
     Epoch(u64),
+    /// What somebody wants, or that somebody lives.
+    Sign,
     Context(Changed),
     Session,
 }
@@ -129,7 +136,9 @@ enum Written {
 enum Job {
     Create { task: NewTask, entries: Entries, reply: Reply<()> },
     Append { task: TaskId, epoch: i64, entries: Entries, reply: Reply<()> },
-    Claim { task: TaskId, owner: String, reply: Reply<u64> },
+    Claim { task: TaskId, from: Option<u64>, owner: String, reply: Reply<u64> },
+    Cancel { task: TaskId, reply: Reply<()> },
+    Beat { owner: String, now_ms: u64, reply: Reply<()> },
     Change { request: Box<ChangeRequest>, reply: Reply<Changed> },
     Session { session: String, change: SessionChange, now_ms: u64, reply: Reply<()> },
 }
@@ -160,7 +169,9 @@ impl From<Request> for Job {
             Request::Append { task, epoch, records, reply } => {
                 Job::Append { task, epoch: signed(epoch), entries: Entries::of(&records), reply }
             }
-            Request::Claim { task, owner, reply } => Job::Claim { task, owner, reply },
+            Request::Claim { task, from, owner, reply } => Job::Claim { task, from, owner, reply },
+            Request::Cancel { task, reply } => Job::Cancel { task, reply },
+            Request::Beat { owner, now_ms, reply } => Job::Beat { owner, now_ms, reply },
             Request::Change { request, reply } => Job::Change { request, reply },
             Request::Session { session, change, now_ms, reply } => {
                 Job::Session { session, change, now_ms, reply }
@@ -173,9 +184,11 @@ impl Job {
     /// Whoever stopped waiting does not hear it; what was written stays.
     fn reply(self, answer: Result<Written, Fault>) {
         match self {
-            Job::Create { reply, .. } | Job::Append { reply, .. } | Job::Session { reply, .. } => {
-                drop(reply.send(answer.map(|_| ())));
-            }
+            Job::Create { reply, .. }
+            | Job::Append { reply, .. }
+            | Job::Cancel { reply, .. }
+            | Job::Beat { reply, .. }
+            | Job::Session { reply, .. } => drop(reply.send(answer.map(|_| ()))),
             Job::Claim { reply, .. } => drop(reply.send(answer.map(|written| match written {
                 Written::Epoch(epoch) => epoch,
                 _ => unreachable!("a claim writes an epoch"),
@@ -296,7 +309,9 @@ fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Resul
     match job {
         Job::Create { task, entries, .. } => create(connection, task, entries, now),
         Job::Append { task, epoch, entries, .. } => append(connection, task, *epoch, entries, now),
-        Job::Claim { task, owner, .. } => claim(connection, task, owner, now),
+        Job::Claim { task, from, owner, .. } => claim(connection, task, *from, owner, now),
+        Job::Cancel { task, .. } => cancel(connection, task, now),
+        Job::Beat { owner, now_ms, .. } => beat(connection, owner, signed(*now_ms)),
         Job::Change { request, .. } => Ok(context::change(connection, request)?.map(Written::Context)),
         Job::Session { session, change, now_ms, .. } => {
             Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
@@ -350,9 +365,8 @@ fn append(
     let end: Option<i64> = connection
         .prepare_cached(
             "UPDATE tasks SET next_seq = next_seq + ?3, turns = turns + ?4, updated_ms = ?5,
-                 status = coalesce(?6, status),
-                 input_tokens = min(input_tokens, 9223372036854775807 - ?7) + ?7,
-                 output_tokens = min(output_tokens, 9223372036854775807 - ?8) + ?8
+                 input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
+                 output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7
              WHERE id = ?1 AND epoch = ?2 RETURNING (number << 32) + next_seq",
         )?
         .query_row(
@@ -362,7 +376,6 @@ fn append(
                 entries.rows.len() as i64,
                 entries.turns,
                 now,
-                entries.status,
                 entries.input_tokens,
                 entries.output_tokens
             ],
@@ -374,6 +387,14 @@ fn append(
     };
     for (position, entry) in (end - entries.rows.len() as i64..).zip(&entries.rows) {
         insert(connection, position, entry, now)?;
+    }
+    if let Some(status) = entries.status {
+        // Apart from the above, which would otherwise write to the index of what is running every time.
+        connection
+            .prepare_cached(
+                "UPDATE tasks SET status = ?2, cancel_ms = CASE ?2 WHEN 'running' THEN cancel_ms END WHERE id = ?1",
+            )?
+            .execute([task.as_str(), status])?;
     }
     Ok(Ok(Written::Records))
 }
@@ -416,16 +437,43 @@ fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> rusql
 fn claim(
     connection: &Connection,
     task: &TaskId,
+    from: Option<u64>,
     owner: &str,
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
     let epoch: Option<i64> = connection
         .prepare_cached(
-            "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3 WHERE id = ?1 RETURNING epoch",
+            "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3
+             WHERE id = ?1 AND epoch = coalesce(?4, epoch) RETURNING epoch",
         )?
-        .query_row(params![task.as_str(), owner, now], |row| row.get(0))
+        .query_row(params![task.as_str(), owner, now, from.map(signed)], |row| row.get(0))
         .optional()?;
-    Ok(epoch.map(|epoch| Written::Epoch(epoch.unsigned_abs())).ok_or_else(|| fault::task_not_found(task)))
+    match epoch {
+        Some(epoch) => Ok(Ok(Written::Epoch(epoch.unsigned_abs()))),
+        None => why_not_advanced(connection, task, from.map_or(0, signed)).map(Err),
+    }
+}
+
+fn cancel(connection: &Connection, task: &TaskId, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+    let found = connection
+        .prepare_cached(
+            "UPDATE tasks SET cancel_ms = CASE status WHEN 'running' THEN coalesce(cancel_ms, ?2) END WHERE id = ?1",
+        )?
+        .execute(params![task.as_str(), now])?;
+    Ok(if found == 0 { Err(fault::task_not_found(task)) } else { Ok(Written::Sign) })
+}
+
+fn beat(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+    let fresh = connection
+        .prepare_cached("UPDATE owners SET beat_ms = ?2 WHERE owner = ?1")?
+        .execute(params![owner, now])?;
+    if fresh == 0 {
+        connection
+            .prepare_cached("DELETE FROM owners WHERE beat_ms < ?1")?
+            .execute([now.saturating_sub(SILENT_MS_MAX)])?;
+        connection.prepare_cached("INSERT INTO owners VALUES (?1, ?2)")?.execute(params![owner, now])?;
+    }
+    Ok(Ok(Written::Sign))
 }
 
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

@@ -7,17 +7,19 @@ use std::sync::atomic::Ordering;
 
 use posse_core::Result;
 use posse_core::board::{Admission, End};
-use posse_core::journal::{Record, start_of};
+use posse_core::id::TaskId;
+use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
+use posse_core::outcome::Outcome;
 use posse_core::run::replay;
 use serde_json::Value;
 
-use super::family::{Family, end_of};
+use super::family::{Family, Parent, end_of};
 use super::task::{Done, Task};
-use super::{Session, subagent};
+use super::{FINISH, Session, subagent};
 use crate::context::now_ms;
-use crate::driver::Onward;
-use crate::ports::TaskRow;
+use crate::driver::{self, Onward, Stop};
+use crate::ports::{TaskQuery, TaskRow, Which};
 
 /// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
 struct Answered {
@@ -38,30 +40,32 @@ impl Session {
             .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
             .filter_map(|call| call.answer["task_id"].as_str())
             .collect();
-        let rows = self.store.tasks(u32::MAX).await?;
-        let in_session = rows.iter().filter(|row| row.id.session() == self.id);
-        let numbers = in_session.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
+        let in_session = self.store.find_tasks(TaskQuery::of(Which::Session(self.id.clone()))).await?;
+        let numbers = in_session.iter().filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
         self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
-        for row in rows.iter().rev().filter(|row| row.parent.as_ref() == Some(&family.parent.id)) {
-            self.adopt_child(family, row, collected.contains(row.id.short())).await?;
+        let mut children = Vec::new();
+        for row in in_session.into_iter().rev().filter(|row| row.parent.as_ref() == Some(&family.parent.id)) {
+            let records = self.store.records(&row.id).await?;
+            let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
+            children.push(Child { row, records, begun });
+        }
+        // What has ended is known to those that waited for it, and what was at work keeps its place.
+        children.sort_by_key(|child| (child.row.status == "running", !child.begun));
+        for child in children {
+            let collected = collected.contains(child.row.id.short());
+            self.adopt_child(family, child, collected).await?;
         }
         Ok(())
     }
 
-    async fn adopt_child(&self, family: &Arc<Family>, row: &TaskRow, collected: bool) -> Result<()> {
-        let records = self.store.records(&row.id).await?;
-        let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
+    async fn adopt_child(&self, family: &Arc<Family>, child: Child, collected: bool) -> Result<()> {
+        let Child { row, records, begun } = child;
         let start = start_of(&records)?;
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(row.id.clone(), start, stop));
-        for record in &records {
-            if let Record::Steered { key, .. } = record {
-                task.inbox.recall(key.clone(), row.turns);
-            }
-        }
+        let task = recalled(&row, start, stop, &records, false);
         let ports = self.child_ports(&family.parent, &task)?;
         if row.status != "running" {
-            let done = last_outcome(records.clone());
+            let done = last_outcome(records);
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
@@ -70,23 +74,85 @@ impl Session {
             family.recall(&task, Some(end), collected, now_ms());
             return Ok(());
         }
-        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
-        let own = begun.then(|| task.clone());
         match family.recall(&task, None, false, now_ms()) {
-            Admission::Start => self.launch(family, &task, ports, Some(onward)),
+            Admission::Start => self.launch(family, &task, ports, Some(FINISH)),
             // A task that was at work goes on, whatever the rules of this process are.
-            Admission::Queued | Admission::Waiting if own.is_some() => {
-                self.launch(family, &task, ports, Some(onward));
+            Admission::Queued | Admission::Waiting if begun => {
+                self.launch(family, &task, ports, Some(FINISH));
             }
-            Admission::Queued | Admission::Waiting => {}
-            Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
+            Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
+            Admission::Dependency => {
+                self.take_over(&task).await?;
+                self.fail_dependant(family, &task, "a task it depends on").await;
+            }
         }
-        if let Some(task) = own {
+        if begun {
             let grandchildren = self.family(&task.id)?;
             Box::pin(self.adopt(&grandchildren, &records)).await?;
         }
         Ok(())
     }
+
+    /// What does not begin yet belongs to this process from now on.
+    async fn take_over(&self, task: &Task) -> Result<()> {
+        let epoch = self.store.claim(&task.id, &self.owner).await?;
+        task.epoch.store(epoch, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Goes on with a task whose parent has ended: detached from it, or asked for by name.
+    pub(super) async fn resume_alone(
+        &self,
+        parent: TaskId,
+        id: TaskId,
+        start: TaskStart,
+        records: &[Record],
+        onward: Onward,
+    ) -> Result<Outcome> {
+        let row = self.store.task(&id).await?;
+        let stop = self.stop.child();
+        let parent = Parent {
+            id: parent.clone(),
+            grant: self.grant.clone(),
+            agent: start.agent.clone(),
+            budget: self.budget.clone(),
+            own: stop.clone(),
+            stop: stop.child(),
+        };
+        let task = recalled(&row, start, stop, records, true);
+        let family = Arc::new(Family::new(parent, self.rules));
+        let ports = self.child_ports(&family.parent, &task)?;
+        family.recall(&task, None, false, now_ms());
+        self.families().insert(family.parent.id.clone(), family);
+        let children = self.family(&id)?;
+        self.adopt(&children, records).await?;
+        self.heed_cancels().await;
+        let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
+        let outcome = self.attended(driven).await;
+        self.end_children(&children).await;
+        task.finish(outcome.as_ref().map(Outcome::clone).map_err(ToString::to_string), row.turns);
+        outcome
+    }
+}
+
+/// A child of the store.
+struct Child {
+    row: TaskRow,
+    records: Vec<Record>,
+    /// A model was asked.
+    begun: bool,
+}
+
+fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], alone: bool) -> Arc<Task> {
+    let mut task = Task::new(row.id.clone(), start, stop);
+    task.alone = alone;
+    for record in records {
+        if let Record::Steered { key, .. } = record {
+            task.inbox.recall(key.clone(), row.turns);
+        }
+    }
+    task.epoch.store(row.epoch, Ordering::Relaxed);
+    Arc::new(task)
 }
 
 /// The calls of a journal to `subagent` that have their answer.

@@ -11,7 +11,6 @@ use std::time::Duration;
 use posse_core::board::Met;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::outcome::{Outcome, StopReason};
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use serde_json::{Value, json};
@@ -19,7 +18,6 @@ use serde_json::{Value, json};
 use super::Session;
 use super::family::Family;
 use super::task::{Stage, Task};
-use crate::context::now_ms;
 use crate::inbox::{Message, Receipt};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 pub(super) use define::define_again;
@@ -208,22 +206,9 @@ async fn wait(
 }
 
 async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Value> {
-    let (task, met, moves) = family.cancel(id, now_ms())?;
-    match met {
-        Met::Running => {
-            task.stop.now.cancel();
-            // What does not end in time is still being stopped; its status says so.
-            let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
-        }
-        Met::NotStarted => {
-            let outcome = Outcome::unstarted(StopReason::Cancelled, "before it began".to_owned());
-            let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
-            session.store.append(&task.id, 1, vec![finished]).await?;
-            task.finish(Ok(outcome), 0);
-            session.perform(family, moves).await;
-        }
-        Met::Ended(_) => {}
-    }
+    let (task, met) = session.cancel_child(family, id).await?;
+    // What does not end in time is still being stopped; its status says so.
+    let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
     let mut value = collected(&task, &task.progress());
     if let Met::Ended(_) = met {
         value["note"] = json!("it had ended before the cancel");
