@@ -34,12 +34,12 @@ use crate::context::now_ms;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::inbox::Inbox;
 use crate::observe::Observers;
-use crate::ports::{Agents, Models, Store, Tool, Verifier};
+use crate::ports::{Agents, Models, Store, TaskRow, Tool, Verifier};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
 use family::{Family, Parent};
-use task::{Task, outcome_of};
+use task::{Stage, Task, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
@@ -65,6 +65,8 @@ pub struct SessionConfig {
     pub id: String,
     /// Names this process in the store, so that others can tell whether it still lives.
     pub owner: String,
+    /// Whether the process that drives a running task still lives.
+    pub lives: fn(&TaskRow) -> bool,
     pub workspace: String,
     pub store: Arc<dyn Store>,
     pub models: Arc<dyn Models>,
@@ -85,6 +87,7 @@ pub struct Session {
     this: Weak<Session>,
     id: String,
     owner: String,
+    lives: fn(&TaskRow) -> bool,
     workspace: String,
     store: Arc<dyn Store>,
     models: Arc<dyn Models>,
@@ -123,6 +126,7 @@ impl Session {
                 this: this.clone(),
                 id: config.id,
                 owner: config.owner,
+                lives: config.lives,
                 workspace: config.workspace,
                 store: config.store,
                 models: config.models,
@@ -313,6 +317,10 @@ impl Session {
             match step {
                 Move::Start(id) => {
                     let Ok(task) = family.task(&id) else { continue };
+                    // Taken over while it was at work: it did not wait for its place.
+                    if task.progress().stage == Stage::Running {
+                        continue;
+                    }
                     match self.child_ports(&family.parent, &task) {
                         Ok(ports) => {
                             let onward = (task.epoch.load(Ordering::Relaxed) > 1).then_some(FINISH);

@@ -76,6 +76,12 @@ impl SqliteStore {
         self.reader.read(reader::count).await
     }
 
+    /// The records of a task from number `from` on, counted from 0.
+    pub async fn records_from(&self, task: &TaskId, from: u32) -> Result<Vec<Record>> {
+        let task = task.clone();
+        self.reader.read(move |connection, path| reader::records(connection, path, &task, from)).await
+    }
+
     /// Reads the whole file and compares it with its own indexes. Takes time in proportion to its size.
     pub async fn integrity(&self) -> Result<()> {
         self.reader.read(open::integrity).await
@@ -127,7 +133,7 @@ impl Store for SqliteStore {
 
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| reader::records(connection, path, &task)))
+        Box::pin(self.reader.read(move |connection, path| reader::records(connection, path, &task, 0)))
     }
 
     fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>> {

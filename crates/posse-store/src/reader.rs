@@ -50,7 +50,12 @@ impl Reader {
     }
 }
 
-pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId) -> Result<Vec<Record>> {
+pub(crate) fn records(
+    connection: &Connection,
+    path: &Path,
+    task: &TaskId,
+    from: u32,
+) -> Result<Vec<Record>> {
     let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
     let number: i64 = connection
         .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
@@ -60,10 +65,10 @@ pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId) -> Re
     let mut statement = connection
         .prepare_cached(
             "SELECT position & 4294967295, payload FROM journal
-             WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 ORDER BY position",
+             WHERE position BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + 4294967295 ORDER BY position",
         )
         .map_err(failed)?;
-    let mut rows = statement.query([number]).map_err(failed)?;
+    let mut rows = statement.query(params![number, from]).map_err(failed)?;
     let mut records = Vec::new();
     while let Some(row) = rows.next().map_err(failed)? {
         let seq: i64 = row.get(0).map_err(failed)?;

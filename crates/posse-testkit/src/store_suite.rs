@@ -246,7 +246,7 @@ async fn a_wish_to_cancel_lasts_until_the_task_has_ended(store: &dyn Store) {
     assert_eq!(store.cancel_requests().await.unwrap(), []);
     store.request_cancel(&id).await.unwrap();
     store.request_cancel(&id).await.unwrap();
-    assert_eq!(store.cancel_requests().await.unwrap(), [id.clone()]);
+    assert_eq!(store.cancel_requests().await.unwrap(), std::slice::from_ref(&id));
     let epoch = store.claim(&id, "second").await.unwrap();
     assert!(store.task(&id).await.unwrap().cancel_requested, "whoever takes it over hears it too");
     store.append(&id, epoch, vec![finished(StopReason::Cancelled, "")]).await.unwrap();

@@ -22,7 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::envelope::envelope;
 use crate::render::{self, Live, count, many};
 use crate::terminal::Delivery;
-use crate::{setup, terminal};
+use crate::{owner, terminal};
 
 /// How long a program that is asked to end may finish its step.
 const TERM_GRACE: Duration = Duration::from_secs(3);
@@ -47,7 +47,15 @@ pub struct Parts {
     pub caps: Caps,
     pub json: bool,
     pub title: String,
+    pub view: View,
     pub verifier: Option<Arc<dyn Verifier>>,
+}
+
+/// Whether what happens is shown while it happens.
+#[derive(Clone, Copy)]
+pub enum View {
+    Shown,
+    Silent,
 }
 
 /// What to do in a room.
@@ -58,16 +66,23 @@ pub enum Work {
 
 impl Room {
     pub fn new(parts: Parts) -> Result<Self> {
-        let (observer, live) = render::observer(parts.json, &parts.title);
+        let (observers, live) = match parts.view {
+            View::Shown => {
+                let (observer, live) = render::observer(parts.json, &parts.title);
+                (vec![observer], live)
+            }
+            View::Silent => (Vec::new(), None),
+        };
         let stop = Stop::default();
         let session = Session::new(SessionConfig {
             id: parts.session_id,
-            owner: setup::owner(),
+            owner: owner::owner(),
+            lives: owner::lives,
             workspace: parts.workspace,
             store: parts.store,
             models: parts.models.clone(),
             tools: Toolbox::new(parts.tools)?,
-            observers: Observers::new(vec![observer]),
+            observers: Observers::new(observers),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
@@ -150,11 +165,15 @@ impl Room {
         let open = self.models.open(agent).ok();
         let cost = open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by));
         if self.json {
-            terminal::out(
-                &envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed())
-                    .to_string(),
-            );
+            let mut value =
+                envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed());
+            let left: Vec<String> = self.session.left_running().iter().map(ToString::to_string).collect();
+            value["left_running"] = left.into();
+            terminal::out(&value.to_string());
             return super::exit_code(outcome.status());
+        }
+        for left in self.session.left_running() {
+            terminal::note(&format!("{left} goes on with: posse worker --local --until-idle"));
         }
         if outcome.status() != Status::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::board::{Admission, End};
@@ -20,6 +21,9 @@ use super::{FINISH, Session, subagent};
 use crate::context::now_ms;
 use crate::driver::{self, Onward, Stop};
 use crate::ports::{TaskQuery, TaskRow, Which};
+
+/// How often a task that is driven elsewhere is looked at.
+const FOLLOW: Duration = Duration::from_millis(500);
 
 /// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
 struct Answered {
@@ -74,7 +78,12 @@ impl Session {
             family.recall(&task, Some(end), collected, now_ms());
             return Ok(());
         }
-        match family.recall(&task, None, false, now_ms()) {
+        let admission = family.recall(&task, None, false, now_ms());
+        if (self.lives)(&row) {
+            self.follow(family, &task);
+            return Ok(());
+        }
+        match admission {
             Admission::Start => self.launch(family, &task, ports, Some(FINISH)),
             // A task that was at work goes on, whatever the rules of this process are.
             Admission::Queued | Admission::Waiting if begun => {
@@ -91,6 +100,35 @@ impl Session {
             Box::pin(self.adopt(&grandchildren, &records)).await?;
         }
         Ok(())
+    }
+
+    /// A task that was detached from its parent and is driven elsewhere: its end is heard of here. If its driver dies, it
+    /// goes on here.
+    fn follow(&self, family: &Arc<Family>, task: &Arc<Task>) {
+        let Some(session) = self.this.upgrade() else { return };
+        let (family, task) = (family.clone(), task.clone());
+        task.runs();
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(FOLLOW).await;
+                let Ok(row) = session.store.task(&task.id).await else { continue };
+                if row.status != "running" {
+                    let records = session.store.records(&task.id).await.unwrap_or_default();
+                    let moves = family.ended(&task, last_outcome(records), row.turns, now_ms());
+                    return session.perform(&family, moves).await;
+                }
+                if (session.lives)(&row) {
+                    continue;
+                }
+                match session.child_ports(&family.parent, &task) {
+                    Ok(ports) => return session.launch(&family, &task, ports, Some(FINISH)),
+                    Err(e) => {
+                        let moves = family.ended(&task, Err(e.to_string()), row.turns, now_ms());
+                        return session.perform(&family, moves).await;
+                    }
+                }
+            }
+        });
     }
 
     /// What does not begin yet belongs to this process from now on.

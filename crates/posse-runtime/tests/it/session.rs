@@ -60,6 +60,7 @@ pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observe
     Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
+        lives: |_| false,
         workspace: ".".to_owned(),
         store,
         models: Arc::new(Script(script)),
