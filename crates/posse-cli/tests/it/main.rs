@@ -16,3 +16,4 @@ mod support;
 mod tasks;
 mod terminal;
 mod wires;
+mod worker;
