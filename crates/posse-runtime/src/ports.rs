@@ -279,12 +279,7 @@ pub trait Store: ContextStore {
 
     /// The same, if the task is still at this epoch; fails with `OWNER_LOST` otherwise. Of several that saw the same dead
     /// owner, one gets the task.
-    fn claim_from<'a>(
-        &'a self,
-        task: &'a TaskId,
-        epoch: u64,
-        owner: &'a str,
-    ) -> BoxFuture<'a, Result<u64>>;
+    fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
 
     /// Says that somebody wants a running task to end. Whoever drives it finds it among `cancel_requests`. The wish is
     /// over when the task has ended; of a task that has ended already, nothing changes.

@@ -108,12 +108,7 @@ impl Store for SqliteStore {
         self.claim_at(task, None, owner)
     }
 
-    fn claim_from<'a>(
-        &'a self,
-        task: &'a TaskId,
-        epoch: u64,
-        owner: &'a str,
-    ) -> BoxFuture<'a, Result<u64>> {
+    fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
         self.claim_at(task, Some(epoch), owner)
     }
 

@@ -50,12 +50,7 @@ impl Reader {
     }
 }
 
-pub(crate) fn records(
-    connection: &Connection,
-    path: &Path,
-    task: &TaskId,
-    from: u32,
-) -> Result<Vec<Record>> {
+pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId, from: u32) -> Result<Vec<Record>> {
     let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
     let number: i64 = connection
         .prepare_cached("SELECT number FROM tasks WHERE id = ?1")

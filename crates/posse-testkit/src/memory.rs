@@ -269,12 +269,7 @@ impl Store for MemoryStore {
         Box::pin(async { answer })
     }
 
-    fn claim_from<'a>(
-        &'a self,
-        task: &'a TaskId,
-        epoch: u64,
-        owner: &'a str,
-    ) -> BoxFuture<'a, Result<u64>> {
+    fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
         let answer = self.lock().claim(Write::Claim(task.clone(), Some(epoch), owner.to_owned()));
         Box::pin(async { answer })
     }

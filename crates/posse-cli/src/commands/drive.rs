@@ -165,8 +165,7 @@ impl Room {
         let open = self.models.open(agent).ok();
         let cost = open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by));
         if self.json {
-            let mut value =
-                envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed());
+            let mut value = envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed());
             let left: Vec<String> = self.session.left_running().iter().map(ToString::to_string).collect();
             value["left_running"] = left.into();
             terminal::out(&value.to_string());

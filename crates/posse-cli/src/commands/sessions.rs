@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{Global, SessionsCommand};
-use crate::render::many;
 use crate::owner;
+use crate::render::many;
 use crate::setup::Setup;
 use crate::terminal;
 

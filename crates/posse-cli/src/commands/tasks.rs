@@ -39,7 +39,11 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
     let rows = listed(&*setup.store()?, filter).await?;
     if rows.is_empty() && !global.json {
         let all = filter.session.is_none() && filter.status.is_none();
-        terminal::note(if all { "no tasks yet; `posse run \"…\"` starts one" } else { "no task is like that" });
+        terminal::note(if all {
+            "no tasks yet; `posse run \"…\"` starts one"
+        } else {
+            "no task is like that"
+        });
     }
     for row in rows {
         if global.json {

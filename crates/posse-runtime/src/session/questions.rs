@@ -63,7 +63,8 @@ impl Tool for AskParent {
         Box::pin(async move {
             let task = self.session.upgrade().and_then(|session| session.find_task(&input.context.task));
             let Some(task) = task.filter(|task| !task.alone) else {
-                let text = "there is nobody to ask; choose what is most likely wanted and say so in your answer";
+                let text =
+                    "there is nobody to ask; choose what is most likely wanted and say so in your answer";
                 return ToolOutput::error(text);
             };
             let ask: Ask = match serde_json::from_str(input.arguments) {

@@ -54,9 +54,7 @@ pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
 
 fn tell(row: &TaskRow, note: &str, json: bool) -> ExitCode {
     if json {
-        terminal::out(
-            &json!({ "task_id": row.id.as_str(), "status": row.status, "note": note }).to_string(),
-        );
+        terminal::out(&json!({ "task_id": row.id.as_str(), "status": row.status, "note": note }).to_string());
     } else {
         let note = if note.is_empty() { String::new() } else { format!(" · {note}") };
         terminal::out(&format!("{} · {}{note}", row.id, row.status));
