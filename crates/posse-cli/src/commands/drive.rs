@@ -166,8 +166,9 @@ impl Room {
         let cost = open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by));
         if self.json {
             let mut value = envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed());
-            let left: Vec<String> = self.session.left_running().iter().map(ToString::to_string).collect();
-            value["left_running"] = left.into();
+            // Detached tasks, which go on when somebody takes them up.
+            let left = self.session.left_running();
+            value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
             terminal::out(&value.to_string());
             return super::exit_code(outcome.status());
         }
