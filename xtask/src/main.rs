@@ -3,6 +3,7 @@
 mod bench;
 mod command;
 mod fuzz;
+mod simulate;
 mod test;
 
 use std::process::ExitCode;
@@ -17,6 +18,10 @@ cargo xtask <task>
           generous bounds
   fuzz    [--seconds N] [--seed S]  damaged and invented agent files and tool patterns, 60 seconds for each target
           unless told otherwise; prints the seed, and keeps an input that breaks something
+  simulate [--schedules N] [--seed S]  random delegations on a paused clock, 100,000 unless told otherwise; a failure
+          names the seed that repeats it
+  requirements [--open]  which test checks which line of docs/requirements.md; fails while one has neither a test nor
+          a reason to have none; `--open` shows only those
   help    this text
 ";
 
@@ -26,7 +31,11 @@ fn main() -> ExitCode {
     match arguments.as_slice() {
         ["test"] => test::run_all(),
         ["bench"] => finish(bench::bench()),
+        ["simulate", options @ ..] => finish(simulate::simulate(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
+        ["requirements", options @ ..] => {
+            finish(xtask::requirements::requirements(&command::root(), options))
+        }
         [] | ["help" | "--help" | "-h"] => {
             eprint!("{HELP}");
             ExitCode::SUCCESS

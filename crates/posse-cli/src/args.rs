@@ -26,6 +26,12 @@ pub struct Global {
     /// Machine-readable output: one JSON object per line.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Write what happens to this log, one JSON object per line, without prompts and results [default: the configuration].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Also log tasks, prompts, arguments and results in full.
+    #[arg(long, global = true)]
+    pub debug_payloads: bool,
 }
 
 #[derive(Subcommand)]
@@ -65,7 +71,11 @@ pub enum Command {
 #[derive(Subcommand)]
 pub enum AgentsCommand {
     /// Every agent with the model, tools and limits it would have here.
-    List,
+    List {
+        /// As a run with this flag would have them (comma-separated).
+        #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+        allow: Vec<String>,
+    },
     /// One agent: where it comes from, what it may do, and its prompt.
     Show {
         /// The agent's name.
@@ -75,6 +85,9 @@ pub enum AgentsCommand {
     Check {
         /// Only these agents or files [default: all].
         which: Vec<String>,
+        /// As a run with this flag would have them (comma-separated).
+        #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+        allow: Vec<String>,
     },
     /// Write a commented definition to fill in.
     New {
@@ -90,17 +103,23 @@ pub enum AgentsCommand {
     Export {
         /// The agent's name.
         name: String,
-        /// The format: posse, claude, opencode, gemini, copilot, codex, qwen or cursor.
+        /// The format: posse, acai, claude, opencode, gemini, copilot, codex, qwen, cursor, openhands, pi, factory or goose.
         #[arg(long, value_name = "FORMAT")]
         to: String,
         /// Write to this file instead of standard output.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        /// Write it even if the agent would have more rights there.
+        #[arg(long)]
+        force: bool,
     },
 }
 
 #[derive(ClapArgs, Clone)]
 pub struct TrustArgs {
+    /// Only these agents [default: all of the project].
+    #[arg(conflicts_with_all = ["revoke", "list"])]
+    pub names: Vec<String>,
     /// Take it back.
     #[arg(long, conflicts_with = "list")]
     pub revoke: bool,
@@ -120,6 +139,17 @@ pub enum TasksCommand {
         /// Print one result in full, such as 3.0.
         #[arg(long, value_name = "TURN.INDEX")]
         result: Option<String>,
+    },
+    /// Write the whole conversation of a task, one JSON object per line.
+    Export {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Write to this file instead of standard output.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+        /// With the tasks that it delegated.
+        #[arg(long)]
+        tree: bool,
     },
     /// Go on with a task that was interrupted or stopped early.
     Resume {

@@ -6,7 +6,9 @@ mod context;
 mod demo;
 mod doctor;
 mod drive;
+mod export;
 mod init;
+mod refusals;
 mod run;
 mod sessions;
 mod tasks;
@@ -32,7 +34,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
             terminal::out(String::from_utf8_lossy(&script).trim_end());
             Ok(ExitCode::SUCCESS)
         }
-        Command::Init => init::run(),
+        Command::Init => init::run(&global),
         Command::Agents(command) => agents::run(&global, command),
         Command::Trust(args) => trust::run(&global, &args),
         Command::Doctor => block_on(doctor::run(&global)),
@@ -45,6 +47,9 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Worker(args) => block_on(worker::run(&global, &args)),
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
+        }
+        Command::Tasks(TasksCommand::Export { task, out, tree }) => {
+            block_on(export::run(&global, &task, out.as_deref(), tree))
         }
         Command::Context(args) => block_on(context::run(&global, args)),
         Command::Sessions(command) => block_on(sessions::run(&global, command)),

@@ -29,6 +29,9 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     pub prices: BTreeMap<String, Price>,
     pub bash: BashConfig,
+    pub log: LogConfig,
+    pub telemetry: TelemetryConfig,
+    pub session: SessionConfig,
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
@@ -82,6 +85,28 @@ pub struct GrantConfig {
 pub struct BashConfig {
     /// Names of environment variables that commands may see beyond the usual ones.
     pub env: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    pub file: Option<PathBuf>,
+    /// `info`, or `posse=debug,posse_models=warn`.
+    pub level: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// Where a collector listens for OTLP over HTTP, such as `http://localhost:4318`.
+    pub otlp_endpoint: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionConfig {
+    /// With which tools models delegate; each costs tokens in every request.
+    pub tools: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -208,7 +233,10 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("providers", !project.providers.is_empty()),
         ("grant.allow", !project.grant.allow.is_empty()),
         ("bash.env", !project.bash.env.is_empty()),
+        ("session.tools", project.session.tools.is_some()),
         ("prices", !project.prices.is_empty()),
+        ("log", project.log.file.is_some() || project.log.level.is_some()),
+        ("telemetry", project.telemetry.otlp_endpoint.is_some()),
     ];
     let is_script = |model: &String| model.trim_start().starts_with("scripted:");
     let scripts = [
@@ -356,6 +384,9 @@ mod tests {
             "[providers.openai]\nbase_url = \"http://evil\"\n",
             "[grant]\nallow = [\"bash\"]\n",
             "[bash]\nenv = [\"X\"]\n",
+            "[log]\nfile = \"/tmp/x\"\n",
+            "[telemetry]\notlp_endpoint = \"http://evil\"\n",
+            "[session]\ntools = [\"subagent\"]\n",
             "model = \"scripted:evil.yaml\"\n",
             "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
             "[aliases]\nfast = \"scripted:evil.yaml\"\n",

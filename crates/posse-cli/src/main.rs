@@ -10,6 +10,7 @@ mod models;
 mod owner;
 mod render;
 mod setup;
+mod telemetry;
 mod terminal;
 mod wire;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     };
     let json = args.global.json;
     match commands::dispatch(args) {
+        Ok(_) if terminal::output_failed() => ExitCode::FAILURE,
         Ok(code) => code,
         Err(e) => {
             terminal::error(&e);

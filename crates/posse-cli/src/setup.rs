@@ -19,6 +19,7 @@ use posse_definitions::trust::Trust;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
 use posse_runtime::ports::{Tool, Verifier};
+use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::Confinement;
@@ -32,10 +33,14 @@ use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
 use crate::config::{self, Config, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
+use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
 
 /// Tools that are not given unless someone says so: a command can do anything its user can.
 const ASKED_FOR: &[&str] = &["bash"];
+
+/// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
+pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
 
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
@@ -68,6 +73,7 @@ pub struct Setup {
     pub config: Config,
     pub workspace: PathBuf,
     pub state: PathBuf,
+    pub telemetry: Telemetry,
 }
 
 impl Setup {
@@ -90,11 +96,12 @@ impl Setup {
         for warning in &config.warnings {
             terminal::note(&format!("warning: {}", visible(warning)));
         }
-        Ok(Self { config, workspace, state: state_dir(global)? })
+        let telemetry = Telemetry::new(wishes(global, &config));
+        Ok(Self { config, workspace, state: state_dir(global)?, telemetry })
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
-        Ok(Arc::new(SqliteStore::open(self.state.join("posse.db"))?))
+        open_store(&self.state)
     }
 
     pub fn models(&self, how: &How) -> Result<Arc<ModelSource>> {
@@ -109,8 +116,7 @@ impl Setup {
     /// The agent that `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &How) -> Result<Agent> {
         let model = self.anchored(models::default_model(&self.config, how.model.as_deref(), process_env)?);
-        let prompt = include_str!("../prompts/orchestrator.md");
-        let prompt = format!("{}\n\nWorkspace: {}", prompt.trim_end(), self.workspace.display());
+        let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Ok(Agent {
             description: "Works on the task and delegates".to_owned(),
             fallback_models: self.config.fallback_models.clone(),
@@ -139,6 +145,15 @@ impl Setup {
             Some(path) => format!("scripted:{}", self.workspace.join(path).display()),
             None => model,
         }
+    }
+
+    /// With which tools models delegate.
+    pub fn facades(&self) -> Result<Facades> {
+        let Some(names) = &self.config.session.tools else { return Ok(Facades::default()) };
+        names.iter().map(|name| Facade::parse(name)).collect::<Result<Facades>>().map_err(|e| {
+            let text = format!("`session.tools`: {}", e.message());
+            Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
+        })
     }
 
     /// Who can be delegated to.
@@ -217,7 +232,7 @@ impl Setup {
     /// user's configuration cannot know what a project means by a name.
     pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
         let (asked, configured) = (found.named(&how.allow)?, found.named(&self.config.grant.allow)?);
-        let denied = found.named(&self.config.grant.deny)?;
+        let denied = self.denied(found)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
             let allowed = configured.contains(name) && !found.foreign.contains(name);
@@ -240,7 +255,12 @@ impl Setup {
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
-        Ok(before.without(&found.named(&self.config.grant.deny)?))
+        Ok(before.without(&self.denied(found)?))
+    }
+
+    /// What the configuration denies, whatever flags say.
+    pub fn denied(&self, found: &Tools) -> Result<Vec<String>> {
+        found.named(&self.config.grant.deny)
     }
 
     fn limits(&self, how: &How, model: &str) -> Limits {
@@ -304,6 +324,15 @@ pub fn user_config_dir() -> Option<PathBuf> {
     xdg("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("posse"))
 }
 
+/// The store, for those who need no configuration, or not this directory's.
+pub fn store(global: &Global) -> Result<Arc<SqliteStore>> {
+    open_store(&state_dir(global)?)
+}
+
+fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
+    Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
+}
+
 fn state_dir(global: &Global) -> Result<PathBuf> {
     let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
     let dir = global
@@ -331,16 +360,20 @@ fn user_dirs(kind: &str) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
+    fn bare(config: Config) -> Setup {
+        Setup { config, workspace: PathBuf::new(), state: PathBuf::new(), telemetry: Telemetry::default() }
+    }
+
     fn limits(config: &str, model: &str) -> Limits {
         let config = toml::from_str(config).unwrap();
-        Setup { config, workspace: PathBuf::new(), state: PathBuf::new() }.limits(&How::default(), model)
+        bare(config).limits(&How::default(), model)
     }
 
     #[test]
     fn a_task_that_goes_on_keeps_its_cost_limit_unless_a_new_one_is_named() {
         let cost = |config: &str, named: Option<f64>, before: Option<u64>| {
             let config = toml::from_str(config).unwrap();
-            let setup = Setup { config, workspace: PathBuf::new(), state: PathBuf::new() };
+            let setup = bare(config);
             let before = Caps { cost_micros: before, ..Caps::default() };
             setup.caps_again(&How { max_cost: named, ..How::default() }, &before).cost_micros
         };

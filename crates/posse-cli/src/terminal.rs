@@ -1,14 +1,28 @@
 //! Writing for people and pipes. A closed pipe ends nothing: the task goes on and stays in the store.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use posse_core::Error;
 use posse_core::text::visible;
 
+/// Standard output is one for the whole process, and so is whether it took everything.
+static FAILED: AtomicBool = AtomicBool::new(false);
+
 /// To standard output: what can be piped.
 pub fn out(text: &str) {
     // Listings that nobody reads to the end are not an error.
-    let _ = try_out(text);
+    if let Err(e) = try_out(text)
+        && e.kind() != io::ErrorKind::BrokenPipe
+        && !FAILED.swap(true, Ordering::Relaxed)
+    {
+        note(&format!("error: standard output cannot be written: {e}"));
+    }
+}
+
+/// Whether something was lost on its way to standard output, for another reason than a reader that has gone away.
+pub fn output_failed() -> bool {
+    FAILED.load(Ordering::Relaxed)
 }
 
 fn try_out(text: &str) -> io::Result<()> {

@@ -81,6 +81,14 @@ pub enum End {
     Failed,
 }
 
+/// What is known of a task of an earlier process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Past {
+    NotBegun,
+    AtWork,
+    Ended { end: End, collected: bool },
+}
+
 /// What a cancel meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Met {
@@ -142,12 +150,7 @@ impl Board {
         self.arrivals += 1;
         let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
         self.tasks.insert(id.to_owned(), entry);
-        Ok(match state {
-            State::Running => Admission::Start,
-            State::Queued => Admission::Queued,
-            State::Waiting => Admission::Waiting,
-            State::Ended(_) => Admission::Dependency,
-        })
+        Ok(state.admission())
     }
 
     /// Takes a task back that was admitted and could not be written down: it was never here.
@@ -158,25 +161,17 @@ impl Board {
         moves
     }
 
-    /// A task of an earlier process, in the state it had.
-    pub fn recall(
-        &mut self,
-        id: &str,
-        terms: Terms,
-        end: Option<End>,
-        collected: bool,
-        now_ms: u64,
-    ) -> Admission {
+    /// A task of an earlier process. One that was at work goes on, whatever the rules are now.
+    pub fn recall(&mut self, id: &str, terms: Terms, past: Past, now_ms: u64) -> Admission {
         self.arrivals += 1;
-        let state = end.map_or_else(|| self.first_state(&terms), State::Ended);
+        let (state, collected) = match past {
+            Past::Ended { end, collected } => (State::Ended(end), collected),
+            Past::AtWork => (State::Running, false),
+            Past::NotBegun => (self.first_state(&terms), false),
+        };
         let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected };
         self.tasks.insert(id.to_owned(), entry);
-        match state {
-            State::Running => Admission::Start,
-            State::Queued => Admission::Queued,
-            State::Waiting => Admission::Waiting,
-            State::Ended(_) => Admission::Dependency,
-        }
+        state.admission()
     }
 
     /// A task has ended; what follows from that. Says nothing for a task that had ended before.
@@ -340,6 +335,17 @@ impl Board {
     }
 }
 
+impl State {
+    fn admission(self) -> Admission {
+        match self {
+            State::Running => Admission::Start,
+            State::Queued => Admission::Queued,
+            State::Waiting => Admission::Waiting,
+            State::Ended(_) => Admission::Dependency,
+        }
+    }
+}
+
 impl Entry {
     fn urgency(&self, now_ms: u64) -> u64 {
         self.terms.priority as u64 + now_ms.saturating_sub(self.since_ms) / AGEING_MS
@@ -424,6 +430,21 @@ mod tests {
         assert_eq!(board.cancel("a", 0).unwrap(), (Met::Running, vec![]));
         board.ended("a", End::Failed, 0);
         assert_eq!(board.cancel("a", 0).unwrap().0, Met::Ended(End::Failed));
+    }
+
+    #[test]
+    fn a_task_that_was_at_work_goes_on_and_is_not_started_again() {
+        let mut board = Board::new(Rules { running_max: 1, ..RULES });
+        for id in ["a", "b"] {
+            assert_eq!(board.recall(id, Terms::default(), Past::AtWork, 0), Admission::Start);
+        }
+        assert_eq!(board.recall("c", after(&["b"]), Past::NotBegun, 0), Admission::Waiting);
+        let ended = Past::Ended { end: End::Completed, collected: true };
+        board.recall("d", Terms::default(), ended, 0);
+        assert_eq!(code(board.collect("d")), ErrorCode::TaskNotFound);
+        assert_eq!(board.recall("e", after(&["d"]), Past::NotBegun, 0), Admission::Queued);
+        assert_eq!(board.ended("a", End::Completed, 0), [], "there was one too many");
+        assert_eq!(board.ended("b", End::Completed, 0), [Move::Start("c".to_owned())]);
     }
 
     #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! What a task may do. A grant is only made for the root or by narrowing another one, and narrowing only ever adds
 //! conditions: nothing that a child is allowed was not allowed to its parent.
 
+mod shell;
 mod subject;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,9 @@ pub struct Grant {
     tools: BTreeSet<String>,
     /// How many more levels of delegation are allowed below this task.
     depth: u32,
+    /// How many levels of delegation are above it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    level: u32,
     /// Conditions on calls, one set for each narrowing that had any. All must agree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     conditions: Vec<Rights>,
@@ -65,6 +69,18 @@ pub enum Access {
     ReadOnly,
 }
 
+/// A call that is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The canonical name.
+    pub tool: &'a str,
+    pub effect: Effect,
+    /// JSON text.
+    pub arguments: &'a str,
+    /// Where relative paths begin; empty if that is not known.
+    pub workspace: &'a str,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     Allow,
@@ -75,13 +91,14 @@ pub enum Decision {
 impl Grant {
     /// What the operator gives to a session. The only grant that is not a narrowing.
     pub fn root(tools: impl IntoIterator<Item = String>, depth: u32) -> Self {
-        Self { tools: tools.into_iter().collect(), depth, conditions: Vec::new() }
+        Self { tools: tools.into_iter().collect(), depth, level: 0, conditions: Vec::new() }
     }
 
     /// A child's grant: what it asks for, as far as this grant has it; one level less of delegation.
     pub fn narrow(&self, requested: &Rights) -> Grant {
         let mut child = self.keep(requested);
         child.depth = self.depth.saturating_sub(1);
+        child.level = self.level.saturating_add(1);
         // At depth 0 the tool is not offered at all: a model that never sees it cannot waste turns being refused.
         if child.depth == 0 {
             child.tools.remove("subagent");
@@ -96,7 +113,7 @@ impl Grant {
         if requested.has_conditions() && !conditions.contains(requested) {
             conditions.push(requested.clone());
         }
-        Grant { tools, depth: self.depth, conditions }
+        Grant { tools, conditions, ..self.clone() }
     }
 
     /// What this grant has and the other one lacks.
@@ -107,7 +124,7 @@ impl Grant {
     /// The same task without these tools.
     pub fn without(&self, names: &[String]) -> Grant {
         let tools = self.tools.iter().filter(|name| !names.contains(name)).cloned().collect();
-        Grant { tools, depth: self.depth, conditions: self.conditions.clone() }
+        Grant { tools, ..self.clone() }
     }
 
     /// Whether any call of a tool can be allowed: the others are not shown to the model.
@@ -119,16 +136,39 @@ impl Grant {
                 .all(|rights| rights.mentions(tool) && rights.access.allows(tool, effect))
     }
 
-    /// `arguments` is the JSON text of the call.
-    pub fn decide(&self, tool: &str, effect: Effect, arguments: &str) -> Decision {
+    /// A tool as it is allowed: its name, or the calls that a list restricts it to, such as `bash(git *)`.
+    pub fn calls(&self, tool: &str) -> Vec<String> {
+        let restricted = |rights: &Rights| {
+            let ours = rights.tools.iter().flatten().filter(|pattern| pattern.names(tool));
+            let ours: Vec<&ToolPattern> = ours.collect();
+            let some_only = !ours.is_empty() && ours.iter().all(|pattern| pattern.argument().is_some());
+            some_only.then(|| {
+                ours.iter()
+                    .map(|pattern| ToolPattern::call(tool, pattern.argument().unwrap_or("*")).to_string())
+                    .collect()
+            })
+        };
+        // The last narrowing is the agent's own.
+        self.conditions.iter().rev().find_map(restricted).unwrap_or_else(|| vec![tool.to_owned()])
+    }
+
+    /// Of a line with several commands, each must be allowed.
+    pub fn decide(&self, call: Call<'_>) -> Decision {
+        let Call { tool, effect, arguments, workspace } = call;
         if !self.offers(tool, effect) {
             return Decision::Deny(self.absence(tool));
         }
         if self.conditions.is_empty() {
             return Decision::Allow;
         }
-        let subject = subject::of(tool, arguments);
-        let refused = self.conditions.iter().find_map(|rights| rights.refuse(tool, effect, &subject));
+        let subjects = subject::of(tool, arguments, workspace);
+        let refused = subjects.iter().find_map(|subject| {
+            let why = self.conditions.iter().find_map(|rights| rights.refuse(tool, effect, subject))?;
+            Some(match subject {
+                Subject::Command(words) if subjects.len() > 1 => format!("{why} (not `{}`)", words.join(" ")),
+                _ => why,
+            })
+        });
         refused.map_or(Decision::Allow, Decision::Deny)
     }
 
@@ -140,6 +180,11 @@ impl Grant {
         self.depth
     }
 
+    /// How many levels of delegation there can be in all.
+    pub fn depth_max(&self) -> u32 {
+        self.level.saturating_add(self.depth)
+    }
+
     fn absence(&self, tool: &str) -> String {
         let read_only = self.conditions.iter().any(|rights| rights.access == Access::ReadOnly);
         if read_only && self.tools.contains(tool) {
@@ -149,6 +194,11 @@ impl Grant {
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
         format!("the tool `{tool}` is not granted to this task; granted: {allowed}")
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(level: &u32) -> bool {
+    *level == 0
 }
 
 impl Rights {
@@ -198,7 +248,7 @@ impl Rights {
             .or_else(|| self.refused_by_path(tool, subject))
             .map(|why| match subject {
                 Subject::Unclear(doubt) => format!("{why} ({doubt})"),
-                Subject::Free | Subject::Text(_) | Subject::Path(_) => why,
+                Subject::Free | Subject::Text(_) | Subject::Command(_) | Subject::Path(_) => why,
             })
     }
 
@@ -292,7 +342,16 @@ mod tests {
 
     fn allows(grant: &Grant, tool: &str, arguments: &str) -> bool {
         let effect = if ["read", "grep"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
-        grant.decide(tool, effect, arguments) == Decision::Allow
+        grant.decide(Call { tool, effect, arguments, workspace: "" }) == Decision::Allow
+    }
+
+    fn denied_command(grant: &Grant, text: &str) -> String {
+        let arguments = command(text);
+        let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+        match grant.decide(call) {
+            Decision::Deny(why) => why,
+            Decision::Allow => panic!("{text} is allowed"),
+        }
     }
 
     #[test]
@@ -300,13 +359,28 @@ mod tests {
         let rights = Rights { tools: Some(patterns(&["Read", "Bash(git *)"])), ..Rights::default() };
         let grant = everything().narrow(&rights);
         assert!(allows(&grant, "bash", &command("git status")));
-        for other in ["rm -rf x", "git status; rm -rf x", "git $(rm x)", "git log | sh", "X=1 git status", ""]
+        for plain in
+            ["git commit -m 'Say why; then do it'", "git log \"a b\"", "git add . && git commit -m x"]
         {
+            assert!(allows(&grant, "bash", &command(plain)), "{plain}");
+        }
+        for other in [
+            "rm -rf x",
+            "git status; rm -rf x",
+            "git $(rm x)",
+            "git log | sh",
+            "X=1 git status",
+            "",
+            "\"git x\"",
+            "git \"$(rm x)\"",
+            "git log > x",
+            "/tmp/git status",
+        ] {
             assert!(!allows(&grant, "bash", &command(other)), "{other}");
         }
         assert!(!allows(&grant, "bash", "{}") && !allows(&grant, "bash", "no json"));
         assert!(allows(&grant, "read", &path("a")) && !allows(&grant, "write", &path("a")));
-        let Decision::Deny(why) = grant.decide("bash", Effect::Unsafe, &command("ls")) else { panic!() };
+        let why = denied_command(&grant, "ls");
         assert_eq!(why, "`bash` is allowed to this task only for: git *");
     }
 
@@ -315,13 +389,99 @@ mod tests {
         let rights = Rights { deny: patterns(&["Bash(rm *)", "Read(.env*)"]), ..Rights::default() };
         let grant = everything().narrow(&rights);
         assert!(allows(&grant, "bash", &command("ls")));
-        for denied in ["rm x", "ls && rm x", "ls `rm x`"] {
+        for denied in [
+            "rm x",
+            "ls && rm x",
+            "ls `rm x`",
+            "'rm' x",
+            "/bin/rm x",
+            "ls | xargs rm",
+            "sh -c 'rm x'",
+            "echo 'rm x' | sh",
+        ] {
             assert!(!allows(&grant, "bash", &command(denied)), "{denied}");
+        }
+        for fine in ["ls | head -1", "ls && pwd", "echo 'rm x'", "sh build.sh"] {
+            assert!(allows(&grant, "bash", &command(fine)), "{fine}");
         }
         for denied in [".env", "./.env.local", "a/../.env", "/work/.env"] {
             assert!(!allows(&grant, "read", &path(denied)), "{denied}");
         }
         assert!(allows(&grant, "read", &path("env.md")));
+    }
+
+    #[test]
+    fn what_might_be_denied_is() {
+        let rights =
+            Rights { deny: patterns(&["Bash(git push *)", "Bash(cargo publish)"]), ..Rights::default() };
+        let grant = everything().narrow(&rights);
+        for denied in [
+            "git push",
+            "git push origin main",
+            "/usr/bin/git push",
+            "./git push",
+            "git -C . push",
+            "git --no-pager push x",
+            "git -c a=b -C x push",
+            "env git push",
+            "env -i A=1 git push",
+            "command git push",
+            "nohup git push",
+            "time git push",
+            "time nohup git -C . push",
+            "timeout 5 git push",
+            "sudo -u me git push",
+            "eval git push",
+            "git status && git push",
+            "git status | git push",
+            "cargo publish",
+            "cargo -q publish --dry-run",
+            "cargo +nightly publish",
+        ] {
+            assert!(!allows(&grant, "bash", &command(denied)), "{denied}");
+        }
+        for fine in [
+            "git status",
+            "git commit -m push",
+            "git stash push",
+            "echo git push",
+            "github push",
+            "cargo test publish",
+        ] {
+            assert!(allows(&grant, "bash", &command(fine)), "{fine}");
+        }
+        let why = denied_command(&grant, "git status && git push");
+        assert_eq!(why, "this task must not call `bash(git push *)` (not `git push`)");
+    }
+
+    #[test]
+    fn a_path_below_the_workspace_is_one_of_it_however_it_is_written() {
+        let rights = Rights {
+            write_paths: Some(vec!["docs/**".to_owned()]),
+            deny: patterns(&["Read(.env)"]),
+            ..Rights::default()
+        };
+        let grant = everything().narrow(&rights);
+        let may = |tool: &str, at: &str, workspace: &str| {
+            let arguments = path(at);
+            grant.decide(Call { tool, effect: Effect::Pure, arguments: &arguments, workspace })
+                == Decision::Allow
+        };
+        assert!(may("write", "/home/me/project/docs/a.md", "/home/me/project"));
+        assert!(may("write", "/home/me/project/docs/a.md", "/home/me/project/"));
+        for outside in [
+            "/home/me/project/src/a.rs",
+            "/home/me/project2/docs/a.md",
+            "/home/me/projectdocs/a.md",
+            "/docs/a.md",
+            "/home/me/project/docs/../src/a.rs",
+            "/home/me/project/../docs/a.md",
+        ] {
+            assert!(!may("write", outside, "/home/me/project"), "{outside}");
+        }
+        assert!(!may("write", "/home/me/project/docs/a.md", "") && !may("write", "./docs", "./docs"));
+        assert!(!may("read", "/home/me/project/.env", "/home/me/project"));
+        assert!(!may("read", "/elsewhere/.env", "/home/me/project"), "in doubt");
     }
 
     #[test]
@@ -341,7 +501,7 @@ mod tests {
         );
         assert!(grant.offers("bash", Effect::Unsafe), "some commands are allowed");
         assert!(!grant.offers("write", Effect::Unsafe), "no call is");
-        let Decision::Deny(why) = grant.decide("bash", Effect::Unsafe, &command("ls")) else { panic!() };
+        let why = denied_command(&grant, "ls");
         assert!(why.contains("needs a person's yes"), "{why}");
     }
 
@@ -350,6 +510,35 @@ mod tests {
         let grant = everything().narrow(&Rights { access: Access::ReadOnly, ..Rights::default() });
         assert!(allows(&grant, "read", &path("a")) && allows(&grant, "shared_context", "{}"));
         assert!(!allows(&grant, "write", &path("a")) && !grant.offers("bash", Effect::Unsafe));
+    }
+
+    #[test]
+    fn rules_about_agents_hold_at_every_door() {
+        let only = |pattern: &str| {
+            everything().narrow(&Rights { tools: Some(patterns(&[pattern])), ..Rights::default() })
+        };
+        for (arguments, agent) in [
+            (r#"{"type":"researcher","prompt":"p"}"#, "researcher"),
+            (r#"{"agent":"researcher","description":"d","prompt":"p"}"#, "researcher"),
+            (r#"{"description":"d","prompt":"p"}"#, "general"),
+            (r#"{"_text":"<prompt>p</prompt><agent>researcher</agent>"}"#, "general"),
+            (r#"{"task":"t"}"#, "investigator"),
+        ] {
+            for known in ["researcher", "general", "investigator"] {
+                let grant = only(&format!("Agent({known})"));
+                assert_eq!(allows(&grant, "subagent", arguments), known == agent, "{arguments} {known}");
+            }
+        }
+        let nobody = r#"{"action":"spawn","task":"t"}"#;
+        assert!(!allows(&only("Agent(investigator)"), "subagent", nobody), "no agent is named");
+    }
+
+    // R364
+    #[test]
+    fn the_whole_depth_is_known_at_every_level() {
+        let child = everything().narrow(&Rights::default());
+        let grandchild = child.narrow(&Rights::default());
+        assert_eq!([&child, &grandchild].map(|grant| (grant.depth(), grant.depth_max())), [(2, 3), (1, 3)]);
     }
 
     #[test]
@@ -401,6 +590,7 @@ mod tests {
     }
 
     proptest! {
+        // R362
         #[test]
         fn a_child_never_has_more_than_its_parent(
             depth in 0u32..4, requests in proptest::collection::vec(any_rights(), 0..5)

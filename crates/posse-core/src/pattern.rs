@@ -1,5 +1,7 @@
 //! Patterns that name tools and what they are called with: `Read`, `mcp__github__*`, `Bash(git *)`.
 
+mod command;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -114,6 +116,8 @@ pub enum Subject<'a> {
     /// The call has nothing that patterns restrict, such as asking for a task's status.
     Free,
     Text(Cow<'a, str>),
+    /// The words of one simple command, at least one.
+    Command(Vec<String>),
     /// Relative to the workspace, `.` and `..` resolved by their spelling.
     Path(String),
     /// There is something, but it cannot be compared with a pattern; why.
@@ -132,10 +136,23 @@ impl Subject<'_> {
         match self {
             Subject::Free => true,
             Subject::Text(text) => command_fits(pattern, text),
+            Subject::Command(words) => match doubt {
+                Doubt::FitsNot => command_fits(pattern, &line(words)),
+                Doubt::Fits => command::might_fit(pattern, words),
+            },
             Subject::Path(path) => path_fits(pattern, path, doubt),
             Subject::Unclear(_) => doubt == Doubt::Fits,
         }
     }
+}
+
+/// Words with one space between them. A space inside of a word is not one between words.
+fn line(words: &[String]) -> String {
+    let inside = |word: &String| match word.is_empty() {
+        true => "\u{1}".to_owned(),
+        false => word.replace(char::is_whitespace, "\u{1}"),
+    };
+    words.iter().map(inside).collect::<Vec<_>>().join(" ")
 }
 
 /// `git *` is also `git` alone, but not `github`.
@@ -267,7 +284,9 @@ mod tests {
 
     #[test]
     fn a_command_pattern_ends_at_a_word() {
-        let git = |command: &str| Subject::Text(command.into()).fits("git *", Doubt::FitsNot);
+        let git = |command: &str| {
+            Subject::Command(command.split(' ').map(str::to_owned).collect()).fits("git *", Doubt::FitsNot)
+        };
         assert!(git("git status") && git("git"));
         assert!(!git("github login") && !git("sudo git status"));
     }

@@ -25,7 +25,7 @@ use crate::tool::Effect;
 use crate::usage::Usage;
 
 pub use plan::{Action, Planned, batches};
-pub use replay::{Replayed, replay};
+pub use replay::{Replayed, replay, replay_each};
 
 /// Warnings kept for the outcome; the events have them all.
 const WARNINGS_MAX: usize = 50;
@@ -36,6 +36,8 @@ const CONTINUE: &str = "Your answer was cut off by the output limit. Continue ex
 pub struct Run {
     limits: Limits,
     grant: Grant,
+    /// Where relative paths begin.
+    workspace: String,
     /// Every tool that exists here, granted or not, with its effect.
     tools: BTreeMap<String, Effect>,
     messages: Vec<Message>,
@@ -140,6 +142,7 @@ impl Run {
             output_tokens: limits.output_tokens_per_call,
             limits,
             grant,
+            workspace: ".".to_owned(),
             tools,
             messages: vec![Message::user(task)],
             generation: 0,
@@ -172,6 +175,7 @@ impl Run {
         let (_, task) = start.opening();
         let mut run = Self::new(&task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
         run.judgement = judge::Judgement::of(start);
+        run.workspace.clone_from(&start.workspace);
         for note in &start.notes {
             run.note(note.clone());
         }
@@ -281,10 +285,10 @@ impl Run {
         if answers.iter().any(Option::is_none) {
             return;
         }
-        let mut results: Vec<ToolResult> = std::mem::take(answers).into_iter().flatten().collect();
+        let results: Vec<ToolResult> = std::mem::take(answers).into_iter().flatten().collect();
         let calls: Vec<ToolCall> = std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
         self.phase = Phase::Asking;
-        self.take_stock(&calls, &mut results);
+        self.take_stock(&calls, results);
     }
 
     /// Someone wants the run to stop now.
@@ -376,7 +380,7 @@ impl Run {
         match &mut self.phase {
             Phase::Calling { calls, .. } => {
                 for planned in calls {
-                    planned.refuse_unless_granted(&self.grant);
+                    planned.refuse_unless_granted(&self.grant, &self.workspace);
                 }
             }
             // Whoever judges the answer may yet ask for another one.
@@ -487,18 +491,18 @@ impl Run {
     }
 
     /// What a finished round of calls means for the run.
-    fn take_stock(&mut self, calls: &[ToolCall], results: &mut [ToolResult]) {
-        for result in results.iter() {
+    fn take_stock(&mut self, calls: &[ToolCall], mut results: Vec<ToolResult>) {
+        for result in &results {
             self.context_tokens =
                 self.context_tokens.saturating_add(crate::text::estimate_tokens(&result.text));
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
         self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };
-        let verdict = self.cycles.observe(calls, results);
+        let verdict = self.cycles.observe(calls, &results);
         if let (cycle::Verdict::Warn(note), Some(last)) = (&verdict, results.last_mut()) {
             last.text = format!("{}\n\n[{note}]", last.text);
         }
-        self.messages.push(Message::Results { results: results.to_vec() });
+        self.messages.push(Message::Results { results });
         if let cycle::Verdict::Stop(why) = verdict {
             return self.finish(StopReason::Stalled, Some(why));
         }

@@ -83,6 +83,7 @@ mod tests {
         Sections { findings: findings.to_owned(), summary, answer }
     }
 
+    // R259
     #[test]
     fn marked_parts_are_found_and_an_answer_without_marks_is_all_findings() {
         let text =

@@ -4,10 +4,29 @@ use serde_json::Value;
 
 use crate::board::Terms;
 use crate::budget::Caps;
+use crate::grant::Rights;
 use crate::limits::Limits;
 
 /// Stands in a prompt where the context of a task goes, when there is none.
 pub const NO_CONTEXT: &str = "No additional context provided";
+
+/// Does any task; for those that name no agent.
+pub const GENERAL: &str = "general";
+/// Looks into one question and changes nothing.
+pub const INVESTIGATOR: &str = "investigator";
+
+/// Who gets a task that is delegated with these arguments, at whichever door. Rules look at the same name, so nothing else
+/// in the arguments may choose an agent.
+pub fn agent_named(arguments: &serde_json::Map<String, Value>) -> Option<&str> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let has = |name: &str| arguments.contains_key(name);
+    let usual = match has("action") {
+        false if has("prompt") || has("_text") => Some(GENERAL),
+        false if has("task") => Some(INVESTIGATOR),
+        _ => None,
+    };
+    text("agent").or_else(|| text("type")).or(usual)
+}
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TaskRequest {
@@ -17,8 +36,10 @@ pub struct TaskRequest {
     pub context: Option<String>,
     pub terms: Terms,
     pub bounds: Bounds,
-    /// Files may be written only here.
-    pub write_paths: Option<Vec<String>>,
+    /// Turns when its agent does not say; `None`: as the session does.
+    pub turns_usual: Option<u32>,
+    /// What is taken from it beyond what its agent does not have anyway.
+    pub rights: Rights,
     pub output_schema: Option<Value>,
     /// Commands that must succeed before it counts as done, beside those of its agent.
     pub verify: Vec<String>,

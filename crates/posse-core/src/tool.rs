@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// What happens if a call is made twice. A tool that does not say is treated as `Unsafe`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The later, the more careful.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Changes nothing: may run beside others and may be run again.
@@ -24,14 +25,22 @@ pub struct ToolSpec {
     pub effect: Effect,
 }
 
+/// The right to delegate. It has several doors: tools whose names stand for this one.
+pub const DELEGATION: &str = "subagent";
+
 /// Tools that act inside the session and on nothing else.
 pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context", "ask_parent", "report_progress"];
 
 /// Names are compared in this form: lower snake case, aliases resolved. Unknown names only change case.
 pub fn canonical(name: &str) -> String {
-    let lower = name.trim().to_ascii_lowercase().replace('-', "_");
+    let lower = own_name(name);
     let known = ALIASES.iter().find(|(_, aliases)| aliases.contains(&lower.as_str()));
     known.map_or(lower, |(canonical, _)| (*canonical).to_owned())
+}
+
+/// A tool's own name in one spelling: lower snake case, aliases as they are.
+pub fn own_name(name: &str) -> String {
+    name.trim().to_ascii_lowercase().replace('-', "_")
 }
 
 /// What one name in a list of tools stands for: Copilot's `search` is two of ours.
@@ -54,7 +63,6 @@ const ALIASES: &[(&str, &[&str])] = &[
             "multi_edit",
             "str_replace",
             "replace",
-            "notebookedit",
             "apply_patch",
             "applypatch",
             "editfiles",
@@ -121,6 +129,8 @@ mod tests {
             ("Subagent", "subagent"),
             ("Task", "subagent"),
             ("my-own-tool", "my_own_tool"),
+            // Only notebooks: that is not every file.
+            ("NotebookEdit", "notebookedit"),
         ] {
             assert_eq!(canonical(name), ours, "{name}");
         }

@@ -31,6 +31,7 @@ pub fn files() -> impl Iterator<Item = File<'static>> {
 mod tests {
     use super::*;
 
+    // R265-R267, R269, R270, R272-R276
     #[test]
     fn the_investigator_asks_for_what_the_specification_lists_in_its_order() {
         let (_, text) = FILES.iter().find(|(name, _)| *name == "investigator.md").unwrap();

@@ -21,12 +21,17 @@ pub struct Export {
     pub text: String,
     /// What the file does not say, in words.
     pub lost: Vec<String>,
+    /// Why an agent of this file could do more than the definition allows: the format has no way to say less.
+    pub excess: Option<String>,
 }
 
 pub fn export(definition: &Definition, to: Format) -> Export {
-    let mut out = Out { d: definition, rights: Flat::of(definition), keys: Vec::new(), lost: Vec::new() };
+    let rights = Flat::of(definition);
+    let mut out = Out { d: definition, rights, keys: Vec::new(), lost: Vec::new(), excess: None };
     if to != Format::Native {
         out.rights.keep_known(to);
+        out.rights.keep_from_writing(definition);
+        out.rights.spell_out_denials();
     }
     if !matches!(to, Format::Native | Format::Claude | Format::Opencode) {
         out.rights.drop_arguments();
@@ -38,6 +43,9 @@ pub fn export(definition: &Definition, to: Format) -> Export {
     }
     if matches!(to, Format::Opencode | Format::Copilot) {
         out.rights.join_edit_and_write();
+    }
+    if to == Format::OpenHands {
+        out.rights.join_for_file_editor();
     }
     let (file_name, text) = match to {
         Format::Native => (format!("{}.md", definition.name), native(&mut out)),
@@ -51,7 +59,7 @@ pub fn export(definition: &Definition, to: Format) -> Export {
     let mut lost = out.lost;
     lost.extend(out.rights.notes.iter().cloned());
     lost.extend(unsaid(definition, to));
-    Export { file_name, text, lost }
+    Export { file_name, text, lost, excess: out.excess }
 }
 
 /// What is being written.
@@ -60,9 +68,19 @@ struct Out<'a> {
     rights: Flat,
     keys: Vec<(&'static str, Node)>,
     lost: Vec<String>,
+    excess: Option<String>,
 }
 
 impl Out<'_> {
+    /// Whether the definition takes anything away, for formats that cannot say what.
+    fn is_restricted(&self) -> bool {
+        let rights = &self.d.rights;
+        rights.access == Access::ReadOnly
+            || rights.write_paths.is_some()
+            || self.rights.tools.is_some()
+            || !self.rights.deny.is_empty()
+    }
+
     fn put(&mut self, key: &'static str, value: impl Into<Value>) {
         self.keys.push((key, Node::from(value.into())));
     }
@@ -85,11 +103,30 @@ struct Flat {
     tools: Option<Vec<ToolPattern>>,
     deny: Vec<ToolPattern>,
     notes: Vec<String>,
+    /// The rules of the definition say no longer everything.
+    beyond_rules: bool,
 }
+
+/// Tools that we and others have. A list of them stands for "all" where something has to be left out.
+const KNOWN: &[&str] = &[
+    "read",
+    "write",
+    "edit",
+    "bash",
+    "grep",
+    "glob",
+    "ls",
+    "skill",
+    "subagent",
+    "web_search",
+    "web_fetch",
+    "todo_write",
+];
 
 impl Flat {
     fn of(d: &Definition) -> Self {
-        let mut flat = Self { tools: d.rights.tools.clone(), deny: d.rights.deny.clone(), notes: Vec::new() };
+        let (tools, deny) = (d.rights.tools.clone(), d.rights.deny.clone());
+        let mut flat = Self { tools, deny, notes: Vec::new(), beyond_rules: false };
         let takes_all = |rule: &posse_core::grant::Rule| {
             rule.verdict != Verdict::Allow && rule.pattern.name() == "*" && rule.pattern.argument().is_none()
         };
@@ -125,26 +162,11 @@ impl Flat {
 
     /// A name that means nothing here may mean something there: only what both sides know is passed on.
     fn keep_known(&mut self, to: Format) {
-        const KNOWN: &[&str] = &[
-            "*",
-            "read",
-            "write",
-            "edit",
-            "bash",
-            "grep",
-            "glob",
-            "ls",
-            "skill",
-            "subagent",
-            "web_search",
-            "web_fetch",
-            "todo_write",
-        ];
         let is_known = |name: &str| match name.strip_prefix("mcp__") {
             Some(rest) if rest.starts_with('_') => false,
             // There, a server with the name of a set of tools is that set.
             Some(rest) => to != Format::Copilot || !copilot::SETS.iter().any(|set| rest.starts_with(set)),
-            None => KNOWN.contains(&name),
+            None => name == "*" || KNOWN.contains(&name),
         };
         let notes = &mut self.notes;
         if let Some(tools) = &mut self.tools {
@@ -155,6 +177,85 @@ impl Flat {
                 }
                 known
             });
+        }
+    }
+
+    /// Others do not hold an agent to some paths, so it writes nothing. A command could, and is not given here either.
+    fn keep_from_writing(&mut self, d: &Definition) {
+        if d.rights.write_paths.is_none() {
+            return;
+        }
+        self.beyond_rules = true;
+        self.notes.push("that it may write some files: it could write all of them there".to_owned());
+        self.deny.extend(["edit", "write", "bash"].map(ToolPattern::tool));
+        self.take_denied_from_list();
+    }
+
+    /// A pattern such as `web*` names nothing elsewhere: the tools that it stands for do. Tools of servers cannot be
+    /// listed; where they are denied, a list of the others says so.
+    fn spell_out_denials(&mut self) {
+        let denies_servers = |pattern: &ToolPattern| pattern.argument().is_none() && pattern.names("mcp__");
+        if self.deny.iter().any(denies_servers) {
+            self.list_instead();
+            self.take_denied_from_list();
+        }
+        let mut spelled: Vec<ToolPattern> = Vec::new();
+        for pattern in self.deny.drain(..) {
+            let is_wide = pattern.name().contains('*') && pattern.argument().is_none();
+            let meant = KNOWN
+                .iter()
+                .filter(|name| is_wide && pattern.names(name))
+                .map(|name| ToolPattern::tool(name));
+            let meant: Vec<ToolPattern> = meant.collect();
+            let servers = pattern.name().starts_with("mcp__") && pattern.name() != "mcp__*";
+            if !is_wide || servers {
+                spelled.push(pattern);
+            } else {
+                spelled.extend(meant.into_iter().filter(|tool| !spelled.contains(tool)).collect::<Vec<_>>());
+            }
+        }
+        spelled.dedup();
+        self.deny = spelled;
+    }
+
+    /// A list instead of "all".
+    fn list_instead(&mut self) {
+        if self.tools.is_none() {
+            self.beyond_rules = true;
+            self.notes.push("that it has every other tool: the known ones are listed instead".to_owned());
+            self.tools = Some(KNOWN.iter().map(|name| ToolPattern::tool(name)).collect());
+        }
+    }
+
+    fn take_denied_from_list(&mut self) {
+        let deny = &self.deny;
+        let whole = |denied: &&ToolPattern| denied.argument().is_none();
+        if let Some(tools) = &mut self.tools {
+            if tools.iter().any(|pattern| pattern.name() == "*") && deny.iter().any(|denied| whole(&denied)) {
+                tools.retain(|pattern| pattern.name() != "*");
+                tools.extend(KNOWN.iter().map(|name| ToolPattern::tool(name)));
+            }
+            tools.retain(|pattern| !deny.iter().filter(whole).any(|denied| denied.names(pattern.name())));
+        }
+    }
+
+    /// OpenHands has one tool that reads, edits and writes: with less than all of it, there is none.
+    fn join_for_file_editor(&mut self) {
+        if self.tools.is_none() && !self.deny.is_empty() {
+            self.list_instead();
+            self.take_denied_from_list();
+        }
+        let Some(tools) = &mut self.tools else { return };
+        let has = |name: &str| tools.iter().any(|pattern| pattern.names(name));
+        let whole = has("read") && has("edit") && has("write");
+        let some = has("read") || has("edit") || has("write");
+        tools.retain(|pattern| match pattern.name() {
+            "read" => whole,
+            "bash" | "grep" | "glob" | "*" => true,
+            _ => false,
+        });
+        if some && !whole {
+            self.notes.push("that it may read or write files: there, one tool does both".to_owned());
         }
     }
 
@@ -185,6 +286,13 @@ impl Flat {
         });
     }
 
+    /// For formats that have no other tools than these and those of servers.
+    fn keep_only(&mut self, theirs: &[&str]) {
+        if let Some(tools) = &mut self.tools {
+            tools.retain(|pattern| theirs.contains(&pattern.name()) || pattern.name().starts_with("mcp__"));
+        }
+    }
+
     /// For formats in which writing and editing are one right: with half of it, there is none.
     fn join_edit_and_write(&mut self) {
         let Some(tools) = &mut self.tools else { return };
@@ -196,9 +304,12 @@ impl Flat {
     }
 
     /// For formats that cannot deny: the list without what is denied.
-    fn only_tools(&self) -> Option<Vec<ToolPattern>> {
-        let denied = |pattern: &&ToolPattern| !self.deny.iter().any(|denied| denied.names(pattern.name()));
-        self.tools.as_ref().map(|tools| tools.iter().filter(denied).cloned().collect())
+    fn only_tools(&mut self) -> Option<&[ToolPattern]> {
+        if !self.deny.is_empty() {
+            self.list_instead();
+            self.take_denied_from_list();
+        }
+        self.tools.as_deref()
     }
 }
 
@@ -269,7 +380,7 @@ fn codex(out: &mut Out<'_>) -> String {
         "model_reasoning_effort",
         d.model.effort.map(|effort| if effort == Effort::Max { "xhigh" } else { effort.wire() }),
     );
-    if d.rights.access == Access::ReadOnly {
+    if out.is_restricted() {
         out.put("sandbox_mode", "read-only");
     }
     match d.approval {
@@ -278,7 +389,8 @@ fn codex(out: &mut Out<'_>) -> String {
         Some(Approval::Auto) | None => {}
     }
     out.put("developer_instructions", d.prompt.as_str());
-    if !d.mcp_servers.is_empty() {
+    let wants_servers = |tools: &Vec<ToolPattern>| tools.iter().any(|pattern| pattern.name().contains('*'));
+    if !d.mcp_servers.is_empty() && d.rights.tools.as_ref().is_none_or(wants_servers) {
         // TOML has no null: a server that is only named is left out.
         let servers: serde_json::Map<String, Value> = d
             .mcp_servers
@@ -315,7 +427,7 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
         Format::Native | Format::Codex => {}
         Format::Acai => {
             model(out, &[]);
-            only_tools(out, plain);
+            listed_with_commas(out, plain);
             out.put_some("timeout", d.limits.wall_s.map(|seconds| seconds.min(3_600)));
         }
         Format::Claude => claude(out),
@@ -337,7 +449,8 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
         }
         Format::Qwen => {
             model(out, &["openai"]);
-            lists(out, "disallowedTools", plain);
+            lists(out, "disallowedTools", qwen_tool);
+            refuse_if_empty(out);
             out.put_some("approvalMode", mode(d, "plan", "yolo", "bubble"));
             out.put_some("maxTurns", d.limits.turns);
             if let Some(seconds) = d.limits.wall_s {
@@ -349,13 +462,13 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
         }
         Format::Cursor => {
             model(out, &["anthropic", "openai", "gemini"]);
-            out.put_if("readonly", d.rights.access == Access::ReadOnly);
+            out.put_if("readonly", out.is_restricted());
             out.put_if("is_background", d.mode.background);
             no_tools(out);
         }
         Format::OpenHands => {
             model(out, &[]);
-            only_tools(out, plain);
+            only_tools(out, openhands_tool);
             out.put_some("max_iteration_per_run", d.limits.turns);
             out.put_some("max_budget_per_run", d.limits.cost_micros.map(|micros| micros as f64 / 1e6));
             if d.approval == Some(Approval::Ask) {
@@ -365,7 +478,9 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
         }
         Format::Pi => {
             model(out, &[]);
-            only_tools(out, plain);
+            out.rights.only_tools();
+            out.rights.keep_only(&["read", "bash", "edit", "write", "grep", "glob", "ls"]);
+            listed_with_commas(out, pi_tool);
             out.put_some(
                 "thinking",
                 d.model.effort.map(|effort| if effort == Effort::Max { "xhigh" } else { effort.wire() }),
@@ -376,11 +491,15 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
         }
         Format::Factory => {
             model(out, &["anthropic", "openai", "gemini"]);
-            only_tools(out, claude_tool);
+            only_tools(out, factory_tool);
             out.put_some("reasoningEffort", d.model.effort.map(Effort::wire));
         }
         Format::Goose => {
             model(out, &["anthropic", "openai", "gemini"]);
+            if out.is_restricted() {
+                out.excess =
+                    Some("goose cannot say which tools an agent may use, so it would have all".to_owned());
+            }
             no_tools(out);
         }
     }
@@ -442,7 +561,11 @@ fn opencode(out: &mut Out<'_>) {
 fn permission(out: &mut Out<'_>) -> Permission {
     let rights = &out.d.rights;
     let mut permission = Permission::default();
-    let deny = if !rights.rules.is_empty() && rights.tools.is_none() && rights.access == Access::Whole {
+    let as_written = !rights.rules.is_empty()
+        && rights.tools.is_none()
+        && rights.access == Access::Whole
+        && !out.rights.beyond_rules;
+    let deny = if as_written {
         // Their own way to say it: nothing is lost.
         out.rights.notes.clear();
         rights.rules.iter().for_each(|rule| permission.rule(&rule.pattern, rule.verdict));
@@ -598,8 +721,24 @@ fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
         let mut tools: Vec<String> = tools.iter().map(spelling).collect();
         tools.dedup();
         out.put("tools", tools);
-    } else if !out.rights.deny.is_empty() {
-        out.lost.push(format!("that it may not use {}", texts(&out.rights.deny).join(", ")));
+    }
+}
+
+/// For formats in which the list is one text.
+fn listed_with_commas(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
+    if let Some(tools) = out.rights.only_tools() {
+        let tools: Vec<String> = tools.iter().map(spelling).collect();
+        out.put("tools", tools.join(", "));
+    }
+    refuse_if_empty(out);
+}
+
+/// For formats that take an empty list for none at all, and give everything.
+fn refuse_if_empty(out: &mut Out<'_>) {
+    if out.rights.tools.as_ref().is_some_and(Vec::is_empty) {
+        out.excess = Some(
+            "an empty list of tools is read as no list there, so the agent would have all tools".to_owned(),
+        );
     }
 }
 
@@ -636,6 +775,42 @@ fn claude_tool(pattern: &ToolPattern) -> String {
         ("todo_write", "TodoWrite"),
     ];
     renamed(pattern, NAMES)
+}
+
+fn qwen_tool(pattern: &ToolPattern) -> String {
+    const NAMES: &[(&str, &str)] = &[
+        ("read", "read_file"),
+        ("write", "write_file"),
+        ("edit", "edit"),
+        ("bash", "run_shell_command"),
+        ("grep", "grep_search"),
+        ("glob", "glob"),
+        ("ls", "list_directory"),
+        ("subagent", "task"),
+    ];
+    renamed(pattern, NAMES)
+}
+
+fn openhands_tool(pattern: &ToolPattern) -> String {
+    renamed(pattern, &[("read", "file_editor"), ("bash", "terminal")])
+}
+
+fn pi_tool(pattern: &ToolPattern) -> String {
+    match pattern.name().strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        Some((server, "*")) => format!("mcp:{server}"),
+        Some((server, tool)) => format!("mcp:{server}/{tool}"),
+        None => renamed(pattern, &[("glob", "find")]),
+    }
+}
+
+fn factory_tool(pattern: &ToolPattern) -> String {
+    match pattern.name() {
+        "write" => "Create".to_owned(),
+        "bash" => "Execute".to_owned(),
+        "subagent" => "Task".to_owned(),
+        "web_fetch" => "FetchUrl".to_owned(),
+        _ => claude_tool(pattern),
+    }
 }
 
 fn gemini_tool(pattern: &ToolPattern) -> String {

@@ -110,15 +110,23 @@ fn as_written(entry: &str) -> Vec<String> {
 /// The list of tools that an agent has; without the key it has all.
 fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
     let Some(entries) = f.tools(key) else { return };
-    let mut patterns = Vec::new();
+    let (mut patterns, mut unreadable) = (Vec::new(), None);
     for entry in &entries {
         for spelled in spelling(entry) {
             match ToolPattern::parse(&spelled) {
                 Ok(parsed) => patterns.extend(parsed),
                 // One tool less is the safe side.
-                Err(e) => f.warn(key, format!("{}; the entry is left out", e.message())),
+                Err(e) => {
+                    f.warn(key, format!("{}; the entry is left out", e.message()));
+                    unreadable = unreadable.or(Some(e));
+                }
             }
         }
+    }
+    // A list of which nothing can be read is no wish for no tools.
+    if let (true, Some(e)) = (patterns.is_empty(), unreadable) {
+        let hint = "put a comma between two tools; `[]` is none";
+        return f.fail(key, format!("`{key}`: {}", e.message()), Some(hint));
     }
     let patterns = each_once(patterns);
     if !is_same(&entries, &patterns) {

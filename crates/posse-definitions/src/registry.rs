@@ -84,6 +84,8 @@ pub enum State {
     NotTrusted {
         path: String,
         standing: Standing,
+        /// What it will be once it is trusted. For the person who decides that; never for a model.
+        then: Box<State>,
     },
     /// What is wrong, at least one thing.
     Invalid(Vec<Remark>),
@@ -193,6 +195,16 @@ impl Registry {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// What it is, or will be once it is trusted.
+    pub fn once_trusted(&self) -> &State {
+        match self {
+            State::NotTrusted { then, .. } => then,
+            State::Ready(_) | State::Disabled | State::Invalid(_) => self,
+        }
     }
 }
 

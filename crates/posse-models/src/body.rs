@@ -1,12 +1,8 @@
 //! The request body of a conversation that only grows.
 //!
 //! What was serialised for one turn is kept as bytes and reused in the next, so a turn costs the serialisation of what
-//! is new in it. The prefix (model, system, tools, messages) is one contiguous buffer: HTTP/1 writers flush after a
-//! few buffers, so one large buffer is cheaper than one per message. Whatever may change between calls stands in the
-//! tail, after the messages.
-
-use std::pin::Pin;
-use std::task::{Context, Poll};
+//! is new in it. Whatever may change between calls stands in the tail, after the prefix (model, system, tools, messages).
+//! Both are one buffer, which is cut back to the prefix before it grows again: a body of one piece goes out in one write.
 
 use bytes::{Bytes, BytesMut};
 use posse_core::message::Message;
@@ -44,7 +40,9 @@ pub enum Ending {
 #[derive(Default)]
 pub struct BodyMemo {
     key: Option<Key>,
-    prefix: Bytes,
+    /// The last body; its first `prefix` bytes are the beginning of the next.
+    body: Bytes,
+    prefix: usize,
     messages: usize,
     items: usize,
     ending: Ending,
@@ -108,7 +106,7 @@ fn extend<E: Encoder>(
     let reusable = memo.messages <= request.messages.len()
         && memo.key.as_ref().is_some_and(|key| key.fits(encoder, request));
     let mut out = if reusable {
-        let (buffer, copied) = grow(std::mem::take(&mut memo.prefix));
+        let (buffer, copied) = cut_back(std::mem::take(&mut memo.body), memo.prefix);
         memo.work.copied += copied;
         Out { buffer, items: memo.items }
     } else {
@@ -146,70 +144,52 @@ fn extend<E: Encoder>(
     memo.work.serialised += (out.buffer.len() - before) as u64;
     memo.messages = request.messages.len();
     memo.items = out.items;
-    memo.prefix = out.buffer.freeze();
+    memo.prefix = out.buffer.len();
 
-    let mut tail = Out { buffer: BytesMut::with_capacity(256), items: 0 };
     if let Ending::Open { close, mark } = memo.ending {
-        tail.raw(mark);
-        tail.raw(close);
+        out.raw(mark);
+        out.raw(close);
     }
-    encoder.tail(request, &mut tail)?;
-    memo.work.serialised += tail.buffer.len() as u64;
-    Ok(Encoded { prefix: memo.prefix.clone(), tail: tail.buffer.freeze() })
+    encoder.tail(request, &mut out)?;
+    memo.work.serialised += (out.buffer.len() - memo.prefix) as u64;
+    memo.body = out.buffer.freeze();
+    Ok(Encoded(memo.body.clone()))
 }
 
-/// The prefix as a buffer that can grow, and how many bytes had to be copied for it.
-fn grow(prefix: Bytes) -> (BytesMut, u64) {
-    match prefix.try_into_mut() {
-        Ok(buffer) => (buffer, 0),
+/// The first bytes of a body as a buffer that can grow, and how many had to be copied for it.
+fn cut_back(body: Bytes, prefix: usize) -> (BytesMut, u64) {
+    match body.try_into_mut() {
+        Ok(mut buffer) => {
+            buffer.truncate(prefix);
+            (buffer, 0)
+        }
         Err(shared) => {
-            let mut buffer = BytesMut::with_capacity(shared.len() * 2);
-            buffer.extend_from_slice(&shared);
-            (buffer, shared.len() as u64)
+            let mut buffer = BytesMut::with_capacity(prefix * 2);
+            buffer.extend_from_slice(&shared[..prefix]);
+            (buffer, prefix as u64)
         }
     }
 }
 
-/// A finished body: two buffers, shared and not copied however often it is sent.
+/// A finished body, shared and not copied however often it is sent.
 #[derive(Debug, Clone)]
-pub struct Encoded {
-    prefix: Bytes,
-    tail: Bytes,
-}
+pub struct Encoded(Bytes);
 
 impl Encoded {
     pub fn len(&self) -> usize {
-        self.prefix.len() + self.tail.len()
+        self.0.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.0.is_empty()
     }
 
     pub fn to_vec(&self) -> Vec<u8> {
-        [&self.prefix[..], &self.tail[..]].concat()
-    }
-}
-
-impl http_body::Body for Encoded {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
-        let next = if self.prefix.is_empty() { &mut self.tail } else { &mut self.prefix };
-        let next = std::mem::take(next);
-        Poll::Ready((!next.is_empty()).then(|| Ok(http_body::Frame::data(next))))
+        self.0.to_vec()
     }
 
-    fn is_end_stream(&self) -> bool {
-        self.is_empty()
-    }
-
-    fn size_hint(&self) -> http_body::SizeHint {
-        http_body::SizeHint::with_exact(self.len() as u64)
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.0
     }
 }
 

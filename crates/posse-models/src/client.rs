@@ -1,7 +1,9 @@
 //! A model behind a wire format: what is the same for every format.
 
 use std::fmt::Debug;
+use std::sync::OnceLock;
 
+use http::Uri;
 use posse_core::error::Result;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest};
@@ -16,6 +18,8 @@ pub struct Client<F> {
     pub(crate) model: String,
     pub(crate) name: String,
     pub(crate) format: F,
+    /// Where its calls go, whole and streamed, once there was one.
+    pub(crate) addresses: [OnceLock<Uri>; 2],
 }
 
 /// A wire format, with what can be set about it.
@@ -32,7 +36,8 @@ impl<F: Format> Client<F> {
     /// Shares a connection pool with other models of the endpoint.
     pub fn over(transport: Transport, model: impl Into<String>) -> Self {
         let model = model.into();
-        Self { transport, name: format!("{}:{model}", F::PROVIDER), model, format: F::default() }
+        let name = format!("{}:{model}", F::PROVIDER);
+        Self { transport, name, model, format: F::default(), addresses: Default::default() }
     }
 
     /// The name of the provider in `provider:model`, for services that speak this format.

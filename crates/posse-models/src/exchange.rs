@@ -3,6 +3,7 @@
 //! Streamed or whole is decided by what came, not by what was asked for. A stream is complete when it says so; if it
 //! stops earlier but has said why it stops, the reply counts, with a note; otherwise nothing of it is used.
 
+use http::Uri;
 use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
@@ -75,6 +76,19 @@ impl From<serde_json::Error> for ReadError {
     }
 }
 
+/// Put together once: reading a URL touches more code than sending the request.
+fn address<F: Format>(wire: &Client<F>, streamed: bool) -> Result<&Uri, ModelFailure>
+where
+    Client<F>: Wire,
+{
+    let known = &wire.addresses[usize::from(streamed)];
+    if let Some(address) = known.get() {
+        return Ok(address);
+    }
+    let address = wire.transport.address(&wire.path(streamed))?;
+    Ok(known.get_or_init(|| address))
+}
+
 pub(crate) async fn exchange<F: Format>(
     wire: &Client<F>,
     mut request: ModelRequest<'_>,
@@ -86,9 +100,9 @@ where
     let body = body::encode(wire, &mut request)?;
     let sent_bytes = body.len() as u64;
     let streamed = !request.settings.buffered;
-    let path = wire.path(streamed);
-    let answer = wire.transport.post(&path, wire.key_header(), wire.headers(), &body).await;
-    // The memo must be the only holder of the prefix by the next turn.
+    let address = address(wire, streamed)?;
+    let answer = wire.transport.post(address, wire.key_header(), wire.headers(), &body).await;
+    // The memo must be the only holder of the body by the next turn.
     drop(body);
     let mut incoming = match answer {
         Ok(incoming) => incoming,

@@ -8,12 +8,18 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Method, Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Body;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
+use posse_core::usage::Usage;
 use posse_runtime::ports::Deltas;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use url::Url;
 
 use crate::body::Encoded;
+use crate::connect::{Pool, system_proxies};
 use crate::failure::{self, ProviderError, excerpt};
 
 /// A reply of this size is 8 million tokens; no model writes it.
@@ -22,6 +28,8 @@ pub const REPLY_BYTES_MAX: usize = 32 << 20;
 const ERROR_BODY_BYTES_MAX: usize = 64 << 10;
 /// An error body that does not come must not hide the status that already came.
 const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
+
+const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
 
 /// A text that is never shown: not in logs, not in errors, not by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
@@ -131,10 +139,9 @@ struct Inner {
     endpoint: Endpoint,
     base_url: String,
     headers: HeaderMap,
-    is_tls: bool,
     is_loopback: bool,
     /// Made at the first call: listing models must not load root certificates.
-    client: OnceLock<reqwest::Client>,
+    pool: OnceLock<Pool>,
 }
 
 impl Transport {
@@ -143,7 +150,7 @@ impl Transport {
             Error::new(ErrorCode::ConfigInvalid, why)
                 .hint("a base URL looks like `https://api.example.com/v1`")
         };
-        let url = reqwest::Url::parse(endpoint.base_url.trim())
+        let url = Url::parse(endpoint.base_url.trim())
             .map_err(|e| invalid(format!("the base URL cannot be read: {e}")))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(invalid("the base URL must start with `http://` or `https://`".to_owned()));
@@ -167,16 +174,27 @@ impl Transport {
             || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
         Ok(Self(Arc::new(Inner {
             base_url: endpoint.base_url.trim().trim_end_matches('/').to_owned(),
-            is_tls: url.scheme() == "https",
             is_loopback,
             endpoint,
             headers,
-            client: OnceLock::new(),
+            pool: OnceLock::new(),
         })))
     }
 
     pub(crate) fn base_url(&self) -> &str {
         &self.0.base_url
+    }
+
+    /// The address of a path below the base URL.
+    pub(crate) fn address(&self, path: &str) -> Result<Uri, ModelFailure> {
+        let unusable = |why: String| {
+            ModelFailure::new(
+                FailureKind::InvalidRequest,
+                format!("the URL of the call cannot be used: {why}"),
+            )
+        };
+        let url = Url::parse(&format!("{}{path}", self.0.base_url)).map_err(|e| unusable(e.to_string()))?;
+        Uri::try_from(url.as_str()).map_err(|e| unusable(e.to_string()))
     }
 
     pub(crate) fn end_grace(&self) -> Duration {
@@ -186,19 +204,19 @@ impl Transport {
     /// Sends the body and returns the answer once its head says success.
     pub(crate) async fn post(
         &self,
-        path: &str,
+        address: &Uri,
         key_header: KeyHeader,
         extra: &[(&'static str, &'static str)],
         body: &Encoded,
     ) -> Result<Incoming, Rejection> {
         let credential = &self.0.endpoint.credential;
         let mut key = credential.read();
-        let mut answer = self.attempt(path, key_header, extra, body, key.as_ref()).await;
+        let mut answer = self.attempt(address, key_header, extra, body, key.as_ref()).await;
         if is_unauthorised(&answer) {
             let fresh = credential.read();
             if fresh != key {
                 key = fresh;
-                answer = self.attempt(path, key_header, extra, body, key.as_ref()).await;
+                answer = self.attempt(address, key_header, extra, body, key.as_ref()).await;
             }
         }
         if is_unauthorised(&answer)
@@ -211,15 +229,17 @@ impl Transport {
 
     async fn attempt(
         &self,
-        path: &str,
+        address: &Uri,
         key_header: KeyHeader,
         extra: &[(&'static str, &'static str)],
         body: &Encoded,
         key: Option<&Secret>,
     ) -> Result<Incoming, Rejection> {
         let mut headers = HeaderMap::with_capacity(8);
-        headers.insert("content-type", HeaderValue::from_static("application/json"));
-        headers.insert("accept-encoding", HeaderValue::from_static("identity"));
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
         for (name, value) in extra {
             headers.insert(*name, HeaderValue::from_static(value));
         }
@@ -238,18 +258,25 @@ impl Transport {
             headers.insert(name, value);
         }
         headers.extend(self.0.headers.clone());
-        let sent = self
-            .client()?
-            .post(format!("{}{path}", self.0.base_url))
-            .headers(headers)
-            .body(reqwest::Body::wrap(body.clone()))
-            .send()
-            .await;
-        let response = sent.map_err(|e| self.connection(e, body.len() as u64, key))?;
+        let mut request = Request::new(Full::new(body.clone().into_bytes()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = address.clone();
+        *request.headers_mut() = headers;
+        let response = self.pool(address)?.send(request).await.map_err(|e| {
+            let failure = self.connection(&e, key);
+            // Of a connection that was never made the provider has seen nothing.
+            let lost =
+                if e.is_connect() { Usage::default() } else { crate::tokens::lost(body.len() as u64, 0) };
+            ModelFailure { lost, ..failure }
+        })?;
         self.accept(response, key).await
     }
 
-    async fn accept(&self, response: reqwest::Response, key: Option<&Secret>) -> Result<Incoming, Rejection> {
+    async fn accept(
+        &self,
+        response: Response<hyper::body::Incoming>,
+        key: Option<&Secret>,
+    ) -> Result<Incoming, Rejection> {
         let status = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         if let Some(encoding) = header("content-encoding").filter(|encoding| !encoding.trim().is_empty())
@@ -276,8 +303,9 @@ impl Transport {
             }
             .into());
         }
+        let body = response.into_body();
         let incoming =
-            Incoming { response, content_type, received: 0, key: key.cloned(), transport: self.clone() };
+            Incoming { body, content_type, received: 0, key: key.cloned(), transport: self.clone() };
         if (200..300).contains(&status) {
             return Ok(incoming);
         }
@@ -288,49 +316,21 @@ impl Transport {
         Err(Rejection { failure, refused })
     }
 
-    fn client(&self) -> Result<reqwest::Client, ModelFailure> {
-        if let Some(client) = self.0.client.get() {
-            return Ok(client.clone());
+    fn pool(&self, address: &Uri) -> Result<&Pool, ModelFailure> {
+        if let Some(pool) = self.0.pool.get() {
+            return Ok(pool);
         }
-        // Fails when a provider is already installed, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .connect_timeout(self.0.endpoint.connect_timeout)
-            .pool_idle_timeout(Duration::from_secs(60))
-            .tcp_nodelay(true)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("posse/", env!("CARGO_PKG_VERSION")));
-        if !self.0.is_tls {
-            // No roots to trust, so none are loaded: a cold start then takes a millisecond, not fifty.
-            builder = builder.tls_certs_only([]);
-        }
-        if self.0.is_loopback {
-            builder = builder.no_proxy();
-        }
-        let client = builder.build().map_err(|e| {
-            ModelFailure::new(
-                FailureKind::Connection,
-                format!("the HTTP client cannot be made: {}", causes(&e)),
-            )
+        let proxies = system_proxies(self.0.is_loopback);
+        let pool = Pool::new(address, proxies, self.0.endpoint.connect_timeout).map_err(|e| {
+            ModelFailure::new(FailureKind::Connection, format!("TLS cannot be set up: {}", causes(&e)))
         })?;
-        Ok(self.0.client.get_or_init(|| client).clone())
+        Ok(self.0.pool.get_or_init(|| pool))
     }
 
-    fn connection(&self, error: reqwest::Error, sent_bytes: u64, key: Option<&Secret>) -> ModelFailure {
+    fn connection(&self, error: &dyn std::error::Error, key: Option<&Secret>) -> ModelFailure {
         let redactor = Redactor::new(self, key);
-        let never_sent = error.is_connect() || error.is_builder();
-        let mut failure = ModelFailure::new(
-            FailureKind::Connection,
-            format!(
-                "{}: {}",
-                self.0.base_url,
-                excerpt(&causes(&error.without_url()), &|text| redactor.redact(text))
-            ),
-        );
-        if !never_sent {
-            failure.lost = crate::tokens::lost(sent_bytes, 0);
-        }
-        failure
+        let why = excerpt(&causes(error), &|text| redactor.redact(text));
+        ModelFailure::new(FailureKind::Connection, format!("{}: {why}", self.0.base_url))
     }
 }
 
@@ -352,7 +352,7 @@ impl From<ModelFailure> for Rejection {
 
 /// An answer being read.
 pub(crate) struct Incoming {
-    response: reqwest::Response,
+    body: hyper::body::Incoming,
     pub content_type: String,
     received: usize,
     key: Option<Secret>,
@@ -366,8 +366,8 @@ impl Incoming {
 
     /// The next bytes, or `None` at the end of a body that arrived whole.
     pub async fn chunk(&mut self, deltas: &dyn Deltas) -> Result<Option<Bytes>, ModelFailure> {
-        let read = self.response.chunk().await;
-        let chunk = read.map_err(|e| self.transport.connection(e, 0, self.key.as_ref()))?;
+        let read = next(&mut self.body).await;
+        let chunk = read.map_err(|e| self.transport.connection(&e, self.key.as_ref()))?;
         if let Some(chunk) = &chunk {
             deltas.alive();
             self.received += chunk.len();
@@ -379,7 +379,7 @@ impl Incoming {
     }
 
     pub async fn whole(&mut self, deltas: &dyn Deltas) -> Result<Vec<u8>, ModelFailure> {
-        let announced = self.response.content_length().unwrap_or(0);
+        let announced = self.body.size_hint().lower();
         if announced > REPLY_BYTES_MAX as u64 {
             return Err(too_large());
         }
@@ -402,7 +402,7 @@ impl Incoming {
 
     async fn drain(&mut self) {
         let mut left = ERROR_BODY_BYTES_MAX;
-        while let Ok(Some(chunk)) = self.response.chunk().await {
+        while let Ok(Some(chunk)) = next(&mut self.body).await {
             left = left.saturating_sub(chunk.len());
             if left == 0 {
                 return;
@@ -413,7 +413,7 @@ impl Incoming {
     async fn error_body(mut self) -> Vec<u8> {
         let mut body = Vec::new();
         let read = async {
-            while let Ok(Some(chunk)) = self.response.chunk().await {
+            while let Ok(Some(chunk)) = next(&mut self.body).await {
                 let room = ERROR_BODY_BYTES_MAX - body.len();
                 body.extend_from_slice(&chunk[..chunk.len().min(room)]);
                 if body.len() == ERROR_BODY_BYTES_MAX {
@@ -424,6 +424,16 @@ impl Incoming {
         let _ = tokio::time::timeout(ERROR_BODY_WAIT, read).await;
         body
     }
+}
+
+/// The next bytes of a body; what else may come (trailers) means nothing here.
+async fn next(body: &mut hyper::body::Incoming) -> Result<Option<Bytes>, hyper::Error> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(bytes) = frame?.into_data() {
+            return Ok(Some(bytes));
+        }
+    }
+    Ok(None)
 }
 
 fn too_large() -> ModelFailure {

@@ -59,6 +59,7 @@ pub async fn change(store: &dyn ContextStore, caller: Caller<'_>, change: Change
         Changed::Restored { .. } => ("restore", 0, 0),
     };
     tracing::info!(
+        event = "shared_context",
         session_id = caller.session,
         action,
         key = name,

@@ -9,9 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::Result;
+use posse_core::agent::ModelSettings;
 use posse_core::event::Event;
+use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart};
+use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{Ask, Run, Step};
@@ -25,7 +28,7 @@ use crate::inbox::Inbox;
 use crate::journal::Journal;
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
-use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Store, ToolUse, Verifier};
+use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Payload, Store, ToolUse, Verifier};
 use crate::schema::check_settings;
 use crate::toolbox::Toolbox;
 
@@ -41,6 +44,36 @@ pub struct Ports {
     pub inbox: Inbox,
     /// Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
+}
+
+/// What a tool needs to run an agent of its own inside the run that called it. Whatever it runs gets no more than that
+/// run has.
+pub struct Nesting {
+    pub grant: Grant,
+    pub limits: Limits,
+    pub settings: ModelSettings,
+    pub workspace: String,
+    pub tools: Toolbox,
+    pub store: Arc<dyn Store>,
+    pub observers: Observers,
+    pub budget: Arc<Account>,
+    pub stop: Stop,
+}
+
+impl Nesting {
+    fn of(ports: &Ports, start: &TaskStart) -> Self {
+        Self {
+            grant: start.grant.clone(),
+            limits: start.agent.limits.clone(),
+            settings: start.agent.settings.clone(),
+            workspace: start.workspace.clone(),
+            tools: ports.tools.clone(),
+            store: ports.store.clone(),
+            observers: ports.observers.clone(),
+            budget: ports.budget.clone(),
+            stop: ports.stop.clone(),
+        }
+    }
 }
 
 /// Two ways to stop a run. A child gets a child of both: stopping a parent stops the tree, stopping a child leaves its
@@ -88,6 +121,7 @@ pub async fn create(
 /// Works on a task that was just created by this process.
 pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
+    ports.observers.payload(&id, Payload::Start(&start));
     ports.observers.event(&id, &Event::Started { agent, model });
     let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
@@ -132,6 +166,7 @@ struct Scene<'a> {
     start: TaskStart,
     system: String,
     offered: Vec<ToolSpec>,
+    nesting: Arc<Nesting>,
     began: Instant,
     /// Time used before this process took over.
     elapsed_before_ms: u64,
@@ -144,12 +179,14 @@ impl<'a> Life<'a> {
         let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
+        let nesting = Arc::new(Nesting::of(ports, &start));
         let scene = Scene {
             ports,
             id,
             start,
             system,
             offered,
+            nesting,
             began: Instant::now(),
             elapsed_before_ms,
             commands_withdrawn: false,
@@ -182,19 +219,22 @@ impl<'a> Life<'a> {
             return Err(e);
         }
         debug_assert_eq!(posse_core::message::find_fault(run.messages()), None);
-        self.scene.event(Event::TurnStarted { turn: ask.turn, turns_max: run.limits().turns_max });
+        let turns_max = run.limits().turns_max;
+        self.scene.event(|| Event::TurnStarted { turn: ask.turn, turns_max });
         let answer = self.call_model(run, &ask, &purse).await;
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(reply) => {
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
-                self.scene.event(replied(&ask, &reply));
+                self.scene.payload(Payload::Reply { turn: ask.turn, reply: &reply });
+                self.scene.event(|| replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
             }
             Err(failure) => {
                 purse.settle(None, &failure.lost);
-                self.scene.event(Event::ModelFailed { kind: failure.kind, message: failure.message.clone() });
+                let (kind, message) = (failure.kind, &failure.message);
+                self.scene.event(|| Event::ModelFailed { kind, message: message.clone() });
                 run.on_failure(&failure);
                 self.journal.note(Record::Unanswered { failure, elapsed_ms });
             }
@@ -237,6 +277,7 @@ impl<'a> Life<'a> {
         let Step::CallModel(ask) = run.next_step(0) else { return };
         for message in self.scene.ports.inbox.take(ask.turn) {
             run.on_steer(&message.text);
+            self.scene.payload(Payload::Message(&message.text));
             let (text, key) = (message.text, message.key);
             self.journal.note(Record::Steered { text, key, elapsed_ms: self.elapsed_ms() });
         }
@@ -254,7 +295,7 @@ impl<'a> Life<'a> {
         run.on_finished(&outcome);
         self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
         self.journal.commit().await?;
-        self.scene.event(Event::Finished {
+        self.scene.event(|| Event::Finished {
             status: outcome.status(),
             stop: outcome.stop,
             turns: outcome.turns,
@@ -266,7 +307,7 @@ impl<'a> Life<'a> {
 
     fn emit(&self, run: &mut Run) {
         for event in run.take_events() {
-            self.scene.event(event);
+            self.scene.event(|| event);
         }
     }
 }
@@ -281,8 +322,15 @@ impl Scene<'_> {
         Duration::from_millis(run.time_left_ms(self.elapsed_ms()))
     }
 
-    fn event(&self, event: Event) {
-        self.ports.observers.event(&self.id, &event);
+    /// Nothing is put together for nobody.
+    fn event(&self, event: impl FnOnce() -> Event) {
+        if !self.ports.observers.is_empty() {
+            self.ports.observers.event(&self.id, &event());
+        }
+    }
+
+    fn payload(&self, payload: Payload<'_>) {
+        self.ports.observers.payload(&self.id, payload);
     }
 }
 

@@ -7,7 +7,7 @@ use posse_core::event::Event;
 use posse_core::id::TaskId;
 
 use crate::panics::describe;
-use crate::ports::{Delta, Deltas, Observer};
+use crate::ports::{Delta, Deltas, Observer, Payload};
 
 #[derive(Clone, Default)]
 pub struct Observers(Vec<Arc<dyn Observer>>);
@@ -23,6 +23,10 @@ impl Observers {
         Self(observers)
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn event(&self, task: &TaskId, event: &Event) {
         for observer in &self.0 {
             contained(task, || observer.event(task, event));
@@ -32,6 +36,12 @@ impl Observers {
     pub fn delta(&self, task: &TaskId, delta: Delta<'_>) {
         for observer in &self.0 {
             contained(task, || observer.delta(task, delta));
+        }
+    }
+
+    pub fn payload(&self, task: &TaskId, payload: Payload<'_>) {
+        for observer in &self.0 {
+            contained(task, || observer.payload(task, payload));
         }
     }
 }
@@ -65,6 +75,7 @@ impl Deltas for TaskDeltas<'_> {
 pub enum Trace<'a> {
     Event(&'a Event),
     Delta(Delta<'a>),
+    Payload(Payload<'a>),
 }
 
 /// A closure as an observer.
@@ -77,5 +88,9 @@ impl<F: Fn(&TaskId, &Trace<'_>) + Send + Sync> Observer for TraceHook<F> {
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {
         (self.0)(task, &Trace::Delta(delta));
+    }
+
+    fn payload(&self, task: &TaskId, payload: Payload<'_>) {
+        (self.0)(task, &Trace::Payload(payload));
     }
 }

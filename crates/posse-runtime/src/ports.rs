@@ -11,8 +11,8 @@ use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapsh
 use posse_core::definition::Definition;
 use posse_core::event::Event;
 use posse_core::id::{CallKey, TaskId};
-use posse_core::journal::Record;
-use posse_core::message::Message;
+use posse_core::journal::{Record, TaskStart};
+use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
@@ -21,6 +21,7 @@ use posse_core::{Error, ErrorCode, Result};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Tariff;
+use crate::driver::Nesting;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -69,7 +70,8 @@ impl Agents for Vec<Arc<Definition>> {
 
     fn find(&self, name: &str) -> Result<Arc<Definition>> {
         let found = self.iter().find(|definition| definition.name.as_str() == name).cloned();
-        found.ok_or_else(|| unknown_agent(name, self.iter().map(|definition| definition.name.as_str())))
+        let shown = self.iter().filter(|definition| !definition.mode.hidden);
+        found.ok_or_else(|| unknown_agent(name, shown.map(|definition| definition.name.as_str())))
     }
 }
 
@@ -209,6 +211,12 @@ impl Deltas for NoDeltas {
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
+    /// Whether it says itself what is wrong with its arguments, better than a comparison with its schema would. Then
+    /// `arguments` is the text of an object and nothing more is known about it.
+    fn checks_arguments(&self) -> bool {
+        false
+    }
+
     /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
 }
@@ -230,6 +238,8 @@ pub struct ToolContext {
     pub time_left: Duration,
     /// Bytes of output that make sense to return.
     pub output_bytes_max: usize,
+    /// What a tool needs that runs an agent of its own; `None` outside of a run.
+    pub nesting: Option<Arc<Nesting>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -240,6 +250,8 @@ pub struct ToolOutput {
     pub changed: Vec<String>,
     /// The call was ended before it was done (cancel, timeout, crash): what it had begun may or may not have happened.
     pub cut_off: bool,
+    /// The arguments were wrong and nothing was run. A model that makes nothing but mistakes is stopped.
+    pub mistake: bool,
 }
 
 impl ToolOutput {
@@ -251,8 +263,41 @@ impl ToolOutput {
         Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
+    pub fn mistake(text: impl Into<String>) -> Self {
+        Self { mistake: true, ..Self::error(text) }
+    }
+
     pub fn cut_off(text: impl Into<String>) -> Self {
         Self { cut_off: true, ..Self::error(text) }
+    }
+}
+
+/// Is asked before a call that has an effect is made.
+pub trait Approver: Send + Sync {
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval>;
+}
+
+/// A call that would be made. Its arguments satisfy the tool's schema.
+#[derive(Debug, Clone, Copy)]
+pub struct ProposedCall<'a> {
+    pub task: &'a TaskId,
+    pub tool: &'a str,
+    pub arguments: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    Granted,
+    /// Why, in words that help the model to do something else.
+    Denied(String),
+}
+
+/// Says yes to everything, for an agent that works on its own. Nobody sees its calls before they are made.
+pub struct AutoApprove;
+
+impl Approver for AutoApprove {
+    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
+        Box::pin(std::future::ready(Approval::Granted))
     }
 }
 
@@ -273,6 +318,11 @@ pub trait Store: ContextStore {
     /// Queues records at once and in order; the future resolves when they are durable. Dropping the future does not
     /// take the records back. Fails with `OWNER_LOST`, writing nothing, if `epoch` is no longer the task's.
     fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>>;
+
+    /// The same for a caller that waits at once and has nothing else to do: the store may write on the caller's thread.
+    fn append_now(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
+        self.append(task, epoch, records)
+    }
 
     /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
@@ -458,4 +508,24 @@ pub struct SessionRow {
 pub trait Observer: Send + Sync {
     fn event(&self, task: &TaskId, event: &Event);
     fn delta(&self, _task: &TaskId, _delta: Delta<'_>) {}
+    /// What events leave out: the text itself, right before the event that it belongs to.
+    fn payload(&self, _task: &TaskId, _payload: Payload<'_>) {}
+}
+
+/// What was asked, said and done, in full. Whoever writes it down was told to.
+#[derive(Debug, Clone, Copy)]
+pub enum Payload<'a> {
+    /// A task begins, or goes on.
+    Start(&'a TaskStart),
+    /// A person, or the task that delegated, says something more.
+    Message(&'a str),
+    Reply {
+        turn: u32,
+        reply: &'a Reply,
+    },
+    Call(&'a ToolCall),
+    Result {
+        call: &'a ToolCall,
+        result: &'a ToolResult,
+    },
 }

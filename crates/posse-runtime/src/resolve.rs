@@ -60,7 +60,7 @@ fn find_models(
     match (usable.next(), why) {
         (Some(first), None) => Ok(Found { first, others: usable.collect() }),
         (Some(first), Some((candidate, e))) => {
-            notes.push(format!("`{candidate}` cannot be used ({}), so `{first}` is", e.message()));
+            notes.push(format!("`{candidate}` cannot be used ({}), so `{first}` is used", e.message()));
             Ok(Found { first, others: usable.collect() })
         }
         (None, None) => Ok(Found { first: base.model.clone(), others: base.fallback_models.clone() }),
@@ -68,8 +68,9 @@ fn find_models(
         (None, Some((candidate, e))) => {
             let (name, model) = (&definition.name, &base.model);
             let why = e.message();
-            notes
-                .push(format!("the model `{candidate}` of `{name}` cannot be used ({why}), so `{model}` is"));
+            notes.push(format!(
+                "the model `{candidate}` of `{name}` cannot be used ({why}), so `{model}` is used"
+            ));
             Ok(Found { first: model.clone(), others: base.fallback_models.clone() })
         }
     }

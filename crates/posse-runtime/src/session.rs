@@ -4,6 +4,7 @@
 mod adopt;
 mod agents;
 mod attend;
+pub mod facades;
 mod family;
 mod questions;
 mod shared_context;
@@ -18,14 +19,16 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
+use posse_core::definition::Definition;
 use posse_core::event::Event;
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::task::{NO_CONTEXT, TaskRequest};
 use posse_core::text::estimate_tokens;
+use posse_core::tool::{DELEGATION, Effect};
 use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
 
@@ -34,12 +37,13 @@ use crate::context::now_ms;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::inbox::Inbox;
 use crate::observe::Observers;
-use crate::ports::{Agents, Models, Store, TaskRow, Tool, Verifier};
+use crate::ports::{Agents, Models, Store, TaskRow, Verifier};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
+use facades::{Facades, Investigations, guidance};
 use family::{Family, Parent};
-use task::{Stage, Task, outcome_of};
+use task::{Begin, Stage, Task, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
@@ -54,9 +58,6 @@ const CHILD_GRACE: Duration = Duration::from_secs(3);
 
 /// Turns of a delegated task when its definition does not say.
 const TURNS_USUAL: u32 = 25;
-
-/// A task of an earlier process ends as it would have ended there.
-const FINISH: Onward = Onward::Finish { turns_max: None, wall_ms_max: None };
 
 /// Told to every subagent (seed specification §8.4).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
@@ -81,6 +82,8 @@ pub struct SessionConfig {
     pub stop: Stop,
     /// Runs the commands that check results. Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
+    /// With which tools its tasks delegate.
+    pub facades: Facades,
 }
 
 pub struct Session {
@@ -101,6 +104,8 @@ pub struct Session {
     rules: Rules,
     stop: Stop,
     verifier: Option<Arc<dyn Verifier>>,
+    facades: Facades,
+    investigations: Investigations,
     agents: Arc<dyn Agents>,
     /// Made while the session runs.
     defined: Mutex<BTreeMap<AgentName, Defined>>,
@@ -112,8 +117,7 @@ impl Session {
     pub fn new(config: SessionConfig) -> Result<Arc<Self>> {
         let mut failure = None;
         let session = Arc::new_cyclic(|this: &Weak<Session>| {
-            let own: [Arc<dyn Tool>; 2] =
-                [Arc::new(subagent::SubagentTool::new(this.clone())), shared_context::tool(this.clone())];
+            let own = facades::tools(&config.facades, this, &*config.agents);
             let mut made = |tools: Result<Toolbox>| {
                 tools.unwrap_or_else(|e| {
                     failure = Some(e);
@@ -139,6 +143,8 @@ impl Session {
                 rules: config.rules,
                 stop: config.stop,
                 verifier: config.verifier,
+                facades: config.facades,
+                investigations: Investigations::default(),
                 agents: config.agents,
                 defined: Mutex::default(),
                 spawned: AtomicU32::new(0),
@@ -152,13 +158,16 @@ impl Session {
     /// told with the answer.
     pub async fn run(
         &self,
-        agent: Agent,
+        mut agent: Agent,
         task: String,
         verify: Vec<String>,
         notes: Vec<String>,
     ) -> Result<Outcome> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
+        if let Some(guidance) = self.guidance(&grant) {
+            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
+        }
         let workspace = self.workspace.clone();
         let caps = self.caps;
         let start = TaskStart { caps, workspace, verify, notes, ..TaskStart::new(agent, task, grant) };
@@ -169,6 +178,13 @@ impl Session {
         let outcome = self.attended(driven).await;
         self.end_children(&family).await;
         outcome
+    }
+
+    /// What whoever delegates is told about it; nothing for those who cannot.
+    fn guidance(&self, grant: &Grant) -> Option<String> {
+        let delegates = grant.depth() > 0 && grant.offers(DELEGATION, Effect::Idempotent);
+        let guidance = delegates.then(|| guidance(&self.facades, &self.agents.list()))?;
+        (!guidance.is_empty()).then_some(guidance)
     }
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
@@ -224,10 +240,14 @@ impl Session {
         if let Some(task) = request.key.as_deref().and_then(|key| family.with_key(key)) {
             return Ok(task);
         }
+        let mut request = request;
+        for other in &mut request.terms.depends_on {
+            *other = family.own_id(other);
+        }
         let start = self.prepare(&family.parent, request)?;
         let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(id.clone(), start, stop));
+        let task = Arc::new(Task::new(id.clone(), start, stop, Begin::Afresh));
         let ports = self.child_ports(&family.parent, &task)?;
         let admission = family.admit(&task, now_ms())?;
         let (parent, owner) = (Some(parent.clone()), self.owner.clone());
@@ -237,7 +257,7 @@ impl Session {
             return Err(e);
         }
         match admission {
-            Admission::Start => self.launch(&family, &task, ports, None),
+            Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
             Admission::Queued | Admission::Waiting => {}
             Admission::Dependency => self.fail_dependant(&family, &task, "one that ended before").await,
         }
@@ -252,15 +272,11 @@ impl Session {
             let text = "delegation is not deeper than this here";
             return Err(Error::new(ErrorCode::InvalidRequest, text).hint("do the task yourself"));
         }
-        let tools: Vec<&str> = self.children_tools.names().collect();
-        let base = Agent { limits: usual(&parent.agent.limits), ..parent.agent.clone() };
-        let (mut agent, notes) = resolve(&definition, &base, &*self.models, &tools)?;
+        let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
+        let Fitted { mut agent, grant, notes } = self.fit(parent, &definition, turns_usual)?;
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
-        let mut grant = parent.grant.narrow(&agent.rights);
-        if let Some(paths) = request.write_paths {
-            grant = grant.keep(&Rights { write_paths: Some(paths), ..Rights::default() });
-        }
+        let grant = grant.keep(&request.rights);
         agent.limits = request.bounds.narrow(&agent.limits);
         if let Some(schema) = request.output_schema {
             agent.settings.output_schema = Some(schema.to_string());
@@ -286,8 +302,17 @@ impl Session {
         })
     }
 
-    /// Drives a task that has a place, and sees to what follows from its end. `onward`: it was begun before.
-    fn launch(&self, family: &Arc<Family>, task: &Arc<Task>, ports: Ports, onward: Option<Onward>) {
+    /// The agent that this parent would get for a definition, and what it could do.
+    fn fit(&self, parent: &Parent, definition: &Definition, turns_usual: u32) -> Result<Fitted> {
+        let tools: Vec<&str> = self.children_tools.names().collect();
+        let base = Agent { limits: at_most(&parent.agent.limits, turns_usual), ..parent.agent.clone() };
+        let (agent, notes) = resolve(definition, &base, &*self.models, &tools)?;
+        let grant = parent.grant.narrow(&agent.rights);
+        Ok(Fitted { agent, grant, notes })
+    }
+
+    /// Drives a task that has a place, and sees to what follows from its end.
+    fn launch(&self, family: &Arc<Family>, task: &Arc<Task>, ports: Ports, begin: Begin) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.runs();
@@ -295,9 +320,12 @@ impl Session {
             let (id, start) = (task.id.clone(), task.start.clone());
             let (owner, allowed) = (session.owner.clone(), family.parent.grant.clone());
             let driven = tokio::spawn(async move {
-                match onward {
-                    None => driver::run_created(&ports, id, start).await,
-                    Some(onward) => driver::resume(&ports, id, &owner, onward, &allowed).await,
+                match begin {
+                    Begin::Afresh => driver::run_created(&ports, id, start).await,
+                    Begin::Again => {
+                        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+                        driver::resume(&ports, id, &owner, onward, &allowed).await
+                    }
                 }
             });
             let done = outcome_of(driven).await;
@@ -322,10 +350,7 @@ impl Session {
                         continue;
                     }
                     match self.child_ports(&family.parent, &task) {
-                        Ok(ports) => {
-                            let onward = (task.epoch.load(Ordering::Relaxed) > 1).then_some(FINISH);
-                            self.launch(family, &task, ports, onward);
-                        }
+                        Ok(ports) => self.launch(family, &task, ports, task.begin),
                         Err(e) => {
                             let outcome = Outcome::unstarted(StopReason::ModelFailed, e.to_string());
                             Box::pin(self.end_unstarted(family, &task, outcome)).await;
@@ -358,32 +383,9 @@ impl Session {
         Box::pin(self.perform(family, moves)).await;
     }
 
-    /// Cancels a task wherever it stands. One that is at work is told, and not waited for.
-    pub(crate) async fn cancel_child(&self, family: &Arc<Family>, id: &str) -> Result<(Arc<Task>, Met)> {
-        let (task, met, moves) = family.cancel(id, now_ms())?;
-        match met {
-            Met::Running => task.stop.now.cancel(),
-            Met::NotStarted => {
-                self.end_before_it_began(&task, "before it began").await?;
-                self.perform(family, moves).await;
-            }
-            Met::Ended(_) => {}
-        }
-        Ok((task, met))
-    }
-
-    async fn end_before_it_began(&self, task: &Task, why: &str) -> Result<()> {
-        let outcome = Outcome::unstarted(StopReason::Cancelled, why.to_owned());
-        let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
-        let epoch = task.epoch.load(Ordering::Relaxed);
-        let written = self.store.append(&task.id, epoch, vec![finished]).await;
-        task.finish(Ok(outcome), 0);
-        written
-    }
-
     /// Children do not outlive the run that could have collected them, unless they are detached. Each is told, waited
     /// for and reported.
-    async fn end_children(&self, family: &Family) {
+    async fn end_children(&self, family: &Arc<Family>) {
         let running: Vec<Arc<Task>> =
             family.running().into_iter().filter(|task| !task.start.detached).collect();
         for task in &running {
@@ -391,18 +393,33 @@ impl Session {
             let note = format!("{id} was still running when its orchestrator ended, and was cancelled");
             self.observers.event(&family.parent.id, &Event::Noted { note });
         }
-        family.parent.stop.now.cancel();
         let all_done = async {
             for task in &running {
-                if let Ok((task, Met::NotStarted, _)) = family.cancel(task.id.short(), now_ms()) {
-                    // A task that cannot be written down as ended is found by whoever goes on with it.
-                    let _ = self.end_before_it_began(&task, "its orchestrator ended").await;
-                }
+                // One that ended meanwhile needs nothing more.
+                let _ = self.cancel(family, task.id.short(), "its orchestrator ended").await;
+            }
+            for task in &running {
                 task.done().await;
             }
         };
         // What does not end in time is found by whoever goes on with it.
         let _ = tokio::time::timeout(CHILD_GRACE, all_done).await;
+        family.parent.stop.now.cancel();
+    }
+
+    /// Ends a task: one at work is told to stop now, one that has not begun ends here.
+    pub(crate) async fn cancel(&self, family: &Arc<Family>, id: &str, why: &str) -> Result<(Arc<Task>, Met)> {
+        let (task, met, moves) = family.cancel(id, now_ms())?;
+        match met {
+            Met::Running => task.stop.now.cancel(),
+            Met::NotStarted => {
+                let outcome = Outcome::unstarted(StopReason::Cancelled, why.to_owned());
+                self.end_unstarted(family, &task, outcome).await;
+                self.perform(family, moves).await;
+            }
+            Met::Ended(_) => {}
+        }
+        Ok((task, met))
     }
 
     /// Whoever delegates: the session's own task, or a child that may.
@@ -452,7 +469,9 @@ impl Session {
     pub(crate) fn participant(&self, task: &TaskId) -> String {
         match self.find_task(task) {
             Some(task) => format!("subagent:{}:{}", task.agent, task.id.short()),
-            None => "orchestrator".to_owned(),
+            None if task.short() == task.as_str() => "orchestrator".to_owned(),
+            // A tool of the application runs it.
+            None => format!("subagent:{}", task.short()),
         }
     }
 
@@ -520,6 +539,13 @@ impl Session {
     }
 }
 
+struct Fitted {
+    agent: Agent,
+    grant: Grant,
+    /// What had to be done differently from what the definition asks for.
+    notes: Vec<String>,
+}
+
 enum Tools {
     Own,
     OfChildren,
@@ -527,7 +553,11 @@ enum Tools {
 
 /// What a delegated task may use when its definition does not say.
 pub fn usual(parent: &Limits) -> Limits {
-    Limits { turns_max: parent.turns_max.min(TURNS_USUAL), ..parent.clone() }
+    at_most(parent, TURNS_USUAL)
+}
+
+fn at_most(parent: &Limits, turns: u32) -> Limits {
+    Limits { turns_max: parent.turns_max.min(turns), ..parent.clone() }
 }
 
 fn check_size(task: &str) -> Result<()> {

@@ -1,25 +1,36 @@
 //! The tools of a session: looked up by any of their names, checked against their schema, run without letting a panic
 //! out.
 
+mod plain;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
 use posse_core::grant::Grant;
-use posse_core::tool::{Effect, ToolSpec, canonical};
+use posse_core::tool::{DELEGATION, Effect, ToolSpec, canonical, own_name};
 use posse_core::{Error, ErrorCode, Result};
 use serde_json::Value;
 
+use self::plain::Plain;
 use crate::panics::Contained;
-use crate::ports::{Tool, ToolInput, ToolOutput};
+use crate::ports::{Approval, Approver, ProposedCall, Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
 
 #[derive(Clone, Default)]
-pub struct Toolbox(Arc<BTreeMap<String, Entry>>);
+pub struct Toolbox {
+    /// By canonical name. Only delegation has more than one door.
+    entries: Arc<BTreeMap<String, Vec<Entry>>>,
+    /// Whose tools are shown, if not only those of the task itself.
+    shown: Option<Arc<Grant>>,
+    approver: Option<Arc<dyn Approver>>,
+}
 
 struct Entry {
     tool: Arc<dyn Tool>,
-    /// Compiled when the tool is first called: most tools of a session never are.
+    /// Read when the tool is first called: most tools of a session never are.
+    plain: OnceLock<Option<Plain>>,
+    /// Compiled when arguments come that do not plainly fit.
     schema: OnceLock<Option<Schema>>,
 }
 
@@ -31,29 +42,52 @@ pub(crate) enum Answer {
 
 impl Toolbox {
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
-        let mut entries = BTreeMap::new();
+        let mut entries: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for tool in tools {
             let name = canonical(&tool.spec().name);
-            let entry = Entry { tool, schema: OnceLock::new() };
-            if entries.insert(name.clone(), entry).is_some() {
-                return Err(Error::new(ErrorCode::DuplicateTool, format!("two tools are called `{name}`"))
+            let doors = entries.entry(name.clone()).or_default();
+            let own = own_name(&tool.spec().name);
+            if !doors.is_empty() && (name != DELEGATION || doors.iter().any(|door| door.own_name() == own)) {
+                return Err(Error::new(ErrorCode::DuplicateTool, format!("two tools are called `{own}`"))
                     .hint("give each tool its own name"));
             }
+            doors.push(Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
         }
-        Ok(Self(Arc::new(entries)))
+        Ok(Self { entries: Arc::new(entries), shown: None, approver: None })
     }
 
     /// These tools and more.
     pub fn with(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
-        Self::new(self.0.values().map(|entry| entry.tool.clone()).chain(tools))
+        let mine = self.entries.values().flatten().map(|entry| entry.tool.clone());
+        Ok(Self {
+            shown: self.shown.clone(),
+            approver: self.approver.clone(),
+            ..Self::new(mine.chain(tools))?
+        })
     }
 
+    /// The same tools, where a task is also shown what another grant offers. What it calls is decided by its own grant
+    /// all the same. So the requests of two agents can begin alike, which is what a provider's prompt cache goes by.
+    pub fn showing(&self, grant: Grant) -> Self {
+        Self { shown: Some(Arc::new(grant)), ..self.clone() }
+    }
+
+    /// The same tools, where this one is asked before a call that has an effect, and nobody else.
+    pub fn approved_by(&self, approver: Arc<dyn Approver>) -> Self {
+        Self { approver: Some(approver), ..self.clone() }
+    }
+
+    /// What can be granted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.entries.keys().map(String::as_str)
     }
 
+    /// Of several doors to one right, the most careful effect counts.
     pub fn effects(&self) -> BTreeMap<String, Effect> {
-        self.0.iter().map(|(name, entry)| (name.clone(), entry.tool.spec().effect)).collect()
+        let most_careful = |doors: &[Entry]| doors.iter().map(|door| door.tool.spec().effect).max();
+        let known =
+            self.entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));
+        known.collect()
     }
 
     /// About how many tokens the description of these tools takes in a request.
@@ -64,16 +98,34 @@ impl Toolbox {
 
     /// What a task is told about: only tools it may call, so that it does not waste turns on the others.
     pub fn offered(&self, grant: &Grant) -> Vec<ToolSpec> {
-        let granted = grant.tools().filter_map(|name| self.0.get(name)).map(|entry| entry.tool.spec());
-        granted.filter(|spec| grant.offers(&canonical(&spec.name), spec.effect)).cloned().collect()
+        let grant = self.shown.as_deref().unwrap_or(grant);
+        let granted = grant.tools().filter_map(|name| self.entries.get(name)).flatten();
+        let specs = granted.map(|entry| entry.tool.spec());
+        specs.filter(|spec| grant.offers(&canonical(&spec.name), spec.effect)).cloned().collect()
     }
 
     pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> Answer {
-        let Some(entry) = self.0.get(&canonical(name)) else {
+        let Some(entry) = self.find(name) else {
             return Answer::Mistake(format!("there is no tool `{name}`"));
         };
         if let Some(complaint) = entry.complaint(input.arguments) {
             return Answer::Mistake(complaint);
+        }
+        if let Some(approver) = &self.approver
+            && entry.tool.spec().effect != Effect::Pure
+        {
+            let call = ProposedCall { task: &input.context.task, tool: name, arguments: input.arguments };
+            match Contained(approver.approve(call)).await {
+                Ok(Approval::Granted) => {}
+                Ok(Approval::Denied(why)) => {
+                    return Answer::Ran(ToolOutput::error(format!("refused: {why}")));
+                }
+                // A check that cannot be made counts as refused.
+                Err(panic) => {
+                    let text = format!("refused: internal_error: the approver crashed ({panic})");
+                    return Answer::Ran(ToolOutput::error(text));
+                }
+            }
         }
         match Contained(entry.tool.call(input)).await {
             Ok(output) => Answer::Ran(output),
@@ -82,18 +134,38 @@ impl Toolbox {
             ))),
         }
     }
+
+    /// The tool of this very name, or the first that the name stands for.
+    fn find(&self, name: &str) -> Option<&Entry> {
+        let doors = self.entries.get(&canonical(name))?;
+        let own = own_name(name);
+        doors.iter().find(|door| door.own_name() == own).or_else(|| doors.first())
+    }
 }
 
 impl Entry {
+    fn own_name(&self) -> String {
+        own_name(&self.tool.spec().name)
+    }
+
     /// What is wrong with the arguments, with the path to each place.
     fn complaint(&self, arguments: &str) -> Option<String> {
-        let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
-        let Some(schema) = schema else {
-            return Some("the tool's own schema is broken; it cannot be called".to_owned());
-        };
+        if self.tool.checks_arguments() {
+            return None;
+        }
         let arguments: Value = match serde_json::from_str(arguments) {
             Ok(arguments) => arguments,
             Err(e) => return Some(e.to_string()),
+        };
+        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
+        if let (Some(plain), Value::Object(arguments)) = (plain, &arguments)
+            && plain.surely_fits(arguments)
+        {
+            return None;
+        }
+        let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
+        let Some(schema) = schema else {
+            return Some("the tool's own schema is broken; it cannot be called".to_owned());
         };
         let errors = schema.errors(&arguments, "arguments");
         if errors.is_empty() {
@@ -104,5 +176,9 @@ impl Entry {
             let _ = write!(text, "\n- {error}");
         }
         Some(text)
+    }
+
+    fn schema(&self) -> Option<Value> {
+        serde_json::from_str(&self.tool.spec().input_schema).ok()
     }
 }

@@ -1,8 +1,9 @@
 //! Tasks, their journals and shared context in one SQLite file.
 //!
-//! Owns the file, its schema and the one thread that writes to it. Knows neither models nor tools; of a record it
+//! Owns the file, its schema and the one connection that writes to it. Knows neither models nor tools; of a record it
 //! reads only what listings show (status, turns, tokens) and keeps the rest as bytes.
 
+mod commit;
 mod context;
 mod fault;
 mod log;
@@ -22,9 +23,10 @@ use posse_runtime::ports::{
     BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskQuery, TaskRow,
 };
 
+use crate::commit::{Job, Written};
 use crate::context::SessionChange;
 use crate::reader::Reader;
-use crate::writer::{Request, Writer};
+use crate::writer::Writer;
 
 pub use crate::open::Health;
 
@@ -95,13 +97,18 @@ pub fn check(path: impl AsRef<Path>) -> Result<Health> {
 
 impl Store for SqliteStore {
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>> {
-        let answer = self.writer.send(|reply| Request::Create { task, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::create(task));
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
-        let answer = self.writer.send(|reply| Request::Append { task: task.clone(), epoch, records, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.send(Job::append(task.clone(), epoch, &records));
+        Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn append_now(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
+        let answer = self.writer.write(Job::append(task.clone(), epoch, &records));
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
@@ -113,8 +120,8 @@ impl Store for SqliteStore {
     }
 
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.send(|reply| Request::Cancel { task: task.clone(), reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::Cancel { task: task.clone() });
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
@@ -122,8 +129,8 @@ impl Store for SqliteStore {
     }
 
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.send(|reply| Request::Beat { owner: owner.to_owned(), now_ms, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.send(Job::Beat { owner: owner.to_owned(), now_ms });
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
@@ -159,9 +166,13 @@ impl ContextStore for SqliteStore {
     }
 
     fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>> {
-        let request = Box::new(request);
-        let answer = self.writer.send(|reply| Request::Change { request, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::Change(Box::new(request)));
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Context(changed) => Ok(changed),
+                _ => unreachable!("a change writes to the context"),
+            }
+        })
     }
 
     fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>> {
@@ -205,8 +216,13 @@ impl ContextStore for SqliteStore {
 impl SqliteStore {
     fn claim_at(&self, task: &TaskId, from: Option<u64>, owner: &str) -> BoxFuture<'static, Result<u64>> {
         let (task, owner) = (task.clone(), owner.to_owned());
-        let answer = self.writer.send(|reply| Request::Claim { task, from, owner, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::Claim { task, from, owner });
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Epoch(epoch) => Ok(epoch),
+                _ => unreachable!("a claim writes an epoch"),
+            }
+        })
     }
 
     fn change_session(
@@ -216,8 +232,8 @@ impl SqliteStore {
         now_ms: u64,
     ) -> BoxFuture<'static, Result<()>> {
         let session = session.to_owned();
-        let answer = self.writer.send(|reply| Request::Session { session, change, now_ms, reply });
-        Box::pin(async move { answer.wait().await })
+        let answer = self.writer.write(Job::Session { session, change, now_ms });
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn read_context<T: Send + 'static>(

@@ -2,7 +2,7 @@
 //! costs as much as its data; a commit into room that is already there does not.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -45,11 +45,11 @@ impl Log {
         let Some(Seen { file, bytes }) = &mut self.seen else {
             // It exists since the first transaction, and is the same one for as long as the store is open.
             let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
-            let bytes = file.metadata()?.len();
+            let bytes = length_of(&file)?;
             self.seen = Some(Seen { file, bytes });
             return Ok(());
         };
-        let length = file.metadata()?.len();
+        let length = length_of(file)?;
         if length > *bytes {
             *bytes = length;
             if !ends_with_room(file, length)? {
@@ -58,6 +58,12 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// By `lseek` and not by `stat`: once a file's times were looked at, the kernel has to write down a finer time for the next
+/// write, and on a file system without a journal every sync then writes the inode as well.
+fn length_of(mut file: &File) -> io::Result<u64> {
+    file.seek(SeekFrom::End(0))
 }
 
 /// Returns how many bytes were added: fewer on a full disk.

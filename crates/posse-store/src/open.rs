@@ -13,8 +13,9 @@ use rusqlite::{Connection, OpenFlags};
 use crate::fault::{self, Fault};
 use crate::schema;
 
-/// Pages in the log before they are copied into the file: 8 MB. A copy costs two fsyncs, so it should be rare.
-const CHECKPOINT_PAGES: u32 = 2_000;
+/// Pages in the log before they are copied into the file: 2 MB. A copy costs two fsyncs, so it should be rare; but then the log
+/// is used again from its beginning, and room that was made once (see `log`) is there already.
+const CHECKPOINT_PAGES: u32 = 500;
 
 /// The log file keeps at most this size after a copy.
 const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;

@@ -1,8 +1,10 @@
-//! The shape of the project: who may use whom, how long a function may be, and which faults have their test.
+//! The shape of the project: who may use whom, how long a function may be, which faults and which requirements have their
+//! test.
 
 mod dependencies;
 mod faults;
 mod functions;
+mod requirements;
 
 use std::path::Path;
 

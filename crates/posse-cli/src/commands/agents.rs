@@ -1,7 +1,7 @@
 //! `posse agents`: who can be asked here, and what became of what their files say.
 
 mod check;
-mod view;
+pub(super) mod view;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,10 +12,12 @@ use posse_core::id::AgentName;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::registry::Snapshot;
+use serde_json::json;
 
 use crate::agents::load;
 use crate::args::{AgentsCommand, Global};
 use crate::commands::init::write_new;
+use crate::render::many;
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
 use view::Eyes;
@@ -26,11 +28,11 @@ pub fn run(global: &Global, command: AgentsCommand) -> Result<ExitCode> {
             terminal::out(&format!("{:#}", posse_definitions::schema::schema()));
             Ok(ExitCode::SUCCESS)
         }
-        AgentsCommand::New { name, user } => new(&name, user),
-        AgentsCommand::List => list(global),
+        AgentsCommand::New { name, user } => new(global, &name, user),
+        AgentsCommand::List { allow } => list(global, &allow),
         AgentsCommand::Show { name } => show(global, &name),
-        AgentsCommand::Check { which } => check(global, &which),
-        AgentsCommand::Export { name, to, out } => export(global, &name, &to, out.as_deref()),
+        AgentsCommand::Check { which, allow } => check(global, &which, &allow),
+        AgentsCommand::Export { name, to, out, force } => export(global, &name, &to, out.as_deref(), force),
     }
 }
 
@@ -38,9 +40,9 @@ fn snapshot(setup: &Setup) -> Arc<Snapshot> {
     load(setup.places(), setup.trust(false)).snapshot()
 }
 
-fn list(global: &Global) -> Result<ExitCode> {
+fn list(global: &Global, allow: &[String]) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (Eyes::open(&setup)?, snapshot(&setup));
+    let (eyes, snapshot) = (Eyes::open(&setup, allow)?, snapshot(&setup));
     let seen: Vec<view::Seen> = snapshot.entries().iter().map(|entry| eyes.see(entry)).collect();
     if global.json {
         seen.iter().for_each(|seen| terminal::out(&seen.json().to_string()));
@@ -48,7 +50,7 @@ fn list(global: &Global) -> Result<ExitCode> {
     }
     let width = seen.iter().map(|seen| seen.name.chars().count()).max().unwrap_or(0).clamp(8, 32);
     for seen in &seen {
-        terminal::out_foreign(&seen.line(width));
+        terminal::out(&visible(&seen.line(width)));
     }
     let untrusted = seen.iter().filter(|seen| seen.state == "not trusted").count();
     if untrusted > 0 {
@@ -62,7 +64,7 @@ fn list(global: &Global) -> Result<ExitCode> {
 
 fn show(global: &Global, name: &str) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (Eyes::open(&setup)?, snapshot(&setup));
+    let (eyes, snapshot) = (Eyes::open(&setup, &[])?, snapshot(&setup));
     let Some(entry) = snapshot.entry(name) else {
         return snapshot.find(name).map(|_| ExitCode::SUCCESS);
     };
@@ -75,29 +77,34 @@ fn show(global: &Global, name: &str) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     for line in seen.page() {
-        terminal::out_foreign(&line);
+        terminal::out(&visible(&line));
     }
     if !prompt.is_empty() {
-        terminal::out_foreign(&format!("\n{prompt}"));
+        terminal::out(&visible(&format!("\n{prompt}")));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(global: &Global, which: &[String]) -> Result<ExitCode> {
+fn check(global: &Global, which: &[String], allow: &[String]) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let (eyes, snapshot) = (Eyes::open(&setup)?, snapshot(&setup));
+    let (eyes, snapshot) = (Eyes::open(&setup, allow)?, snapshot(&setup));
     let reports = check::reports(&eyes, &snapshot, which)?;
     for report in &reports {
         if global.json {
             terminal::out(&report.json().to_string());
         } else {
-            terminal::out_foreign(&report.text());
+            terminal::out(&visible(&report.text()));
         }
     }
     if !global.json {
         say_remarks(&snapshot);
         let (errors, warnings) = check::count(&reports);
-        terminal::note(&format!("{} files · {errors} errors · {warnings} warnings", reports.len()));
+        terminal::note(&format!(
+            "{} · {} · {}",
+            many(reports.len() as u64, "file"),
+            many(errors as u64, "error"),
+            many(warnings as u64, "warning")
+        ));
     }
     let failed = check::count(&reports).0 > 0;
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -109,7 +116,7 @@ fn say_remarks(snapshot: &Snapshot) {
     }
 }
 
-fn new(name: &str, user: bool) -> Result<ExitCode> {
+fn new(global: &Global, name: &str, user: bool) -> Result<ExitCode> {
     let name = AgentName::parse(name)?;
     let dir = match (user, user_config_dir()) {
         (false, _) => PathBuf::from(".posse"),
@@ -128,13 +135,51 @@ fn new(name: &str, user: bool) -> Result<ExitCode> {
         };
         Error::new(ErrorCode::Io, format!("{} cannot be written", path.display())).caused_by(e).hint(hint)
     })?;
-    terminal::out(&path.display().to_string());
+    let around = around(&snapshot(&Setup::load(global)?), name.as_str(), &path);
+    if global.json {
+        let value = json!({ "path": path.display().to_string(), "shadows": around.shadows, "hidden_by": around.hidden_by });
+        terminal::out(&value.to_string());
+    } else {
+        terminal::out(&path.display().to_string());
+    }
+    for other in &around.shadows {
+        terminal::note(&visible(&format!("from now on it stands before the agent `{name}` of {other}")));
+    }
+    if let Some(other) = &around.hidden_by {
+        terminal::note(&visible(&format!(
+            "here it does not count: the agent `{name}` of {other} stands before it"
+        )));
+    }
+    terminal::note(if user {
+        "seen by posse in every directory"
+    } else {
+        "seen by posse in this directory and below"
+    });
     let trust = if user { "" } else { ", then `posse trust`" };
     terminal::note(&format!("next: fill it in, look at it with `posse agents check {name}`{trust}"));
     Ok(ExitCode::SUCCESS)
 }
 
-fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<ExitCode> {
+/// Others that have the name of a new agent.
+struct Around {
+    shadows: Vec<String>,
+    hidden_by: Option<String>,
+}
+
+fn around(snapshot: &Snapshot, name: &str, path: &Path) -> Around {
+    let written = path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string();
+    let Some(entry) = snapshot.entry(name) else { return Around { shadows: Vec::new(), hidden_by: None } };
+    let all = std::iter::once(&entry.chosen).chain(&entry.shadowed);
+    let paths: Vec<String> = all.map(|file| file.read.origin.path.clone()).collect();
+    match paths.iter().position(|path| *path == written) {
+        Some(0) | None => Around { shadows: paths.into_iter().skip(1).collect(), hidden_by: None },
+        Some(at) => {
+            Around { hidden_by: paths.first().cloned(), shadows: paths.into_iter().skip(at + 1).collect() }
+        }
+    }
+}
+
+fn export(global: &Global, name: &str, to: &str, out: Option<&Path>, force: bool) -> Result<ExitCode> {
     let Some(format) = Format::ALL.iter().copied().find(|format| format.wire() == to) else {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.wire()).collect();
         return Err(Error::new(ErrorCode::InvalidRequest, format!("there is no format `{}`", visible(to)))
@@ -148,6 +193,14 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<E
         None => snapshot.find(name)?,
     };
     let export = posse_definitions::export::export(&definition, format);
+    if let Some(excess) = &export.excess
+        && !force
+    {
+        let text =
+            format!("`{}` would have more rights in the format {}: {excess}", definition.name, format.wire());
+        return Err(Error::new(ErrorCode::InvalidRequest, text)
+            .hint("choose another format, or write it all the same with --force"));
+    }
     match out {
         Some(path) => {
             write_new(path, &export.text).map_err(|e| {
@@ -155,9 +208,27 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>) -> Result<E
                     .caused_by(e)
                     .hint("nothing that exists is overwritten")
             })?;
-            terminal::out(&path.display().to_string());
+            if !global.json {
+                terminal::out(&path.display().to_string());
+            }
         }
+        None if global.json => {}
         None => terminal::out_foreign(export.text.trim_end()),
+    }
+    if global.json {
+        let value = json!({
+            "format": format.wire(),
+            "file_name": export.file_name,
+            "path": out.map(|path| path.display().to_string()),
+            "text": export.text,
+            "lost": export.lost,
+            "excess": export.excess,
+        });
+        terminal::out(&value.to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(excess) = &export.excess {
+        terminal::note(&format!("warning: {excess}"));
     }
     for lost in &export.lost {
         terminal::note(&format!("lost: {}", visible(lost)));

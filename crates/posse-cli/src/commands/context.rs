@@ -25,7 +25,9 @@ use crate::terminal;
 const VALUE_BYTES_MAX: u64 = 1 << 20;
 
 pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
-    let store = Setup::load(global)?.store()?;
+    let setup = Setup::load(global)?;
+    let store = setup.store()?;
+    setup.telemetry.open_log()?;
     let session = sessions::find(&*store, args.session.as_deref()).await?;
     let place = Place { store, session, json: global.json };
     match args.command {

@@ -19,6 +19,7 @@ use posse_runtime::budget::Tariff;
 use posse_runtime::ports::{
     BoxFuture, Models, OpenModel, Store, TaskQuery, Tool, ToolInput, ToolOutput, Which,
 };
+use posse_runtime::session::facades::Facades;
 use posse_store::SqliteStore;
 use serde_json::Value;
 
@@ -33,7 +34,8 @@ const TASK: &str =
 const MODEL: &str = "scripted:demo";
 
 pub async fn run(global: &Global) -> Result<ExitCode> {
-    let state = Setup::load(global)?.state.join("demo");
+    let setup = Setup::load(global)?;
+    let state = setup.state.join("demo");
     let store = Arc::new(SqliteStore::open(state.join("posse.db"))?);
     if !global.json {
         terminal::note(&format!(
@@ -44,6 +46,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     let session_id = new_session_id();
     let room = Room::new(Parts {
         verifier: None,
+        facades: Facades::default(),
         session_id: session_id.clone(),
         workspace: ".".to_owned(),
         store: store.clone(),
@@ -58,6 +61,8 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
             ),
             definition("writer", "Drafts documentation and reports", 5, &["shared_context"]),
         ]),
+        read_only: false,
+        denied: Vec::new(),
         grant: Grant::root(
             [
                 "subagent",
@@ -71,6 +76,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
             1,
         ),
         caps: Caps::default(),
+        watchers: setup.telemetry.watchers()?,
         json: global.json,
         title: TASK.to_owned(),
         view: View::Shown,

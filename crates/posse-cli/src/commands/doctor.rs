@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use posse_core::Result;
+use posse_core::text::estimate_tokens;
 use serde_json::{Value, json};
 
 use crate::agents::load;
 use crate::args::{Global, How};
 use crate::models::{self, KNOWN, process_env};
-use crate::setup::{Setup, user_config_dir};
+use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
 use crate::terminal;
 
 #[derive(Clone, Copy, PartialEq)]
@@ -59,9 +60,12 @@ async fn examine(global: &Global) -> Vec<Finding> {
             Finding::new("model", Mark::Info, format!("{} · {}", e.message(), e.advice().unwrap_or_default()))
         }
     });
+    let watched = setup.telemetry.places().into_iter();
+    findings.extend(watched.map(|(topic, place)| Finding::new(topic, Mark::Info, place)));
     findings.push(confinement());
     findings.extend(tools(&setup));
     findings.push(agents(&setup));
+    findings.push(prompts(&setup));
     findings.push(store(&setup).await);
     findings
 }
@@ -141,6 +145,19 @@ fn agents(setup: &Setup) -> Finding {
         if untrusted == 0 { String::new() } else { format!(" · {untrusted} not trusted: posse trust") };
     let text = format!("{usable} of {all} can be used{trust} · posse agents check tells about each");
     Finding::new("agents", if usable == all { Mark::Fine } else { Mark::Info }, text)
+}
+
+/// What every request of an orchestrator carries along, in tokens, before a word was said.
+fn prompts(setup: &Setup) -> Finding {
+    let facades = match setup.facades() {
+        Ok(facades) => facades,
+        Err(e) => return Finding::error("prompt tokens", &e),
+    };
+    let mut costs = vec![("prompt".to_owned(), estimate_tokens(ORCHESTRATOR))];
+    costs.extend(facades.costs(&*setup.agents(&How::default())));
+    let total: u64 = costs.iter().map(|(_, tokens)| tokens).sum();
+    let parts: Vec<String> = costs.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
+    Finding::new("prompt tokens", Mark::Info, format!("{} · {total} to delegate", parts.join(", ")))
 }
 
 async fn store(setup: &Setup) -> Finding {

@@ -14,11 +14,13 @@ use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Store, Tool, Verifier};
+use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
+use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::refusals::Operator;
 use crate::envelope::envelope;
 use crate::render::{self, Live, count, many};
 use crate::terminal::Delivery;
@@ -33,6 +35,7 @@ pub struct Room {
     agents: Arc<dyn Agents>,
     pub live: Option<Arc<Live>>,
     pub json: bool,
+    operator: Operator,
     stop: Stop,
 }
 
@@ -44,11 +47,18 @@ pub struct Parts {
     pub tools: Vec<Arc<dyn Tool>>,
     pub agents: Arc<dyn Agents>,
     pub grant: Grant,
+    /// `--read-only` was said.
+    pub read_only: bool,
+    /// Tools that the configuration denies.
+    pub denied: Vec<String>,
     pub caps: Caps,
+    /// Who watches besides the person at the terminal.
+    pub watchers: Vec<Arc<dyn Observer>>,
     pub json: bool,
     pub title: String,
     pub view: View,
     pub verifier: Option<Arc<dyn Verifier>>,
+    pub facades: Facades,
 }
 
 /// Whether what happens is shown while it happens.
@@ -74,6 +84,9 @@ impl Room {
             View::Silent => (Vec::new(), None),
         };
         let stop = Stop::default();
+        let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
+        let (read_only, denied) = (parts.read_only, parts.denied);
+        let operator = Operator { grant: parts.grant.clone(), effects, read_only, denied };
         let session = Session::new(SessionConfig {
             id: parts.session_id,
             owner: owner::owner(),
@@ -82,15 +95,17 @@ impl Room {
             store: parts.store,
             models: parts.models.clone(),
             tools: Toolbox::new(parts.tools)?,
-            observers: Observers::new(observers),
+            observers: Observers::new([observers, parts.watchers].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
             rules: RULES,
             stop: stop.clone(),
             verifier: parts.verifier,
+            facades: parts.facades,
         })?;
-        Ok(Self { session, models: parts.models, agents: parts.agents, live, json: parts.json, stop })
+        let (models, agents, json) = (parts.models, parts.agents, parts.json);
+        Ok(Self { session, models, agents, live, json, operator, stop })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -190,10 +205,8 @@ impl Room {
         for found in outcome.evidence.iter().filter(|found| !found.passed()) {
             terminal::note(&failure(found));
         }
-        if !outcome.refused_tools.is_empty() {
-            let tools = outcome.refused_tools.join(",");
-            let tools = visible(&tools);
-            terminal::note(&format!("refused: {tools} · to allow: posse run --allow {tools} …"));
+        for line in self.operator.explain(agent, &outcome.refused_tools) {
+            terminal::note(&line);
         }
         for Doubt { key, tool, about } in &outcome.in_doubt {
             let call = format!("{tool} {about}");

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::{Error, ErrorCode, Result};
+use serde_json::json;
 
+use crate::args::Global;
 use crate::config::PROJECT_FILE;
 use crate::terminal;
 
@@ -19,7 +21,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-pub fn run() -> Result<ExitCode> {
+pub fn run(global: &Global) -> Result<ExitCode> {
     for (path, text, purpose) in FILES {
         let path = Path::new(path);
         let outcome = match write_new(path, text) {
@@ -31,9 +33,17 @@ pub fn run() -> Result<ExitCode> {
                     .hint("check that you may write here and that the disk has room"));
             }
         };
-        terminal::out(&format!("{:<28} {outcome} · {purpose}", path.display()));
+        if global.json {
+            let value = json!({ "path": path.display().to_string(), "state": outcome, "purpose": purpose });
+            terminal::out(&value.to_string());
+        } else {
+            terminal::out(&format!("{:<28} {outcome} · {purpose}", path.display()));
+        }
     }
-    terminal::note("next: posse doctor, then posse run \"…\"");
+    terminal::note("seen by posse in this directory and below");
+    terminal::note(
+        "next: posse doctor, read the agent and let it run with `posse trust`, then posse run \"…\"",
+    );
     Ok(ExitCode::SUCCESS)
 }
 

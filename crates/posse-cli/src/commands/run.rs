@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use posse_core::agent::Agent;
 use posse_core::budget::Caps;
+use posse_core::definition::Definition;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
@@ -62,12 +63,30 @@ pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
     let Some(name) = &how.agent else {
         return Ok(Lead::of(orchestrator));
     };
-    let definition = setup.agents(how).find(name)?;
+    let definition = as_told(&*setup.agents(how).find(name)?, how);
     let found = setup.tools()?;
     let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*setup.models(how)?, &tools)?;
     Ok(Lead { agent, notes, verify: definition.verify.clone(), caps: definition.caps() })
+}
+
+/// What a person says for this run counts before what the file says. What may be spent stays the least of both.
+fn as_told(definition: &Definition, how: &How) -> Definition {
+    let mut told = definition.clone();
+    if how.model.is_some() {
+        told.model.candidates.clear();
+    }
+    if how.effort.is_some() {
+        told.model.effort = None;
+    }
+    if how.max_turns.is_some() {
+        told.limits.turns = None;
+    }
+    if how.timeout.is_some() {
+        told.limits.wall_s = None;
+    }
+    told
 }
 
 /// A room for a new task, as the configuration and the flags describe it.
@@ -107,14 +126,18 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     let verifier = setup.verifier(&found)?;
     Room::new(Parts {
         verifier,
+        facades: setup.facades()?,
         session_id,
         workspace: setup.workspace.display().to_string(),
         store,
         models,
         grant,
+        read_only: how.read_only,
+        denied: setup.denied(&found)?,
         tools: found.tools,
         agents: setup.agents(how),
         caps,
+        watchers: setup.telemetry.watchers()?,
         json,
         title: title.to_owned(),
         view,

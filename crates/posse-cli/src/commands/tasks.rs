@@ -22,7 +22,7 @@ use super::drive::{Room, View, Work};
 use super::run::{self, Furniture};
 use crate::args::{Global, How, ListArgs, More};
 use crate::render::count;
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use crate::{owner, terminal};
 
 pub use cancel::{end_tree, run as cancel};
@@ -137,7 +137,7 @@ pub struct TakenUp {
 impl TakenUp {
     /// Finds a task and takes it, if nobody drives it.
     pub async fn find(global: &Global, wanted: &str) -> Result<Self> {
-        let store = Setup::load(global)?.store()?;
+        let store = setup::store(global)?;
         let row = find(&*store, wanted).await?;
         if row.status == "running" && owner::lives(&row) {
             let text = format!("`{}` is being driven by process {}", row.id, owner::pid(&row));
@@ -215,7 +215,7 @@ async fn sweep(tasks: Vec<TaskId>) {
 }
 
 /// A task by its id, the beginning of its id, or the short id of a child in the newest session.
-async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
+pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     let newest = |of: Which, limit: u32| TaskQuery { limit, ..TaskQuery::of(of) };
     match store.task(&TaskId::from_store(wanted.to_owned())).await {
         Err(e) if e.code() == ErrorCode::TaskNotFound => {}
@@ -242,7 +242,7 @@ async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
 }
 
 /// A task whose process is gone is not running, whatever its last record says.
-fn status(row: &TaskRow) -> &str {
+pub fn status(row: &TaskRow) -> &str {
     if row.status == "running" && !owner::lives(row) { "interrupted" } else { &row.status }
 }
 

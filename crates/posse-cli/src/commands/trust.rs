@@ -2,14 +2,18 @@
 
 use std::process::ExitCode;
 
-use posse_core::definition::Scope;
+use posse_core::definition::{Scope, Severity};
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
-use posse_definitions::registry::{Candidate, Standing};
+use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
+use posse_definitions::trust::TrustStore;
+use posse_tools::supervisor::TASK_MARK;
 use serde_json::json;
 
+use super::agents::view::{Eyes, Seen};
 use crate::agents::{load, trust_store};
 use crate::args::{Global, TrustArgs};
+use crate::render::many;
 use crate::setup::Setup;
 use crate::terminal;
 
@@ -17,13 +21,9 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = trust_store(&setup.state);
     if args.list {
-        for (root, files) in store.list()? {
-            let line = format!("{} · {files} files", root.display());
-            let value = json!({ "project": root.display().to_string(), "files": files });
-            say(global, &line, &value);
-        }
-        return Ok(ExitCode::SUCCESS);
+        return list(global, &store);
     }
+    refuse_inside_a_task()?;
     let places = setup.places();
     let Some(root) = places.root().map(|root| root.to_owned()) else {
         return Err(Error::new(ErrorCode::InvalidRequest, "there is no project here to trust")
@@ -36,30 +36,147 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
         say(global, &format!("{} {text}", root.display()), &value);
         return Ok(ExitCode::SUCCESS);
     }
-    let registry = load(places, setup.trust(false));
-    let snapshot = registry.snapshot();
-    let all =
-        snapshot.entries().iter().flat_map(|entry| std::iter::once(&entry.chosen).chain(&entry.shadowed));
-    let files: Vec<&Candidate> =
-        all.filter(|candidate| matches!(candidate.read.origin.scope, Scope::Project { .. })).collect();
-    for candidate in &files {
-        let origin = &candidate.read.origin;
-        let state = match candidate.standing {
-            Standing::Trusted => "trusted before",
-            Standing::NotTrusted => "trusted now",
-            Standing::NotOurs => "belongs to another user: not trusted",
-        };
-        let line = format!("{:<24} {} · {state}", visible(&candidate.read.name), visible(&origin.path));
-        say(global, &line, &json!({ "agent": candidate.read.name, "path": origin.path, "state": state }));
+    let snapshot = load(places, setup.trust(false)).snapshot();
+    let files = files(&snapshot, &args.names)?;
+    let eyes = Eyes::open(&setup, &[])?;
+    let reports: Vec<Report<'_>> = files.iter().map(|(entry, file)| Report::of(&eyes, entry, file)).collect();
+    let agreed =
+        reports.iter().filter(|report| report.standing == Answer::Now || report.standing == Answer::Before);
+    store.trust(&root, agreed.map(|report| report.file.read.origin.hash.as_str()))?;
+    // Only now is it true.
+    for report in &reports {
+        report.tell(global);
     }
-    let ours = files.iter().filter(|candidate| candidate.standing != Standing::NotOurs);
-    store.trust(&root, ours.map(|candidate| candidate.read.origin.hash.as_str()))?;
-    if files.is_empty() {
+    say_what_is_missing(&load(setup.places(), setup.trust(false)).snapshot(), &reports);
+    if reports.is_empty() {
         terminal::note("this project has no agents");
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// An agent runs when everything that it extends is trusted as well.
+fn say_what_is_missing(after: &Snapshot, reports: &[Report<'_>]) {
+    for report in reports.iter().filter(|report| report.standing == Answer::Now && report.seen.is_some()) {
+        let name = &report.file.read.name;
+        if let Some(State::NotTrusted { path, .. }) = after.entry(name).map(|entry| &entry.state) {
+            terminal::note(&visible(&format!(
+                "`{name}` does not run yet: it extends {path}, which is not trusted"
+            )));
+        }
+    }
+}
+
+fn list(global: &Global, store: &TrustStore) -> Result<ExitCode> {
+    for (root, files) in store.list()? {
+        let line = format!("{} · {}", root.display(), many(files as u64, "file"));
+        let value = json!({ "project": root.display().to_string(), "files": files });
+        say(global, &line, &value);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An agent that trusts its own files would not need any.
+fn refuse_inside_a_task() -> Result<()> {
+    if std::env::var_os(TASK_MARK).is_none() {
+        return Ok(());
+    }
+    let text = "this is a command of a task of Posse, and only a person can trust files";
+    Err(Error::new(ErrorCode::InvalidRequest, text).hint("ask the person to run `posse trust`"))
+}
+
+/// The files of the project, or those of these names.
+fn files<'a>(snapshot: &'a Snapshot, names: &[String]) -> Result<Vec<(&'a Entry, &'a Candidate)>> {
+    let mut files: Vec<(&Entry, &Candidate)> = Vec::new();
+    for entry in snapshot.entries() {
+        let all = std::iter::once(&entry.chosen).chain(&entry.shadowed);
+        let of_project = all.filter(|file| matches!(file.read.origin.scope, Scope::Project { .. }));
+        files.extend(of_project.map(|file| (entry, file)));
+    }
+    if let Some(unknown) = names.iter().find(|name| !files.iter().any(|(entry, _)| entry.name == **name)) {
+        let text = format!("no agent of this project is called `{}`", visible(unknown));
+        return Err(Error::new(ErrorCode::AgentNotFound, text)
+            .hint("`posse agents list` shows what there is; nothing was trusted"));
+    }
+    files.retain(|(entry, _)| names.is_empty() || names.contains(&entry.name));
+    Ok(files)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Before,
+    Now,
+    NotOurs,
+    /// What cannot run is not worth a yes.
+    Broken,
+}
+
+impl Answer {
+    fn words(self) -> &'static str {
+        match self {
+            Answer::Before => "trusted before",
+            Answer::Now => "trusted now",
+            Answer::NotOurs => "belongs to another user: not trusted",
+            Answer::Broken => "has errors: not trusted",
+        }
+    }
+}
+
+struct Report<'a> {
+    file: &'a Candidate,
+    standing: Answer,
+    errors: usize,
+    warnings: usize,
+    /// As it will run; `None` for one that another hides or that cannot run.
+    seen: Option<Seen>,
+}
+
+impl<'a> Report<'a> {
+    fn of(eyes: &Eyes, entry: &Entry, file: &'a Candidate) -> Self {
+        let of = |severity| file.remarks().filter(|remark| remark.severity == severity).count();
+        let is_chosen = std::ptr::eq(file, &entry.chosen);
+        let seen = is_chosen.then(|| eyes.see(entry)).filter(|seen| seen.state != "error");
+        let is_broken = file.read.definition.is_none() || (is_chosen && seen.is_none());
+        let errors = of(Severity::Error).max(usize::from(is_broken));
+        let standing = match file.standing {
+            Standing::NotOurs => Answer::NotOurs,
+            _ if is_broken => Answer::Broken,
+            Standing::Trusted => Answer::Before,
+            Standing::NotTrusted => Answer::Now,
+        };
+        Self { file, standing, errors, warnings: of(Severity::Warning), seen }
+    }
+
+    fn tell(&self, global: &Global) {
+        let read = &self.file.read;
+        let mut line = format!("{:<24} {} · {}", read.name, read.origin.path, self.standing.words());
+        for (count, what) in [(self.errors, "error"), (self.warnings, "warning")] {
+            if count > 0 {
+                line.push_str(&format!(" · {}", many(count as u64, what)));
+            }
+        }
+        if let Some(seen) = &self.seen {
+            let tools = if seen.tools.is_empty() { "no tools".to_owned() } else { seen.tools.join(", ") };
+            let rules: String = seen.conditions.iter().map(|rule| format!(" · {rule}")).collect();
+            line.push_str(&format!("\n{:<24} {} · {tools}{rules}", "", seen.model));
+        }
+        let (model, tools, rules) = match &self.seen {
+            Some(seen) => (Some(&seen.model), Some(&seen.tools), Some(&seen.conditions)),
+            None => (None, None, None),
+        };
+        let value = json!({
+            "agent": read.name,
+            "path": read.origin.path,
+            "state": self.standing.words(),
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "model": model,
+            "tools": tools,
+            "rules": rules,
+        });
+        say(global, &line, &value);
+    }
+}
+
 fn say(global: &Global, line: &str, value: &serde_json::Value) {
-    if global.json { terminal::out(&value.to_string()) } else { terminal::out_foreign(line) }
+    if global.json { terminal::out(&value.to_string()) } else { terminal::out(&visible(line)) }
 }

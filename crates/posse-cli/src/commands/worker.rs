@@ -16,22 +16,22 @@ use posse_runtime::ports::{Store, TaskQuery, TaskRow};
 use posse_store::SqliteStore;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, LocalSet};
 
 use super::drive::View;
 use super::tasks::{TakenUp, end_tree};
 use crate::args::{Global, How, WorkerArgs};
 use crate::render::{count, many};
-use crate::setup::Setup;
-use crate::{owner, terminal, wire};
+use crate::{owner, setup, terminal, wire};
 
 /// How often it looks for work.
 const LOOK: Duration = Duration::from_secs(2);
 
 pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
-    let worker = Worker { global: global.clone(), store: Setup::load(global)?.store()? };
+    let worker = Worker { global: global.clone(), store: setup::store(global)? };
     tokio::select! {
-        given_up = worker.work(args) => {
+        // What a room is made with stays on the thread it was made on.
+        given_up = LocalSet::new().run_until(worker.work(args)) => {
             let given_up = given_up?;
             let names: Vec<&str> = given_up.keys().map(TaskId::as_str).collect();
             if names.is_empty() {
@@ -88,7 +88,7 @@ impl Worker {
                 if jobs.len() < args.jobs as usize {
                     busy.insert(row.id.clone());
                     let worker = self.clone();
-                    jobs.spawn(async move { (row.id.clone(), worker.settle(row, fate).await) });
+                    jobs.spawn_local(async move { (row.id.clone(), worker.settle(row, fate).await) });
                 }
             }
             if args.until_idle && !left && jobs.is_empty() {

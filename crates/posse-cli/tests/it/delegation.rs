@@ -40,6 +40,7 @@ fn child(request: &Recorded) -> Say {
     }
 }
 
+// R001, R054, R055, R157
 #[tokio::test]
 async fn an_orchestrator_waits_for_a_child_and_takes_over_its_result() {
     let place = Place::new();

@@ -3,6 +3,7 @@
 mod agents;
 mod bad_input;
 mod context;
+mod delegating;
 mod delegation;
 mod demo;
 mod judging;
@@ -14,6 +15,7 @@ mod rights;
 mod stopping;
 mod support;
 mod tasks;
+mod telemetry;
 mod terminal;
 mod wires;
 mod worker;

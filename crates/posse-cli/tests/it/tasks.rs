@@ -25,6 +25,7 @@ fn place() -> (Place, String) {
     (place, id)
 }
 
+// R074
 #[test]
 fn a_list_has_the_newest_first_and_one_object_per_line() {
     let (place, first) = place();

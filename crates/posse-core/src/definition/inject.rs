@@ -33,6 +33,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    // R018
     #[test]
     fn every_placeholder_becomes_the_task_and_a_task_stays_inert() {
         let (system, message) = place("Do {{task}}. Again: {{task}}!", "say {{task}} $1 \\0", TaskIn::System);
@@ -40,6 +41,7 @@ mod tests {
         assert_eq!(message, BEGIN);
     }
 
+    // R019
     #[test]
     fn without_a_placeholder_the_task_follows_after_a_blank_line() {
         assert_eq!(place("You review.\n", "look", TaskIn::System).0, "You review.\n\nlook");

@@ -4,28 +4,31 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::shell;
 use crate::pattern::Subject;
+use crate::task::agent_named;
+use crate::tool::DELEGATION;
 
-/// What lets one command line do several things, or something else than it says. Such a line is never compared with a
-/// pattern.
-const SHELL_SYNTAX: &[char] = &[
-    ';', '&', '|', '<', '>', '(', ')', '{', '}', '$', '`', '\\', '\n', '\r', '!', '#', '~', '*', '?', '[',
-    ']', '"', '\'',
-];
-
-pub fn of(tool: &str, arguments: &str) -> Subject<'static> {
+/// One for each simple command of a line; one alone for every other call. `root` is the workspace, if it is known.
+pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
     let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else {
-        return Subject::Unclear("the arguments cannot be read");
+        return vec![Subject::Unclear("the arguments cannot be read")];
     };
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    match tool {
-        "bash" => text("command").map_or(Subject::Unclear("there is no command"), command),
-        "read" | "write" | "edit" | "grep" | "glob" | "ls" | "directory_tree" => {
-            path(text("path").or_else(|| text("file_path")).unwrap_or("."))
+    let subject = match tool {
+        "bash" => {
+            return match text("command").map(shell::commands) {
+                None => vec![Subject::Unclear("there is no command")],
+                Some(Err(why)) => vec![Subject::Unclear(why)],
+                Some(Ok(commands)) => commands.into_iter().map(Subject::Command).collect(),
+            };
         }
-        "subagent" => match text("action") {
+        "read" | "write" | "edit" | "grep" | "glob" | "ls" | "directory_tree" => {
+            path(text("path").or_else(|| text("file_path")).unwrap_or("."), root)
+        }
+        DELEGATION => match text("action") {
             Some("spawn") | None => {
-                let agent = text("agent").or_else(|| text("type"));
+                let agent = agent_named(&arguments);
                 agent.map_or(Subject::Unclear("no agent is named"), |agent| plain(agent.to_owned()))
             }
             Some(_) => Subject::Free,
@@ -35,32 +38,26 @@ pub fn of(tool: &str, arguments: &str) -> Subject<'static> {
             Some(url) => plain(url.to_owned()),
             None => Subject::Unclear("no rule can tell what this call is about"),
         },
-    }
+    };
+    vec![subject]
 }
 
 fn plain(text: String) -> Subject<'static> {
     Subject::Text(Cow::Owned(text))
 }
 
-/// Only a plain command is compared: words without anything that a shell would act on.
-fn command(text: &str) -> Subject<'static> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    if text.contains(SHELL_SYNTAX) {
-        return Subject::Unclear(
-            "only a plain command without shell syntax can be checked; run one at a time",
-        );
-    }
-    match words.first() {
-        None => Subject::Unclear("the command is empty"),
-        Some(first) if first.contains('=') => {
-            Subject::Unclear("a command that sets variables cannot be checked")
-        }
-        Some(_) => plain(words.join(" ")),
-    }
-}
-
-/// By spelling alone: `a/../b` is `b`. What leads out of the workspace is no path of it.
-fn path(raw: &str) -> Subject<'static> {
+/// By spelling alone: `a/../b` is `b`, and an absolute path below the workspace is one of it. What leads out of the
+/// workspace is no path of it.
+fn path(raw: &str, root: &str) -> Subject<'static> {
+    let below = match root.trim_end_matches('/') {
+        "" => None,
+        root => raw.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/')),
+    };
+    // Relative to the workspace from here on, or absolute and elsewhere.
+    let (raw, is_absolute) = match below.filter(|_| root.starts_with('/')) {
+        Some(rest) => (rest, false),
+        None => (raw, raw.starts_with('/')),
+    };
     let mut parts: Vec<&str> = Vec::new();
     for part in raw.split('/') {
         match part {
@@ -73,6 +70,6 @@ fn path(raw: &str) -> Subject<'static> {
             name => parts.push(name),
         }
     }
-    let root = if raw.starts_with('/') { "/" } else { "" };
+    let root = if is_absolute { "/" } else { "" };
     Subject::Path(format!("{root}{}", parts.join("/")))
 }

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::event::Event;
-use crate::grant::{Decision, Grant};
+use crate::grant::{Call, Decision, Grant};
 use crate::id::CallKey;
 use crate::message::{Arguments, Block, ToolCall, ToolResult};
 use crate::reply::{Reply, ReplyStop};
@@ -87,10 +87,12 @@ impl Run {
             let text = format!("there is no tool `{}`; you have: {known}", call.name);
             return Some(ToolResult::mistake(call, text));
         };
-        let refused = |arguments: &str| match self.grant.decide(&name, effect, arguments) {
-            Decision::Allow => None,
-            Decision::Deny(why) => Some(ToolResult::mistake(call, format!("refused: {why}"))),
-        };
+        let workspace = self.workspace.as_str();
+        let refused =
+            |arguments: &str| match self.grant.decide(Call { tool: &name, effect, arguments, workspace }) {
+                Decision::Allow => None,
+                Decision::Deny(why) => Some(ToolResult::mistake(call, format!("refused: {why}"))),
+            };
         if !self.grant.offers(&name, effect) {
             return refused("{}");
         }
@@ -135,12 +137,14 @@ pub fn batches(calls: Vec<Planned>) -> Vec<Vec<Planned>> {
 }
 
 impl Planned {
-    pub(super) fn refuse_unless_granted(&mut self, grant: &Grant) {
+    pub(super) fn refuse_unless_granted(&mut self, grant: &Grant, workspace: &str) {
         let (Action::Execute(effect), Arguments::Object(arguments)) = (&self.action, &self.call.arguments)
         else {
             return;
         };
-        if let Decision::Deny(why) = grant.decide(&canonical(&self.call.name), *effect, arguments) {
+        let tool = canonical(&self.call.name);
+        let call = Call { tool: &tool, effect: *effect, arguments, workspace };
+        if let Decision::Deny(why) = grant.decide(call) {
             self.action = Action::Refuse(ToolResult::mistake(&self.call, format!("refused: {why}")));
         }
     }

@@ -25,6 +25,16 @@ pub struct Replayed {
 
 /// Feeds a journal to a fresh run. `tools` are the tools of the process that goes on with it.
 pub fn replay(records: &[Record], tools: BTreeMap<String, Effect>, fixed_tokens: u64) -> Result<Replayed> {
+    replay_each(records, tools, fixed_tokens, |_, _| {})
+}
+
+/// The same, and shows the run as it is after each record.
+pub fn replay_each(
+    records: &[Record],
+    tools: BTreeMap<String, Effect>,
+    fixed_tokens: u64,
+    mut look: impl FnMut(&Record, &Run),
+) -> Result<Replayed> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, "a journal must begin with the start of its task"));
     };
@@ -38,8 +48,10 @@ pub fn replay(records: &[Record], tools: BTreeMap<String, Effect>, fixed_tokens:
         lost_tokens: 0,
         finished_calls: 0,
     };
+    look(&records[0], &replayed.run);
     for record in rest {
         replayed.feed(record)?;
+        look(record, &replayed.run);
     }
     replayed.run.take_events();
     Ok(replayed)

@@ -8,6 +8,7 @@ fn limits() -> Limits {
     Limits::default()
 }
 
+// R160, R303
 #[test]
 fn a_task_is_answered_after_its_tools_ran() {
     check(
@@ -26,6 +27,7 @@ fn a_task_is_answered_after_its_tools_ran() {
     );
 }
 
+// R159, R303
 #[test]
 fn at_the_turn_limit_the_run_reports_and_is_partial() {
     check(
@@ -91,6 +93,7 @@ fn calls_over_the_limits_are_answered_and_not_run() {
     );
 }
 
+// R158
 #[test]
 fn unknown_and_ungranted_tools_are_refused_with_what_there_is() {
     // P25, P26
@@ -228,6 +231,7 @@ fn a_paused_turn_is_sent_again_unchanged_and_bounded() {
     );
 }
 
+// R161
 #[test]
 fn a_model_failure_keeps_the_text_there_is() {
     check(

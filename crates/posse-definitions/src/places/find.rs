@@ -1,5 +1,6 @@
 //! Finds the files of one directory and reads those that changed. The directory is walked by handle and no link inside
 //! of it is followed, so a project cannot make us read what lies elsewhere; nothing but a regular file is ever opened.
+//! In the user's own directories a link to a regular file of the user is followed: that is how people keep their dotfiles.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use posse_core::definition::{Remark, Severity};
+use posse_core::definition::{Remark, Scope, Severity};
 use posse_core::text::visible;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -86,11 +87,12 @@ pub(crate) struct Seen {
 /// Calls `each` for every agent file, in the order of names. `known` tells the stamp of a file that need not be read again.
 pub(crate) fn find(
     directory: &Directory,
+    user: u32,
     allowance: &mut Allowance,
     known: &dyn Fn(&Path) -> Option<Stamp>,
     each: &mut dyn FnMut(Found),
 ) -> Seen {
-    let mut walk = Walk { directory, allowance, known, each, seen: Seen::default(), skipped: 0 };
+    let mut walk = Walk { directory, user, allowance, known, each, seen: Seen::default(), skipped: 0 };
     match open_root(directory) {
         Ok(Some(handle)) => walk.enter(handle, &directory.path, "", 1),
         Ok(None) => {}
@@ -130,6 +132,7 @@ fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, String> {
 
 struct Walk<'a> {
     directory: &'a Directory,
+    user: u32,
     allowance: &'a mut Allowance,
     known: &'a dyn Fn(&Path) -> Option<Stamp>,
     each: &'a mut dyn FnMut(Found),
@@ -157,18 +160,31 @@ impl Walk<'_> {
                 relative => format!("{relative}/{}", name.to_string_lossy()),
             };
             let is_agent = name.as_bytes().ends_with(self.directory.ending.as_bytes());
+            let is_followed =
+                kind == FileType::Symlink && is_agent && self.leads_to_own_file(handle.as_fd(), &name);
             match kind {
                 FileType::Directory if self.directory.nested => {
                     self.descend(handle.as_fd(), &name, &below, &relative, depth)
                 }
-                FileType::Symlink if is_agent || self.directory.nested => {
+                FileType::Symlink if !is_followed && (is_agent || self.directory.nested) => {
                     self.remark(&below, "is a link and is not followed", "put the file itself there");
                 }
-                FileType::Directory | FileType::Symlink => {}
+                FileType::Directory => {}
+                FileType::Symlink if !is_followed => {}
                 kind if is_agent && !self.file(handle.as_fd(), &name, below, relative, kind) => return,
                 _ => {}
             }
         }
+    }
+
+    /// What a link in a directory of the user leads to is looked at before it is opened, and again after.
+    fn leads_to_own_file(&self, handle: BorrowedFd<'_>, name: &OsStr) -> bool {
+        self.directory.scope == Scope::User
+            && rustix::fs::statat(handle, name, AtFlags::empty()).is_ok_and(|stat| self.is_own_file(&stat))
+    }
+
+    fn is_own_file(&self, stat: &Stat) -> bool {
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_uid == self.user
     }
 
     /// Visible names and their kinds, in order.
@@ -238,13 +254,23 @@ impl Walk<'_> {
         self.allowance.files -= 1;
         let mut found = Found { path, relative, stamp: None, owner: u32::MAX, content: Content::Same };
         if let Some(known) = (self.known)(&found.path)
-            && let Ok(stat) = rustix::fs::statat(handle, name, AtFlags::SYMLINK_NOFOLLOW)
+            && let Ok(stat) = rustix::fs::statat(handle, name, follow(kind).0)
             && Stamp::of(&stat) == known
         {
             (found.stamp, found.owner) = (Some(known), stat.st_uid);
             self.allowance.bytes = self.allowance.bytes.saturating_sub(known.size);
         } else {
             found.content = self.read(handle, name, kind, &mut found);
+        }
+        if let Content::Bytes(bytes) = &found.content
+            && is_note(name, bytes)
+        {
+            self.remark(
+                &found.path,
+                "has no frontmatter and is taken for a note to people",
+                "rename it if it is an agent",
+            );
+            return true;
         }
         (self.each)(found);
         true
@@ -253,10 +279,10 @@ impl Walk<'_> {
     fn read(&mut self, handle: BorrowedFd<'_>, name: &OsStr, kind: FileType, found: &mut Found) -> Content {
         let unreadable = |why: String, hint| Content::Unreadable(Unreadable { why, hint });
         // Merely opening a device can have effects, and opening a pipe waits for its other end.
-        if kind != FileType::RegularFile {
-            return unreadable("is not a regular file".to_owned(), "put a regular file there");
+        if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
+            return unreadable(format!("is {}, not a regular file", word(kind)), "put a regular file there");
         }
-        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let how = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | follow(kind).1;
         let opened = rustix::fs::openat(handle, name, how, Mode::empty());
         let opened = opened.and_then(|fd| rustix::fs::fstat(&fd).map(|stat| (fd, stat)));
         let (fd, stat) = match opened {
@@ -266,8 +292,18 @@ impl Walk<'_> {
             }
         };
         (found.stamp, found.owner) = (Some(Stamp::of(&stat)), stat.st_uid);
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return unreadable("is not a regular file".to_owned(), "put a regular file there");
+        let opened = FileType::from_raw_mode(stat.st_mode);
+        if opened != FileType::RegularFile {
+            return unreadable(
+                format!("is {}, not a regular file", word(opened)),
+                "put a regular file there",
+            );
+        }
+        if kind == FileType::Symlink && !self.is_own_file(&stat) {
+            return unreadable(
+                "is a link to a file of somebody else".to_owned(),
+                "put the file itself there",
+            );
         }
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
         if size > FILE_BYTES_MAX {
@@ -297,6 +333,31 @@ impl Walk<'_> {
             self.seen.remarks.push(warning(format!("{} {why}", shown(path)), hint));
         }
     }
+}
+
+/// How to look at a name and how to open it: a link is followed only where that was decided before.
+fn follow(kind: FileType) -> (AtFlags, OFlags) {
+    match kind {
+        FileType::Symlink => (AtFlags::empty(), OFlags::empty()),
+        _ => (AtFlags::SYMLINK_NOFOLLOW, OFlags::NOFOLLOW),
+    }
+}
+
+fn word(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        FileType::Directory => "a directory",
+        FileType::Symlink => "a link",
+        FileType::RegularFile | FileType::Unknown => "something unknown",
+    }
+}
+
+/// `README.md` beside the agents is for people, unless it says that it is one of them.
+fn is_note(name: &OsStr, bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    name.as_bytes().eq_ignore_ascii_case(b"readme.md") && !text.starts_with(b"---")
 }
 
 impl Stamp {
@@ -333,8 +394,13 @@ pub(crate) fn warning(text: String, hint: &str) -> Remark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use posse_core::definition::{Format, Scope};
+    use posse_core::definition::Format;
     use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn own_user() -> u32 {
+        rustix::process::geteuid().as_raw()
+    }
 
     /// The names of what was found, with why it was not read, and the remarks.
     fn found(allowance: &mut Allowance, files: &[(&str, usize)]) -> (Vec<String>, Vec<String>) {
@@ -354,7 +420,7 @@ mod tests {
             inside: None,
         };
         let mut names = Vec::new();
-        let seen = find(&directory, allowance, &|_| None, &mut |file| {
+        let seen = find(&directory, own_user(), allowance, &|_| None, &mut |file| {
             names.push(match file.content {
                 Content::Unreadable(unreadable) => format!("{} {}", file.relative, unreadable.why),
                 Content::Bytes(bytes) => format!("{} {}", file.relative, bytes.len()),
@@ -417,9 +483,74 @@ mod tests {
             base: top.path().to_owned(),
             inside: None,
         };
-        let seen =
-            find(&directory, &mut Allowance::default(), &|_| None, &mut |_| panic!("links are not files"));
+        let seen = find(&directory, own_user(), &mut Allowance::default(), &|_| None, &mut |_| {
+            panic!("links are not files")
+        });
         assert_eq!(seen.remarks.len(), REMARKS_MAX + 1);
         assert!(seen.remarks[REMARKS_MAX].text.ends_with("30 more were skipped"));
+    }
+
+    #[test]
+    fn a_link_of_the_user_to_a_file_of_the_user_is_followed() {
+        let top = tempfile::tempdir().unwrap();
+        let (agents, dotfiles) = (top.path().join("agents"), top.path().join("dotfiles"));
+        for dir in [&agents, &dotfiles] {
+            fs::create_dir(dir).unwrap();
+        }
+        fs::write(dotfiles.join("real.md"), "12345").unwrap();
+        symlink("../dotfiles/real.md", agents.join("a.md")).unwrap();
+        symlink("a.md", agents.join("chain.md")).unwrap();
+        symlink("/dev/null", agents.join("device.md")).unwrap();
+        symlink("../dotfiles", agents.join("directory.md")).unwrap();
+        symlink("nowhere", agents.join("dangling.md")).unwrap();
+        let look = |scope: Scope, user: u32| {
+            let directory = Directory {
+                path: agents.clone(),
+                format: Format::Native,
+                scope,
+                nested: false,
+                ending: ".md",
+                base: agents.clone(),
+                inside: None,
+            };
+            let mut names = Vec::new();
+            let seen = find(&directory, user, &mut Allowance::default(), &|_| None, &mut |file| {
+                assert!(matches!(file.content, Content::Bytes(ref bytes) if bytes == b"12345"));
+                names.push(file.relative);
+            });
+            (names, seen.remarks.len())
+        };
+        assert_eq!(look(Scope::User, own_user()), (vec!["a.md".to_owned(), "chain.md".to_owned()], 3));
+        assert_eq!(look(Scope::User, own_user() + 1), (Vec::new(), 5), "a file of somebody else");
+        assert_eq!(look(Scope::Project { distance: 0 }, own_user()), (Vec::new(), 5));
+    }
+
+    #[test]
+    fn a_note_to_people_is_no_agent() {
+        let top = tempfile::tempdir().unwrap();
+        for (name, text) in
+            [("README.md", "# Agents"), ("a.md", "# Not a note"), ("sub/Readme.md", "\n---\nname: x\n---\n")]
+        {
+            let path = top.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let directory = Directory {
+            path: top.path().to_owned(),
+            format: Format::Opencode,
+            scope: Scope::User,
+            nested: true,
+            ending: ".md",
+            base: top.path().to_owned(),
+            inside: None,
+        };
+        let mut names = Vec::new();
+        let seen = find(&directory, own_user(), &mut Allowance::default(), &|_| None, &mut |file| {
+            names.push(file.relative)
+        });
+        assert_eq!(names, ["a.md", "sub/Readme.md"]);
+        assert!(
+            seen.remarks[0].text.ends_with("README.md has no frontmatter and is taken for a note to people")
+        );
     }
 }

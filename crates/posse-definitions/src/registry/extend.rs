@@ -21,10 +21,19 @@ pub(super) fn resolve(groups: &Groups, name: &str) -> (State, String) {
 }
 
 fn state(chain: &[&Candidate], fault: Option<Remark>) -> State {
+    let then = once_trusted(chain, fault);
     // Before anything else: of a file that is not trusted, not even its errors are told to a model.
-    if let Some(doubtful) = chain.iter().find(|candidate| candidate.standing != Standing::Trusted) {
-        return State::NotTrusted { path: doubtful.read.origin.path.clone(), standing: doubtful.standing };
+    match chain.iter().find(|candidate| candidate.standing != Standing::Trusted) {
+        None => then,
+        Some(doubtful) => State::NotTrusted {
+            path: doubtful.read.origin.path.clone(),
+            standing: doubtful.standing,
+            then: Box::new(then),
+        },
     }
+}
+
+fn once_trusted(chain: &[&Candidate], fault: Option<Remark>) -> State {
     if let Some(fault) = fault {
         let own = chain.iter().take(1).flat_map(|candidate| candidate.read.errors().cloned());
         return State::Invalid(own.chain([fault]).collect());

@@ -43,7 +43,7 @@ impl Files {
         for directory in directories {
             let allowance = if is_project(directory.scope) { &mut project } else { &mut own };
             let known = |path: &Path| before.known(path)?.stamp;
-            seen.push(find(directory, allowance, &known, &mut |file| look.add(directory, file)));
+            seen.push(find(directory, user, allowance, &known, &mut |file| look.add(directory, file)));
         }
         let differs = look.differs || look.files.len() != before.files.len() || seen != before.seen;
         let files = look.files;

@@ -24,7 +24,7 @@ impl Snapshot {
             Some(entry) => match &entry.state {
                 State::Ready(ready) => Ok(ready.shared()),
                 State::Disabled => Err(disabled(entry)),
-                State::NotTrusted { path, standing } => Err(not_trusted(entry, path, *standing)),
+                State::NotTrusted { path, standing, .. } => Err(not_trusted(entry, path, *standing)),
                 State::Invalid(errors) => Err(invalid(entry, errors)),
             },
         }

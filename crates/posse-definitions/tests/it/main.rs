@@ -3,3 +3,4 @@ mod documented;
 mod exporting;
 mod reading;
 mod shipped;
+mod specification;

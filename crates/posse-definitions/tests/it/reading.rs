@@ -163,3 +163,21 @@ fn the_hash_is_that_of_the_bytes() {
     assert_eq!(read.origin.hash, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     assert_eq!(read.remarks[0].severity, Severity::Error);
 }
+
+#[test]
+fn a_list_of_tools_of_which_nothing_can_be_read_is_an_error() {
+    let with = |tools: &str| format!("---\nname: a\ndescription: d\ntools: {tools}\n---\nYou do.\n");
+    for (format, tools) in
+        [(Format::Claude, "Read Grep"), (Format::Native, "Read; Grep"), (Format::Qwen, "['Read Grep']")]
+    {
+        let read = read_as(Some(format), "a.md", with(tools).as_bytes());
+        assert!(only_error(&read).starts_with("`tools`: "), "{read:?}");
+        assert!(read.errors().next().unwrap().hint.as_ref().unwrap().contains("comma"), "{read:?}");
+    }
+    let some = read_as(Some(Format::Claude), "a.md", with("Read, a b").as_bytes());
+    assert_eq!(some.definition.unwrap().rights.tools.unwrap().len(), 1, "one less is the safe side");
+    let none = read_as(Some(Format::Claude), "a.md", with("[]").as_bytes());
+    assert_eq!(none.definition.unwrap().rights.tools.unwrap().len(), 0, "`[]` is none");
+    let notebook = read_as(Some(Format::Claude), "a.md", with("NotebookEdit").as_bytes());
+    assert!(!notebook.definition.unwrap().rights.mentions("edit"), "a notebook is not every file");
+}

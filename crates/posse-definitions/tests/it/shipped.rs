@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use posse_core::definition::{Fate, Format, Read, Scope, TaskIn};
-use posse_core::grant::{Decision, Grant};
+use posse_core::grant::{Call, Decision, Grant};
 use posse_core::tool::Effect;
 use posse_definitions::places::Places;
 use posse_definitions::registry::Registry;
@@ -22,6 +22,7 @@ fn assert_faultless(read: &Read) {
     assert!(!definition.description.is_empty() && !definition.prompt.is_empty(), "{name}");
 }
 
+// R320
 #[test]
 fn every_built_in_agent_is_read_without_a_remark() {
     let reads: Vec<Read> = builtin::files().flat_map(read).collect();
@@ -46,7 +47,8 @@ fn agents_whose_work_is_reading_cannot_change_anything() {
     ] {
         let grant = everything.narrow(&snapshot.find(name).unwrap().rights);
         let may = |tool: &str, effect| {
-            grant.decide(tool, effect, r#"{"path":"a","command":"ls"}"#) == Decision::Allow
+            let arguments = r#"{"path":"a","command":"ls"}"#;
+            grant.decide(Call { tool, effect, arguments, workspace: "" }) == Decision::Allow
         };
         assert!(may("read", Effect::Pure) && may("grep", Effect::Pure), "{name}");
         assert_eq!(may("write", Effect::Unsafe), may_write, "{name}");
@@ -55,6 +57,7 @@ fn agents_whose_work_is_reading_cannot_change_anything() {
     assert_eq!(snapshot.find("investigator").unwrap().task_in, Some(TaskIn::System));
 }
 
+// R042
 #[test]
 fn the_examples_are_good_files_in_our_format_and_in_that_of_the_specification() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/agents");

@@ -91,6 +91,7 @@ async fn bodies(format: Format) -> [Value; 2] {
     found.remove(0).try_into().unwrap()
 }
 
+// R162
 #[tokio::test]
 async fn anthropic_carries_thinking_with_its_signature_and_marks_the_cache() {
     let requests = two_turns(Format::Anthropic, false).await;
@@ -137,6 +138,7 @@ async fn anthropic_carries_thinking_with_its_signature_and_marks_the_cache() {
     );
 }
 
+// R163
 #[tokio::test]
 async fn chat_sends_calls_and_results_as_messages() {
     let requests = two_turns(Format::OpenAiChat, false).await;

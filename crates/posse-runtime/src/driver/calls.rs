@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::{Life, Scene};
 use crate::journal::Journal;
-use crate::ports::{ToolContext, ToolInput, ToolOutput};
+use crate::ports::{Payload, ToolContext, ToolInput, ToolOutput};
 use crate::toolbox::Answer;
 
 impl Life<'_> {
@@ -67,7 +67,9 @@ impl Scene<'_> {
         if let Action::Refuse(result) = &planned.action {
             return (result.clone(), None);
         }
-        self.event(Event::ToolStarted { key: call.key, tool: call.name.clone(), summary: summary(call) });
+        self.payload(Payload::Call(call));
+        let (key, tool) = (call.key, &call.name);
+        self.event(|| Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) });
         let began = Instant::now();
         let idempotency_key = format!("{}/{}", self.id, call.key);
         let arguments = call.arguments.as_object_text();
@@ -82,6 +84,7 @@ impl Scene<'_> {
         let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
         let result = match answer {
             Answer::Mistake(why) => ToolResult::mistake(call, why),
+            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
             Answer::Ran(output) => ToolResult {
                 in_doubt: output.cut_off && effectful,
                 is_error: output.is_error,
@@ -89,9 +92,10 @@ impl Scene<'_> {
                 ..ToolResult::new(call, never_empty(output.text))
             },
         };
-        self.event(Event::ToolFinished {
-            key: call.key,
-            tool: call.name.clone(),
+        self.payload(Payload::Result { call, result: &result });
+        self.event(|| Event::ToolFinished {
+            key,
+            tool: tool.clone(),
             is_error: result.is_error,
             in_doubt: result.in_doubt,
             why: result.is_error.then(|| reason(&result.text)),
@@ -117,6 +121,7 @@ impl Scene<'_> {
             cancel: self.ports.stop.now.clone(),
             time_left: self.time_left(run),
             output_bytes_max: run.limits().result_bytes_max,
+            nesting: Some(self.nesting.clone()),
         }
     }
 }

@@ -33,11 +33,11 @@ impl Life<'_> {
         self.journal.note(Record::Verifying { command: command.clone(), epoch: self.journal.epoch });
         self.journal.commit().await?;
         let shown = visible(prefix(&command, COMMAND_SHOWN)).into_owned();
-        self.scene.event(Event::Verifying { command: shown.clone() });
+        self.scene.event(|| Event::Verifying { command: shown.clone() });
         let context = ToolContext { output_bytes_max: OUTPUT_BYTES_MAX, ..self.scene.tool_context(run) };
         let evidence = self.scene.run_command(&command, &context).await;
         let (passed, ending, millis) = (evidence.passed(), evidence.ending(), evidence.duration_ms);
-        self.scene.event(Event::Verified { command: shown, passed, ending, millis });
+        self.scene.event(|| Event::Verified { command: shown, passed, ending, millis });
         // A command that was cut off with its run says nothing about the result.
         if self.scene.ports.stop.now.is_cancelled() || self.scene.time_left(run).is_zero() {
             return Ok(());

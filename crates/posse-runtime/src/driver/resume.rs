@@ -13,7 +13,7 @@ use posse_core::{Error, ErrorCode, Result};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
-use crate::ports::Store;
+use crate::ports::{Payload, Store};
 
 /// How to go on with a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,14 +76,16 @@ pub async fn resume(
             let begun = |planned: &Planned| unresolved.iter().any(|(open, _)| *open == planned.call.key);
             let doubtful = life.say_doubt(&mut run, begun);
             run.on_message(&text, elapsed_ms);
+            life.scene.payload(Payload::Message(&text));
             life.journal.note(Record::Said { text, epoch, lost_tokens, elapsed_ms });
             life.withdraw(&mut run, withdrawn);
             doubtful
         }
     };
     life.journal.commit().await?;
+    life.scene.payload(Payload::Start(&life.scene.start));
     let agent = life.scene.start.agent.name.to_string();
-    life.scene.event(Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
+    life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
     drive(ports, life, run).await
 }
 

@@ -7,17 +7,18 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::board::{Admission, End};
+use posse_core::board::{Admission, Past};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
 use posse_core::outcome::Outcome;
 use posse_core::run::replay;
+use posse_core::tool::{DELEGATION, canonical, own_name};
 use serde_json::Value;
 
 use super::family::{Family, Parent, end_of};
 use super::task::{Done, Task};
-use super::{FINISH, Session, subagent};
+use super::{Begin, Session, subagent};
 use crate::context::now_ms;
 use crate::driver::{self, Onward, Stop};
 use crate::ports::{TaskQuery, TaskRow, Which};
@@ -29,6 +30,14 @@ const FOLLOW: Duration = Duration::from_millis(500);
 struct Answered {
     arguments: Value,
     answer: Value,
+}
+
+/// Calls that began a task by their idempotency keys.
+#[derive(Default)]
+struct Begun {
+    /// Those whose answer was the task's result.
+    answered: HashSet<String>,
+    investigations: HashSet<String>,
 }
 
 impl Session {
@@ -44,11 +53,16 @@ impl Session {
             .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
             .filter_map(|call| call.answer["task_id"].as_str())
             .collect();
+        let calls = begun(&family.parent.id, self, records);
         let in_session = self.store.find_tasks(TaskQuery::of(Which::Session(self.id.clone()))).await?;
         let numbers = in_session.iter().filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
         self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
+        // What a tool of the application runs is taken up by that tool.
+        let ours = |row: &TaskRow| {
+            row.parent.as_ref() == Some(&family.parent.id) && row.id.short().starts_with("t_")
+        };
         let mut children = Vec::new();
-        for row in in_session.into_iter().rev().filter(|row| row.parent.as_ref() == Some(&family.parent.id)) {
+        for row in in_session.into_iter().rev().filter(ours) {
             let records = self.store.records(&row.id).await?;
             let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
             children.push(Child { row, records, begun });
@@ -56,15 +70,26 @@ impl Session {
         // What has ended is known to those that waited for it, and what was at work keeps its place.
         children.sort_by_key(|child| (child.row.status == "running", !child.begun));
         for child in children {
-            let collected = collected.contains(child.row.id.short());
-            self.adopt_child(family, child, collected).await?;
+            let was_collected = collected.contains(child.row.id.short());
+            self.adopt_child(family, child, was_collected, &calls).await?;
         }
         Ok(())
     }
 
-    async fn adopt_child(&self, family: &Arc<Family>, child: Child, collected: bool) -> Result<()> {
+    async fn adopt_child(
+        &self,
+        family: &Arc<Family>,
+        child: Child,
+        collected: bool,
+        calls: &Begun,
+    ) -> Result<()> {
         let Child { row, records, begun } = child;
         let start = start_of(&records)?;
+        let has_key = |keys: &HashSet<String>| start.key.as_ref().is_some_and(|key| keys.contains(key));
+        let collected = collected || has_key(&calls.answered);
+        if has_key(&calls.investigations) {
+            self.investigations.recall();
+        }
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
         let task = recalled(&row, start, stop, &records, false);
         let ports = self.child_ports(&family.parent, &task)?;
@@ -73,22 +98,19 @@ impl Session {
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
-            let end: End = end_of(&done);
+            let past = Past::Ended { end: end_of(&done), collected };
             task.finish(done, row.turns);
-            family.recall(&task, Some(end), collected, now_ms());
+            family.recall(&task, past, now_ms());
             return Ok(());
         }
-        let admission = family.recall(&task, None, false, now_ms());
+        let past = if begun { Past::AtWork } else { Past::NotBegun };
+        let admission = family.recall(&task, past, now_ms());
         if (self.lives)(&row) {
             self.follow(family, &task);
             return Ok(());
         }
         match admission {
-            Admission::Start => self.launch(family, &task, ports, Some(FINISH)),
-            // A task that was at work goes on, whatever the rules of this process are.
-            Admission::Queued | Admission::Waiting if begun => {
-                self.launch(family, &task, ports, Some(FINISH));
-            }
+            Admission::Start => self.launch(family, &task, ports, Begin::Again),
             Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
             Admission::Dependency => {
                 self.take_over(&task).await?;
@@ -121,7 +143,7 @@ impl Session {
                     continue;
                 }
                 match session.child_ports(&family.parent, &task) {
-                    Ok(ports) => return session.launch(&family, &task, ports, Some(FINISH)),
+                    Ok(ports) => return session.launch(&family, &task, ports, Begin::Again),
                     Err(e) => {
                         let moves = family.ended(&task, Err(e.to_string()), row.turns, now_ms());
                         return session.perform(&family, moves).await;
@@ -160,7 +182,7 @@ impl Session {
         let task = recalled(&row, start, stop, records, true);
         let family = Arc::new(Family::new(parent, self.rules));
         let ports = self.child_ports(&family.parent, &task)?;
-        family.recall(&task, None, false, now_ms());
+        family.recall(&task, Past::AtWork, now_ms());
         self.families().insert(family.parent.id.clone(), family);
         let children = self.family(&id)?;
         self.adopt(&children, records).await?;
@@ -182,7 +204,7 @@ struct Child {
 }
 
 fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], alone: bool) -> Arc<Task> {
-    let mut task = Task::new(row.id.clone(), start, stop);
+    let mut task = Task::new(row.id.clone(), start, stop, Begin::Again);
     task.alone = alone;
     for record in records {
         if let Record::Steered { key, .. } = record {
@@ -201,7 +223,8 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
     for message in replayed.run.messages() {
         match message {
             Message::Assistant { blocks } => {
-                for call in blocks.iter().filter_map(Block::as_call).filter(|call| call.name == "subagent") {
+                let calls = blocks.iter().filter_map(Block::as_call);
+                for call in calls.filter(|call| canonical(&call.name) == DELEGATION) {
                     let arguments = serde_json::from_str(call.arguments.as_object_text());
                     open.insert(call.key, arguments.unwrap_or(Value::Null));
                 }
@@ -217,6 +240,28 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
         }
     }
     found
+}
+
+/// The calls of a journal that delegate and wait.
+fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
+    let mut begun = Begun::default();
+    let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return begun };
+    for message in replayed.run.messages() {
+        match message {
+            Message::Assistant { blocks } => {
+                let calls = blocks.iter().filter_map(Block::as_call);
+                let ours = calls.filter(|call| own_name(&call.name) == "run_subagent");
+                begun.investigations.extend(ours.map(|call| format!("{parent}/{}", call.key)));
+            }
+            Message::Results { results } => {
+                let waited = |name: &str| ["run_subagent", "agent"].contains(&own_name(name).as_str());
+                let ours = results.iter().filter(|result| waited(&result.name));
+                begun.answered.extend(ours.map(|result| format!("{parent}/{}", result.key)));
+            }
+            Message::User { .. } => {}
+        }
+    }
+    begun
 }
 
 fn last_outcome(records: Vec<Record>) -> Done {

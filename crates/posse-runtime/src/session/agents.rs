@@ -8,6 +8,7 @@ use posse_core::id::AgentName;
 use posse_core::{Error, ErrorCode, Result};
 
 use super::Session;
+use crate::ports::unknown_agent;
 
 /// An agent made while the session runs.
 #[derive(Clone)]
@@ -36,9 +37,18 @@ impl Session {
         all
     }
 
+    /// For a model: what is hidden from its lists does not exist for it, however it learned the name.
     pub(crate) fn find_agent(&self, name: &str) -> Result<Arc<Definition>> {
         let defined = AgentName::parse(name).ok().and_then(|name| self.defined().get(&name).cloned());
-        defined.map_or_else(|| self.agents.find(name), |defined| Ok(defined.definition))
+        if let Some(defined) = defined {
+            return Ok(defined.definition);
+        }
+        let found = self.agents.find(name)?;
+        if !found.mode.hidden {
+            return Ok(found);
+        }
+        let known = self.agents();
+        Err(unknown_agent(name, known.iter().map(|definition| definition.name.as_str())))
     }
 
     /// Adds an agent for this session, and returns its version. Tasks at work keep the agent they started with.

@@ -51,7 +51,7 @@ impl Session {
             }
             let (own, delegated) = (self.known_family(&id), self.family_with(&id));
             match (own, delegated) {
-                (_, Some(family)) => drop(self.cancel_child(&family, id.short()).await),
+                (_, Some(family)) => drop(self.cancel(&family, id.short(), "somebody cancelled it").await),
                 (Some(family), None) => family.parent.own.now.cancel(),
                 // Not here, or not here yet.
                 (None, None) => continue,

@@ -3,13 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Board, End, Met, Move, Rules};
+use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Outcome, Status};
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
 
+use super::facades::{alias_tag, task_tag};
 use super::task::{Done, Task, Tasks};
 use crate::budget::Account;
 use crate::driver::Stop;
@@ -36,6 +37,16 @@ struct Children {
     tasks: Tasks,
 }
 
+impl Children {
+    /// What a task is called here, if it was named by its second name.
+    fn own_id(&self, id: &str) -> String {
+        let named = alias_tag(id).and_then(|tag| {
+            self.tasks.iter().find(|(_, task)| task_tag(&task.id) == tag).map(|(own, _)| own.clone())
+        });
+        named.unwrap_or_else(|| id.to_owned())
+    }
+}
+
 impl Family {
     pub fn new(parent: Parent, rules: Rules) -> Self {
         Self { parent, children: Mutex::new(Children { board: Board::new(rules), tasks: Tasks::new() }) }
@@ -50,10 +61,10 @@ impl Family {
     }
 
     /// A task of an earlier process.
-    pub fn recall(&self, task: &Arc<Task>, end: Option<End>, collected: bool, now_ms: u64) -> Admission {
+    pub fn recall(&self, task: &Arc<Task>, past: Past, now_ms: u64) -> Admission {
         let mut children = self.lock();
         children.tasks.insert(task.id.short().to_owned(), task.clone());
-        children.board.recall(task.id.short(), task.start.terms.clone(), end, collected, now_ms)
+        children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
     pub fn forget(&self, task: &Task, now_ms: u64) -> Vec<Move> {
@@ -72,27 +83,36 @@ impl Family {
 
     pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<Task>, Met, Vec<Move>)> {
         let mut children = self.lock();
-        let (met, moves) = children.board.cancel(id, now_ms)?;
-        Ok((children.tasks[id].clone(), met, moves))
+        let id = children.own_id(id);
+        let (met, moves) = children.board.cancel(&id, now_ms)?;
+        Ok((children.tasks[&id].clone(), met, moves))
     }
 
     /// Gives a task's result away, once.
     pub fn collect(&self, id: &str) -> Result<Arc<Task>> {
         let mut children = self.lock();
-        children.board.collect(id)?;
-        Ok(children.tasks[id].clone())
+        let id = children.own_id(id);
+        children.board.collect(&id)?;
+        Ok(children.tasks[&id].clone())
+    }
+
+    /// What a task is called here, whichever of its names is used.
+    pub fn own_id(&self, id: &str) -> String {
+        self.lock().own_id(id)
     }
 
     /// A task that was not collected yet.
     pub fn tracked(&self, id: &str) -> Result<Arc<Task>> {
         let mut children = self.lock();
-        children.board.check(id)?;
-        Ok(children.tasks[id].clone())
+        let id = children.own_id(id);
+        children.board.check(&id)?;
+        Ok(children.tasks[&id].clone())
     }
 
     /// Any task of this family, also one that was collected.
     pub fn task(&self, id: &str) -> Result<Arc<Task>> {
-        self.lock().tasks.get(id).cloned().ok_or_else(|| {
+        let children = self.lock();
+        children.tasks.get(&children.own_id(id)).cloned().ok_or_else(|| {
             let text = format!("`{}` is no task of yours", prefix(id, 80));
             Error::new(ErrorCode::TaskNotFound, text).hint("`list_tasks` shows the tasks there are")
         })

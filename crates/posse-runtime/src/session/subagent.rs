@@ -11,17 +11,19 @@ use std::time::Duration;
 use posse_core::board::Met;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{DELEGATION, Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Session;
+use super::facades::{Facade, Facades, launch};
 use super::family::Family;
 use super::task::{Stage, Task};
 use crate::inbox::{Message, Receipt};
 use crate::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 pub(super) use define::define_again;
-use report::{collected, failure, status};
+pub(super) use report::failure;
+use report::{collected, status};
 use request::{Mode, Request};
 
 /// Longest wait of one call: hosts end calls that take much longer.
@@ -35,17 +37,27 @@ const PAGE_USUAL: usize = 4_000;
 /// From so many results that nobody collected on, a spawn says so.
 const UNCOLLECTED_NOTED: usize = 10;
 
+const DESCRIPTION: &str = include_str!("../../prompts/subagent_tool.md");
+const SCHEMA: &str = include_str!("../../prompts/subagent_tool.schema.json");
+const LAUNCH_DESCRIPTION: &str = include_str!("../../prompts/launch_tool.md");
+const LAUNCH_SCHEMA: &str = include_str!("../../prompts/launch_tool.schema.json");
+
 pub(super) struct SubagentTool {
     session: Weak<Session>,
     spec: ToolSpec,
 }
 
 impl SubagentTool {
-    pub fn new(session: Weak<Session>) -> Self {
+    pub fn new(session: Weak<Session>, facades: &Facades) -> Self {
+        let (mut description, mut schema) = (DESCRIPTION.trim_end().to_owned(), SCHEMA.to_owned());
+        if facades.has(Facade::Launch) {
+            description = format!("{description}\n\n{}", LAUNCH_DESCRIPTION.trim_end());
+            schema = with_launch(&schema);
+        }
         let spec = ToolSpec {
-            name: "subagent".to_owned(),
-            description: include_str!("../../prompts/subagent_tool.md").trim_end().to_owned(),
-            input_schema: include_str!("../../prompts/subagent_tool.schema.json").to_owned(),
+            name: DELEGATION.to_owned(),
+            description,
+            input_schema: schema,
             // A call that is made again after a crash has the same key and gets the same task.
             effect: Effect::Idempotent,
         };
@@ -58,17 +70,43 @@ impl Tool for SubagentTool {
         &self.spec
     }
 
+    /// Two ways to call it, each with its own words for what is wrong.
+    fn checks_arguments(&self) -> bool {
+        true
+    }
+
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error("the session is closed");
             };
-            match answer(&session, &input).await {
+            let arguments: Map<String, Value> = serde_json::from_str(input.arguments).unwrap_or_default();
+            if launch::is_meant(&arguments) {
+                return launch::launch(&session, &input, &arguments).await;
+            }
+            let request = match Request::parse(input.arguments) {
+                Ok(request) => request,
+                Err(e) => return ToolOutput::mistake(wire_error(&e).to_string()),
+            };
+            match answer(&session, &input, request).await {
                 Ok(answer) => ToolOutput::text(answer.to_string()),
                 Err(e) => ToolOutput::error(wire_error(&e).to_string()),
             }
         })
     }
+}
+
+/// A launch has no action.
+fn with_launch(schema: &str) -> String {
+    let parse = |text: &str| -> Map<String, Value> {
+        serde_json::from_str(text).expect("our own schemas are objects; a test reads them")
+    };
+    let mut schema = parse(schema);
+    schema.remove("required");
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.extend(parse(LAUNCH_SCHEMA));
+    }
+    Value::Object(schema).to_string()
 }
 
 pub(super) fn wire_error(error: &Error) -> Value {
@@ -79,10 +117,10 @@ pub(super) fn wire_error(error: &Error) -> Value {
     value
 }
 
-async fn answer(session: &Arc<Session>, input: &ToolInput<'_>) -> Result<Value> {
+async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request) -> Result<Value> {
     let (context, key) = (input.context, input.idempotency_key);
     let family = session.family(&context.task)?;
-    match Request::parse(input.arguments)? {
+    match request {
         Request::ListAgents { query } => Ok(define::listing(session, &family, query.as_deref())),
         Request::Define(request) => define::define(session, *request, key),
         Request::Spawn(mut request) => {
@@ -206,9 +244,11 @@ async fn wait(
 }
 
 async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Value> {
-    let (task, met) = session.cancel_child(family, id).await?;
-    // What does not end in time is still being stopped; its status says so.
-    let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
+    let (task, met) = session.cancel(family, id, "before it began").await?;
+    if met == Met::Running {
+        // What does not end in time is still being stopped; its status says so.
+        let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
+    }
     let mut value = collected(&task, &task.progress());
     if let Met::Ended(_) = met {
         value["note"] = json!("it had ended before the cancel");

@@ -37,6 +37,8 @@ pub(crate) struct Task {
     pub alone: bool,
     /// At which it may be written to before it runs: 1, or what taking it over gave.
     pub epoch: AtomicU64,
+    /// Whether its journal is of an earlier process.
+    pub begin: Begin,
     /// Where what it uses is charged: reserved when it is spawned, given back when it has ended.
     budget: Mutex<Option<Arc<Account>>>,
     began: Instant,
@@ -47,6 +49,15 @@ pub(crate) struct Task {
     question: Mutex<Option<Open>>,
     /// The call that collected it, and what it was given.
     pub collected: Mutex<Option<(String, Value)>>,
+}
+
+/// How a task is driven when it gets its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// It was created by this process.
+    Afresh,
+    /// It has to be taken over first, also if it never began.
+    Again,
 }
 
 #[derive(Clone, Default, PartialEq)]
@@ -93,7 +104,7 @@ struct Events {
 }
 
 impl Task {
-    pub fn new(id: TaskId, start: TaskStart, stop: Stop) -> Self {
+    pub fn new(id: TaskId, start: TaskStart, stop: Stop, begin: Begin) -> Self {
         Self {
             agent: start.agent.name.clone(),
             id,
@@ -102,6 +113,7 @@ impl Task {
             inbox: Inbox::default(),
             alone: false,
             epoch: AtomicU64::new(1),
+            begin,
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(Progress::default()),

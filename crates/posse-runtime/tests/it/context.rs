@@ -53,7 +53,7 @@ async fn heads(store: &MemoryStore) -> Vec<Head> {
 }
 
 /// The cycle of the specification: the orchestrator prepares, one child finds out, another works from two keys.
-// R189 R191 R194 R198 R199 R227 R232
+// R189 R191 R194 R198 R199 R227 R232 R050 R098 R168 R170 R171 R323
 #[tokio::test(start_paused = true)]
 async fn the_orchestrator_and_two_children_work_through_shared_context() {
     let (results, store) = play(
@@ -194,7 +194,7 @@ async fn batches_history_expiry_snapshots_and_expected_versions_work_through_the
 }
 
 /// What a child writes is there for everyone while the child still works.
-// R194 R204
+// R194 R204 R168 R169
 #[tokio::test(start_paused = true)]
 async fn a_childs_write_is_seen_before_the_child_ends() {
     let (results, _) = play(

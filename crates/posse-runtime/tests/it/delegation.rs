@@ -24,7 +24,7 @@ async fn answers(script: &'static str) -> (Vec<Value>, Arc<MemoryStore>) {
     (results.iter().map(value).collect(), store)
 }
 
-// R154, R118, R132
+// R154, R118, R132, R049
 #[tokio::test(start_paused = true)]
 async fn tasks_wait_for_a_place_and_for_each_other() {
     let (answers, store) = answers(
@@ -91,6 +91,35 @@ async fn what_depends_on_a_failure_fails_and_never_runs() {
     assert_eq!(records.iter().map(Record::kind).collect::<Vec<_>>(), ["started", "finished"]);
 }
 
+/// Also what never began, and what waited for that.
+#[tokio::test(start_paused = true)]
+async fn whatever_is_left_when_the_orchestrator_ends_is_written_down_as_ended() {
+    let (_, store) = answers(
+        r#"
+        boss:
+          - calls:
+              - subagent: {action: spawn, agent: helper, task: "1"}
+              - subagent: {action: spawn, agent: helper, task: "2"}
+              - subagent: {action: spawn, agent: helper, task: "3"}
+              - subagent: {action: spawn, agent: helper, task: "4"}
+              - subagent: {action: spawn, agent: helper, task: "5"}
+              - subagent: {action: spawn, agent: helper, task: "6", queue: true, priority: low}
+              - subagent: {action: spawn, agent: helper, task: "7", depends_on: [t_06]}
+              - subagent: {action: spawn, agent: helper, task: "8", depends_on: [t_07]}
+              - subagent: {action: cancel, task_id: t_01}
+              - subagent: {action: spawn, agent: helper, task: "9", queue: true, priority: high}
+          - text: done
+        helper:
+          - text: late
+            delay_ms: 100000
+        "#,
+    )
+    .await;
+    let rows = store.tasks(100).await.unwrap();
+    let open: Vec<_> = rows.iter().filter(|row| row.status == "running").collect();
+    assert!(open.is_empty(), "{open:?}");
+}
+
 // R151
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_task_gives_what_it_has() {
@@ -123,6 +152,7 @@ async fn a_cancelled_task_gives_what_it_has() {
     assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
 }
 
+// R152
 #[tokio::test(start_paused = true)]
 async fn a_task_at_work_is_told_more_and_asks_back() {
     let (answers, store) = answers(
@@ -181,7 +211,7 @@ async fn a_question_that_nobody_answers_has_a_default() {
     assert!(text.contains("no answer came within 5 s; go on with your default: the first"), "{text}");
 }
 
-// R115, R175
+// R115, R175, R112, R113
 #[tokio::test(start_paused = true)]
 async fn a_long_result_is_shortened_and_its_full_text_can_be_paged() {
     let long = "0123456789".repeat(500);
@@ -235,6 +265,58 @@ async fn agents_inherit_and_are_defined_again_with_a_version() {
     assert_eq!(answers[4]["error"], "INVALID_ACTION");
     assert_eq!(answers[5]["error"], "INVALID_REQUEST");
     assert_eq!(results(&store).await.len(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hidden_agent_does_not_exist_for_a_model() {
+    let (answers, _) = answers(
+        r#"
+        boss:
+          - calls:
+              - subagent: {action: list_agents}
+              - subagent: {action: spawn, agent: ghost, task: "1"}
+              - subagent: {action: spawn, agent: nobody, task: "1"}
+              - subagent: {action: define, name: heir, extends: ghost}
+          - text: done
+        "#,
+    )
+    .await;
+    assert!(!answers[0].to_string().contains("ghost"), "{}", answers[0]);
+    assert_eq!(answers[1]["error"], "AGENT_NOT_FOUND", "{}", answers[1]);
+    assert!(!answers[2].to_string().contains("ghost"), "{}", answers[2]);
+    assert_eq!(answers[3]["error"], "AGENT_NOT_FOUND", "{}", answers[3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_are_listed_with_what_they_would_get_from_this_parent() {
+    let script = "boss:\n  - calls: [{subagent: {action: list_agents}}]\n  - text: done\n";
+    let (listed, _) = answers(script).await;
+    let entry = |name: &str| {
+        let agents = listed[0]["agents"].as_array().unwrap();
+        agents.iter().find(|agent| agent["name"] == name).cloned()
+    };
+    let helper = entry("helper").unwrap();
+    assert_eq!(helper["tools"], json!(["shared_context"]), "a child does not delegate here: {helper}");
+    assert_eq!((&helper["model"], &helper["max_turns"]), (&json!("scripted:test"), &json!(25)));
+    let picky = entry("picky").unwrap();
+    assert_eq!(picky["model"], "scripted:test", "its own model does not exist: {picky}");
+    assert_eq!(picky["tools"], json!(["shared_context"]), "{picky}");
+    assert_eq!(entry("toolless"), None, "it could not be spawned");
+    assert!(listed[0]["note"].as_str().unwrap().contains("toolless"), "{}", listed[0]);
+
+    let store = Arc::new(MemoryStore::new());
+    let boss = agent("boss", None);
+    let tools = posse_core::pattern::ToolPattern::parse("Agent(talker)").unwrap();
+    let boss = posse_core::agent::Agent {
+        rights: posse_core::grant::Rights { tools: Some(tools), ..Default::default() },
+        ..boss
+    };
+    let session = session(script, store.clone(), Observers::default());
+    session.run(boss, "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
+    let listed = value(&results(&store).await[0]);
+    let names: Vec<&str> =
+        listed["agents"].as_array().unwrap().iter().filter_map(|agent| agent["name"].as_str()).collect();
+    assert_eq!(names, ["talker"], "the others may not be asked: {listed}");
 }
 
 /// Whenever the process dies, the next one has the same agents, the same tasks and every result.

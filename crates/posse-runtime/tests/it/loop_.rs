@@ -11,7 +11,7 @@ use posse_core::limits::Limits;
 use posse_core::outcome::{Status, StopReason};
 use posse_runtime::driver::Onward;
 use posse_runtime::observe::{Trace, TraceHook};
-use posse_runtime::ports::Delta;
+use posse_runtime::ports::{Delta, Payload};
 
 use crate::stage::{Stage, code};
 
@@ -33,6 +33,7 @@ async fn an_effect_begins_only_after_its_intent_is_durable() {
     assert_eq!(*stage.world.unannounced.lock().unwrap(), Vec::<String>::new());
 }
 
+// R161
 #[tokio::test]
 async fn a_panic_in_a_tool_is_that_calls_result() {
     let stage = Stage::new("[{calls: [{crash: {}}, {look: {}}]}, {text: still here}]");
@@ -59,13 +60,21 @@ async fn a_trace_hook_sees_everything_and_its_panic_ends_nothing() {
             Trace::Event(_) => return,
             Trace::Delta(Delta::Text(_)) => "text".to_owned(),
             Trace::Delta(_) => return,
+            Trace::Payload(Payload::Start(_)) => "task".to_owned(),
+            Trace::Payload(Payload::Message(_)) => "message".to_owned(),
+            Trace::Payload(Payload::Reply { .. }) => "reply".to_owned(),
+            Trace::Payload(Payload::Call(_)) => "call".to_owned(),
+            Trace::Payload(Payload::Result { .. }) => "result".to_owned(),
         });
         panic!("a broken audit sink");
     })));
     assert_eq!(stage.run().await.unwrap().status(), Status::Completed);
     let mut seen = seen.lock().unwrap().clone();
     seen.dedup();
-    assert_eq!(seen, ["text", "usage", "tool", "text", "usage", "finished"]);
+    assert_eq!(
+        seen,
+        ["task", "text", "reply", "usage", "call", "tool", "result", "text", "reply", "usage", "finished"]
+    );
 }
 
 #[tokio::test]

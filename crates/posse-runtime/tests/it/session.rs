@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use posse_core::agent::Agent;
 use posse_core::budget::Caps;
-use posse_core::definition::{Definition, Format, ModelChoice, Origin, Scope, TaskIn};
+use posse_core::definition::{Definition, Format, Mode, ModelChoice, Origin, Scope, TaskIn};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -18,11 +18,12 @@ use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
 use posse_runtime::ports::{Models, OpenModel, Store, TaskRow};
+use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
-struct Script(&'static str);
+pub struct Script(pub &'static str);
 
 impl Models for Script {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
@@ -47,7 +48,7 @@ pub fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
     }
 }
 
-fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
+pub fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
     let origin =
         Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
     let (description, prompt) = (format!("the {name}"), format!("You are the {name}."));
@@ -89,6 +90,10 @@ pub fn session_where(
                 verify: vec!["cargo test".to_owned()],
                 ..(*definition("verified", &["shared_context"])).clone()
             }),
+            Arc::new(Definition {
+                mode: Mode { hidden: true, ..Mode::default() },
+                ..(*definition("ghost", &["shared_context"])).clone()
+            }),
         ]),
         grant: Grant::root(
             ["subagent", "shared_context", "ask_parent", "report_progress"].map(str::to_owned),
@@ -98,6 +103,7 @@ pub fn session_where(
         rules: RULES,
         stop: Stop::default(),
         verifier: None,
+        facades: Facades::default(),
     })
     .unwrap()
 }
@@ -140,6 +146,7 @@ async fn whoever_may_not_use_bash_gets_no_commands_run_by_delegating() {
     assert_eq!(store.tasks(10).await.unwrap().len(), 1, "no task was begun");
 }
 
+// R094, R098, R106, R130, R170
 #[tokio::test(start_paused = true)]
 async fn a_task_is_spawned_polled_and_collected_once() {
     let (results, store) = play(
@@ -186,6 +193,7 @@ async fn a_task_is_spawned_polled_and_collected_once() {
     );
 }
 
+// R117, R118, R127, R128, R132-R134
 #[tokio::test(start_paused = true)]
 async fn the_sixth_running_task_is_refused_and_errors_say_what_to_do() {
     let (results, _) = play(
@@ -230,6 +238,7 @@ async fn the_sixth_running_task_is_refused_and_errors_say_what_to_do() {
     }
 }
 
+// R185
 #[tokio::test(start_paused = true)]
 async fn an_orchestrator_that_polls_without_a_break_does_not_stall_on_a_slow_child() {
     let (results, _) = play(
@@ -251,6 +260,7 @@ async fn an_orchestrator_that_polls_without_a_break_does_not_stall_on_a_slow_chi
 }
 
 /// What had to be done differently is said in the task's own warnings; a list of tools that names nothing is an error.
+// R048, R053
 #[tokio::test(start_paused = true)]
 async fn a_definition_is_fitted_to_what_there_is_and_that_is_said() {
     let (results, store) = play(

@@ -73,6 +73,21 @@ fn dropping_the_store_writes_what_was_queued() {
 }
 
 #[test]
+fn an_append_that_is_waited_for_does_not_overtake_the_queued_ones() {
+    let (_directory, path) = place();
+    let id = TaskId::root("s");
+    let store = open(&path);
+    block_on(async {
+        store.create(new_task("s")).await.unwrap();
+        for pair in 0..50 {
+            drop(store.append(&id, 1, vec![asked(2 * pair)]));
+            store.append_now(&id, 1, vec![asked(2 * pair + 1)]).await.unwrap();
+        }
+        assert_eq!(store.records(&id).await.unwrap()[1..], (0..100).map(asked).collect::<Vec<_>>());
+    });
+}
+
+#[test]
 fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
     let (_directory, path) = place();
     let id = TaskId::root("s");

@@ -101,6 +101,7 @@ impl Task {
             cancel: self.cancel.clone(),
             time_left: Duration::from_secs(60),
             output_bytes_max: self.room,
+            nesting: None,
         };
         let input = ToolInput {
             key: CallKey { turn: 1, index: 0 },

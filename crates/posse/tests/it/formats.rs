@@ -21,6 +21,7 @@ use posse::observe::Observers;
 use posse::ports::{
     BoxFuture, Deltas, Model, ModelRequest, Models, OpenModel, Store, Tool, ToolInput, ToolOutput,
 };
+use posse::session::facades::Facades;
 use posse::session::{RULES, Session, SessionConfig};
 use posse::toolbox::Toolbox;
 use posse::{Error, ErrorCode, Result};
@@ -219,6 +220,7 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
         rules: RULES,
         stop: Stop::default(),
         verifier: None,
+        facades: Facades::default(),
     })
     .unwrap();
     let boss = Agent::new(AgentName::parse("boss").unwrap(), "test:parent", "You delegate.");

@@ -7,3 +7,4 @@ mod money;
 mod recovery;
 mod retries;
 mod stage;
+mod subagents;

@@ -2,13 +2,18 @@
 
 use std::fmt::Write;
 
-use posse_core::definition::{Fate, Remark, Severity};
+use posse_core::definition::{Definition, Fate, Remark, Severity};
+use posse_core::grant::Verdict;
 use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
 use serde_json::{Value, json};
 
-use super::view::{Eyes, severity};
+use super::view::{Eyes, conditions, severity};
+use crate::render::many;
+
+const GUARD_RAIL: &str =
+    "a pattern that denies a command is a guard rail, not a wall: commands are not confined yet";
 
 pub struct Report<'a> {
     candidate: &'a Candidate,
@@ -20,6 +25,12 @@ pub struct Report<'a> {
     /// As it would run; empty for one that cannot.
     model: String,
     tools: Vec<String>,
+    /// Tools that it asks for and that a run would not give.
+    withheld: Vec<String>,
+    /// What its calls are held to.
+    rules: Vec<String>,
+    /// Some commands are denied to it by a pattern.
+    has_guard_rail: bool,
 }
 
 /// One report for each file, in the order of names; those that are hidden come after what hides them.
@@ -57,6 +68,12 @@ pub fn count(reports: &[Report<'_>]) -> (usize, usize) {
     (of(Severity::Error), of(Severity::Warning))
 }
 
+fn denies_commands(definition: &Definition) -> bool {
+    let rights = &definition.rights;
+    let denied = rights.rules.iter().filter(|rule| rule.verdict == Verdict::Deny).map(|rule| &rule.pattern);
+    rights.deny.iter().chain(denied).any(|pattern| pattern.names("bash") && pattern.argument().is_some())
+}
+
 impl<'a> Report<'a> {
     fn of(
         eyes: &Eyes,
@@ -65,7 +82,7 @@ impl<'a> Report<'a> {
         hidden_by: Option<&'a str>,
     ) -> Self {
         let mut remarks: Vec<Remark> = candidate.remarks().cloned().collect();
-        if let Some(State::Invalid(errors)) = entry.map(|entry| &entry.state) {
+        if let Some(State::Invalid(errors)) = entry.map(|entry| entry.state.once_trusted()) {
             remarks
                 .extend(errors.iter().filter(|error| !remarks.contains(error)).cloned().collect::<Vec<_>>());
         }
@@ -86,6 +103,9 @@ impl<'a> Report<'a> {
                 .map(|c| c.read.origin.path.as_str())
                 .collect(),
             remarks,
+            withheld: agent.as_ref().map(|agent| eyes.withheld(agent)).unwrap_or_default(),
+            rules: definition.map(conditions).unwrap_or_default(),
+            has_guard_rail: definition.is_some_and(denies_commands),
             model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
             tools: agent.as_ref().map(|agent| eyes.effective_tools(agent)).unwrap_or_default(),
         }
@@ -94,9 +114,14 @@ impl<'a> Report<'a> {
     fn standing(&self) -> &'static str {
         match self.candidate.standing {
             Standing::Trusted => "trusted",
+            Standing::NotTrusted if self.has_errors() => "not trusted, and cannot run as it is",
             Standing::NotTrusted => "not trusted: `posse trust` lets it run",
             Standing::NotOurs => "belongs to another user and cannot be trusted",
         }
+    }
+
+    fn has_errors(&self) -> bool {
+        self.remarks.iter().any(|remark| remark.severity == Severity::Error)
     }
 
     fn description_tokens(&self) -> u64 {
@@ -125,7 +150,13 @@ impl<'a> Report<'a> {
         if !self.model.is_empty() {
             row("→ model", &self.model);
             row("→ tools", &if self.tools.is_empty() { "none".to_owned() } else { self.tools.join(", ") });
-            row("→ costs", &format!("{} tokens in a list of agents", self.description_tokens()));
+            self.withheld.iter().for_each(|told| row("→ not given", told));
+            self.rules.iter().for_each(|rule| row("→ rule", rule));
+            if self.has_guard_rail {
+                row("→ rule", GUARD_RAIL);
+            }
+            let tokens = many(self.description_tokens(), "token");
+            row("→ costs", &format!("{tokens} in a list of agents"));
         }
         for remark in &self.remarks {
             let line = remark.line.map(|line| format!("line {line}: ")).unwrap_or_default();
@@ -163,6 +194,8 @@ impl<'a> Report<'a> {
             "fields": fields,
             "model": self.model,
             "tools": self.tools,
+            "not_given": self.withheld,
+            "rules": self.rules,
             "description_tokens": self.description_tokens(),
             "remarks": remarks,
         })

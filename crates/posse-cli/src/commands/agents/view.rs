@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::args::How;
 use crate::models::{ModelSource, process_env};
+use crate::render::many;
 use crate::setup::Setup;
 
 /// Shown for the model when none is configured.
@@ -26,6 +27,8 @@ pub struct Eyes {
     grant: Grant,
     models: Arc<ModelSource>,
     tools: Vec<(String, Effect)>,
+    /// What the configuration denies, whatever flags say.
+    denied: Vec<String>,
     /// Paths below these are shown shorter.
     here: String,
     home: Option<String>,
@@ -50,13 +53,18 @@ pub struct Seen {
     pub turns_max: u32,
     pub timeout_s: u64,
     pub shadows: Vec<String>,
+    /// Only for people: models do not see it.
+    pub hidden: bool,
+    /// Tools that it asks for and that a run would not give, each with what would.
+    pub withheld: Vec<String>,
     /// What is wrong with it, or what would be done differently from what it asks for.
     pub problems: Vec<String>,
 }
 
 impl Eyes {
-    pub fn open(setup: &Setup) -> Result<Self> {
-        let how = How::default();
+    /// `allow` is what a run would be told with that flag.
+    pub fn open(setup: &Setup, allow: &[String]) -> Result<Self> {
+        let how = How { allow: allow.to_vec(), ..How::default() };
         let found = setup.tools()?;
         let grant = setup.grant(&how, &found)?;
         let own = found.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect));
@@ -70,7 +78,8 @@ impl Eyes {
         let tools = own.chain(session).collect();
         let here = setup.workspace.canonicalize().unwrap_or_else(|_| setup.workspace.clone());
         let (here, home) = (here.display().to_string(), process_env("HOME"));
-        Ok(Self { base, grant, models: setup.models(&how)?, tools, here, home })
+        let (models, denied) = (setup.models(&how)?, setup.denied(&found)?);
+        Ok(Self { base, grant, models, tools, denied, here, home })
     }
 
     /// A path as a person would write it: from here, or from home.
@@ -87,7 +96,8 @@ impl Eyes {
         let read = &entry.chosen.read;
         let definition = definition(entry);
         let description = definition.as_ref().map(|d| d.description.clone()).unwrap_or_default();
-        let mut problems: Vec<String> = match &entry.state {
+        let would_be = entry.state.once_trusted();
+        let mut problems: Vec<String> = match would_be {
             State::Invalid(remarks) => remarks.iter().map(|remark| remark.text.clone()).collect(),
             State::Ready(_) | State::Disabled | State::NotTrusted { .. } => Vec::new(),
         };
@@ -96,11 +106,12 @@ impl Eyes {
         let limits = agent.as_ref().map(|agent| &agent.limits);
         Seen {
             name: entry.name.clone(),
-            state: match entry.state {
-                State::Ready(_) if agent.is_some() => "ready",
-                State::Ready(_) | State::Invalid(_) => "error",
-                State::Disabled => "disabled",
-                State::NotTrusted { .. } => "not trusted",
+            state: match (&entry.state, would_be) {
+                (_, State::Invalid(_)) => "error",
+                (_, State::Ready(_)) if agent.is_none() => "error",
+                (State::NotTrusted { .. }, _) => "not trusted",
+                (_, State::Disabled) => "disabled",
+                (State::Ready(_) | State::Disabled | State::Invalid(_), _) => "ready",
             },
             description,
             version: entry.version,
@@ -114,6 +125,8 @@ impl Eyes {
             turns_max: limits.map_or(0, |limits| limits.turns_max),
             timeout_s: limits.map_or(0, |limits| limits.wall_ms_max / 1000),
             shadows: entry.shadowed.iter().map(|other| other.read.origin.path.clone()).collect(),
+            hidden: definition.as_ref().is_some_and(|definition| definition.mode.hidden),
+            withheld: agent.as_ref().map(|agent| self.withheld(agent)).unwrap_or_default(),
             problems,
         }
     }
@@ -123,7 +136,7 @@ impl Eyes {
         let names: Vec<&str> = self.tools.iter().map(|(name, _)| name.as_str()).collect();
         match resolve(definition, &self.base, &*self.models, &names) {
             Ok((agent, notes)) => {
-                let instead = format!(", so `{NO_MODEL}` is");
+                let instead = format!(", so `{NO_MODEL}` is used");
                 problems
                     .extend(notes.iter().map(|note| note.replace(&instead, ", and no other is configured")));
                 Some(agent)
@@ -133,6 +146,24 @@ impl Eyes {
                 None
             }
         }
+    }
+
+    /// What it names and a run would not give: each tool with what would give it.
+    pub fn withheld(&self, agent: &Agent) -> Vec<String> {
+        let named = |tool: &str| {
+            let patterns = agent.rights.tools.iter().flatten();
+            patterns.into_iter().any(|pattern| pattern.name() != "*" && pattern.names(tool))
+        };
+        let granted = |tool: &str| self.grant.tools().any(|granted| granted == tool);
+        let missing = self.tools.iter().filter(|(tool, effect)| {
+            let could_have = Grant::root([tool.clone()], 2).narrow(&agent.rights).offers(tool, *effect);
+            named(tool) && could_have && !granted(tool)
+        });
+        let told = missing.map(|(tool, _)| match self.denied.contains(tool) {
+            true => format!("{tool}: denied by your configuration"),
+            false => format!("{tool}: only with --allow {tool}"),
+        });
+        told.collect()
     }
 
     /// What a delegated task of this agent would be offered.
@@ -147,7 +178,7 @@ impl Eyes {
 
 /// What an agent says, also of one that may not run: looking needs no trust.
 pub fn definition(entry: &Entry) -> Option<Arc<Definition>> {
-    match &entry.state {
+    match entry.state.once_trusted() {
         State::Ready(ready) => Some(Arc::new(ready.definition().clone())),
         State::Disabled | State::NotTrusted { .. } => entry.chosen.read.definition.clone().map(Arc::new),
         State::Invalid(_) => None,
@@ -155,7 +186,7 @@ pub fn definition(entry: &Entry) -> Option<Arc<Definition>> {
 }
 
 /// What calls are held to, in words.
-fn conditions(definition: &Definition) -> Vec<String> {
+pub fn conditions(definition: &Definition) -> Vec<String> {
     let rights = &definition.rights;
     let with_argument = |patterns: &[posse_core::pattern::ToolPattern], word: &str| {
         let patterns = patterns.iter().filter(|pattern| pattern.argument().is_some());
@@ -185,9 +216,11 @@ impl Seen {
         };
         let tools = if self.tools.is_empty() { "no tools".to_owned() } else { self.tools.join(", ") };
         let indent = " ".repeat(width + 2);
-        let mut line = format!("{name:<width$}  {what}\n{indent}{from}");
+        let hidden = if self.hidden { "hidden · " } else { "" };
+        let mut line = format!("{name:<width$}  {hidden}{what}\n{indent}{from}");
         if self.state != "error" {
-            line.push_str(&format!("\n{indent}{} · {} turns · {tools}", self.model, self.turns_max));
+            line.push_str(&format!("\n{indent}{} · {} · {tools}", self.model, many(self.turns_max, "turn")));
+            self.withheld.iter().for_each(|told| line.push_str(&format!("\n{indent}{told}")));
         }
         line
     }
@@ -198,16 +231,20 @@ impl Seen {
             row("name", &format!("{} (version {}, {})", self.name, self.version, self.state)),
             row("from", &format!("{} · {}", self.format, self.place)),
         ];
+        if self.hidden {
+            lines.push(row("hidden", "models do not see it; a person can name it with --agent"));
+        }
         lines.extend(self.shadows.iter().map(|path| row("shadows", path)));
         lines.push(row("description", &self.description));
-        let tokens = estimate_tokens(&self.description);
-        lines.push(row("costs", &format!("{tokens} tokens whenever agents are listed to a model")));
+        let tokens = many(estimate_tokens(&self.description), "token");
+        lines.push(row("costs", &format!("{tokens} whenever agents are listed to a model")));
         if self.state != "error" {
             lines.push(row("model", &self.model));
             lines.push(row("tools", &self.tools.join(", ")));
+            lines.extend(self.withheld.iter().map(|told| row("not given", told)));
             lines.extend(self.conditions.iter().map(|condition| row("rule", condition)));
             lines.extend(self.verify.iter().map(|command| row("verify", command)));
-            lines.push(row("limits", &format!("{} turns · {} s", self.turns_max, self.timeout_s)));
+            lines.push(row("limits", &format!("{} · {} s", many(self.turns_max, "turn"), self.timeout_s)));
         }
         lines.extend(self.problems.iter().map(|problem| row("note", problem)));
         lines
@@ -224,6 +261,8 @@ impl Seen {
             "path": self.path,
             "model": self.model,
             "tools": self.tools,
+            "not_given": self.withheld,
+            "hidden": self.hidden,
             "rules": self.conditions,
             "verify": self.verify,
             "max_turns": self.turns_max,

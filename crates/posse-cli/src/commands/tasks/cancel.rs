@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::{find, sweep};
 use crate::args::Global;
 use crate::owner;
-use crate::setup::Setup;
+use crate::setup;
 use crate::terminal;
 
 /// A process hears of it within a second, and a command it runs has a few to end.
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
 
 pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
-    let store = Setup::load(global)?.store()?;
+    let store = setup::store(global)?;
     let mut row = find(&*store, wanted).await?;
     if row.status != "running" {
         return Ok(tell(&row, "it had ended before", global.json));

@@ -134,7 +134,7 @@ fn what_is_no_regular_file_or_too_large_is_listed_with_its_error_and_not_opened(
     assert_eq!(own(&snapshot), ["large", "limit", "pipe"]);
     let why = |name: &str| texts(snapshot.entry(name).unwrap().chosen.read.errors()).concat();
     assert_eq!(why("large"), "the file is larger than 1048576 bytes");
-    assert_eq!(why("pipe"), "the file is not a regular file");
+    assert_eq!(why("pipe"), "the file is a named pipe, not a regular file");
     snapshot.find("limit").unwrap();
     assert!(registry.reload().is_none(), "an error that stays is no change");
 }

@@ -1,17 +1,19 @@
 //! Agents made while a session runs, and the list of all agents.
 
+use std::sync::Arc;
+
 use posse_core::definition::{Definition, Format, Origin, Scope};
-use posse_core::grant::Rights;
+use posse_core::grant::{Call, Decision, Rights};
 use posse_core::id::AgentName;
 use posse_core::text::estimate_tokens;
-use posse_core::tool::canonical;
+use posse_core::tool::{Effect, canonical};
 use posse_core::{Error, ErrorCode, Result};
 use serde_json::{Value, json};
 
 use super::request::Define;
 use crate::session::agents::IfExists;
 use crate::session::family::{Family, Parent};
-use crate::session::{Session, usual};
+use crate::session::{Fitted, Session};
 
 const PROMPT_TOKENS_MAX: u64 = 4_000;
 const TURNS_DEFAULT: u32 = 10;
@@ -19,34 +21,56 @@ const TURNS_MAX: u32 = 25;
 /// More than this is searched, not listed.
 const LISTED_MAX: usize = 100;
 
-/// `tools` is `null` for an agent that has what its parent has.
+/// Those whom this parent may ask, with what they would have from it.
 pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value {
     let parent = &family.parent;
     let words: Vec<String> = query.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
-    let fits = |definition: &&std::sync::Arc<Definition>| {
+    let fits = |definition: &&Arc<Definition>| {
         let text = format!("{} {}", definition.name, definition.description).to_lowercase();
-        words.iter().all(|word| text.contains(word))
+        words.iter().all(|word| text.contains(word)) && may_ask(parent, definition.name.as_str())
     };
     let all = session.agents();
     let found: Vec<_> = all.iter().filter(fits).collect();
-    let agents: Vec<Value> =
-        found.iter().take(LISTED_MAX).map(|definition| entry(definition, parent)).collect();
-    let mut value = json!({ "agents": agents });
+    let (mut agents, mut unusable) = (Vec::new(), Vec::new());
+    for definition in found.iter().take(LISTED_MAX) {
+        match session.fit(parent, definition, super::super::TURNS_USUAL) {
+            Ok(fitted) => agents.push(entry(session, &fitted)),
+            // The error comes when it is asked for; offering it would only waste a turn.
+            Err(_) => unusable.push(definition.name.as_str()),
+        }
+    }
+    let mut notes = Vec::new();
+    if !unusable.is_empty() {
+        notes.push(format!("cannot be used here: {}", unusable.join(", ")));
+    }
     if found.len() > LISTED_MAX {
         let left_out = found.len() - LISTED_MAX;
-        value["note"] = json!(format!("{left_out} more are not shown: use `query` to look for words"));
+        notes.push(format!("{left_out} more are not shown: use `query` to look for words"));
+    }
+    let mut value = json!({ "agents": agents });
+    if !notes.is_empty() {
+        value["note"] = json!(notes.join("; "));
     }
     value
 }
 
-fn entry(definition: &Definition, parent: &Parent) -> Value {
-    let limits = usual(&parent.agent.limits);
+/// Whether `Agent(x)` patterns leave this agent to the parent.
+fn may_ask(parent: &Parent, agent: &str) -> bool {
+    let arguments = json!({ "action": "spawn", "agent": agent }).to_string();
+    let call = Call { tool: "subagent", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+    parent.grant.decide(call) == Decision::Allow
+}
+
+fn entry(session: &Session, fitted: &Fitted) -> Value {
+    let Fitted { agent, grant, .. } = fitted;
+    let offered = session.children_tools.offered(grant);
+    let tools: Vec<String> = offered.iter().flat_map(|spec| grant.calls(&canonical(&spec.name))).collect();
     json!({
-        "name": definition.name,
-        "description": definition.description,
-        "model": definition.model.candidates.first().unwrap_or(&parent.agent.model),
-        "max_turns": definition.limits.turns.map_or(limits.turns_max, |turns| turns.min(parent.agent.limits.turns_max)),
-        "tools": definition.rights.tools,
+        "name": agent.name,
+        "description": agent.description,
+        "model": agent.model,
+        "max_turns": agent.limits.turns_max,
+        "tools": tools,
     })
 }
 

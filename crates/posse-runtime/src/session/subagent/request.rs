@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use posse_core::board::{Priority, Terms};
 use posse_core::budget::Caps;
+use posse_core::grant::Rights;
 use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
@@ -187,7 +188,8 @@ impl Spawn {
                 wall_ms: self.timeout_ms,
                 caps,
             },
-            write_paths: self.write_paths,
+            turns_usual: None,
+            rights: Rights { write_paths: self.write_paths, ..Rights::default() },
             output_schema: self.output_schema,
             verify: self.verify,
             detached: self.detached,

@@ -1,0 +1,60 @@
+//! `posse tasks export`: the whole conversation of a task, for programs.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_telemetry::transcript;
+
+use super::tasks::{find, status};
+use crate::args::Global;
+use crate::setup::Setup;
+use crate::terminal::{self, Delivery};
+
+pub async fn run(global: &Global, wanted: &str, out: Option<&Path>, tree: bool) -> Result<ExitCode> {
+    let store = Setup::load(global)?.store()?;
+    let task = find(&*store, wanted).await?;
+    let tasks = if tree { with_descendants(&*store, task).await? } else { vec![task] };
+    let mut text = String::new();
+    for task in &tasks {
+        for line in transcript::lines(task, status(task), &store.records(&task.id).await?)? {
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    let Some(path) = out else {
+        return Ok(match terminal::deliver(text.trim_end()) {
+            Delivery::Done => ExitCode::SUCCESS,
+            Delivery::Failed => ExitCode::FAILURE,
+        });
+    };
+    write(path, &text)?;
+    terminal::note(&format!("{} written", visible(&path.display().to_string())));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A task, then those it delegated, each followed by its own, in the order they were begun.
+async fn with_descendants(store: &dyn Store, task: TaskRow) -> Result<Vec<TaskRow>> {
+    let mut found = Vec::new();
+    let mut open = vec![task];
+    while let Some(next) = open.pop() {
+        // Newest first, so that the oldest is taken next.
+        open.extend(store.find_tasks(TaskQuery::of(Which::ChildrenOf(next.id.clone()))).await?);
+        found.push(next);
+    }
+    Ok(found)
+}
+
+/// A transcript holds whatever the task has seen, so a new file is for its owner alone.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = |e: std::io::Error| {
+        Error::new(ErrorCode::Io, format!("{} cannot be written", path.display())).caused_by(e)
+    };
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+}

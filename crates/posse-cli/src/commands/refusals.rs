@@ -1,0 +1,65 @@
+//! Why tools were refused in a run, and what a person can do about each.
+
+use std::collections::BTreeMap;
+
+use posse_core::agent::Agent;
+use posse_core::grant::Grant;
+use posse_core::text::visible;
+use posse_core::tool::Effect;
+
+/// What the operator gives, kept for the explanation.
+pub struct Operator {
+    pub grant: Grant,
+    pub effects: BTreeMap<String, Effect>,
+    pub read_only: bool,
+    /// What the configuration denies, whatever flags say.
+    pub denied: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reason {
+    AgentFile,
+    ReadOnly,
+    Configuration,
+    NotAllowed,
+}
+
+impl Operator {
+    /// One line for each reason, with the tools that it took away.
+    pub fn explain(&self, agent: &Agent, refused: &[String]) -> Vec<String> {
+        use Reason::{AgentFile, Configuration, NotAllowed, ReadOnly};
+        let mut lines = Vec::new();
+        for reason in [AgentFile, ReadOnly, Configuration, NotAllowed] {
+            let tools = refused.iter().filter(|tool| self.reason(agent, tool) == reason);
+            let tools = tools.map(String::as_str).collect::<Vec<_>>().join(",");
+            if tools.is_empty() {
+                continue;
+            }
+            let tools = visible(&tools);
+            let advice = match reason {
+                AgentFile => format!("the file of the agent `{}` does not give it", agent.name),
+                ReadOnly => "left out by --read-only".to_owned(),
+                Configuration => "`deny` in your configuration names it".to_owned(),
+                NotAllowed => format!("to allow: posse run --allow {tools} …"),
+            };
+            lines.push(format!("refused: {tools} · {advice}"));
+        }
+        lines
+    }
+
+    /// The reason that would remain if all the others were gone comes first: nobody should have to try twice.
+    fn reason(&self, agent: &Agent, tool: &str) -> Reason {
+        let effect = self.effects.get(tool).copied().unwrap_or(Effect::Unsafe);
+        let asked_for = Grant::root([tool.to_owned()], 1).keep(&agent.rights).offers(tool, effect);
+        let granted = self.grant.tools().any(|granted| granted == tool);
+        if !asked_for || granted {
+            Reason::AgentFile
+        } else if self.denied.iter().any(|denied| denied == tool) {
+            Reason::Configuration
+        } else if self.read_only && effect != Effect::Pure {
+            Reason::ReadOnly
+        } else {
+            Reason::NotAllowed
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The doors through which a model delegates. Each makes one `TaskRequest` of what its seed's tool takes, and says what came
+//! of the task in that tool's words; none of them manages tasks. Which doors there are is configuration, because each
+//! costs tokens in every request.
+
+mod agent;
+mod alias;
+mod guidance;
+mod investigate;
+pub(super) mod launch;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use posse_core::outcome::{Outcome, Status};
+use posse_core::pattern::ToolPattern;
+use posse_core::task::TaskRequest;
+use posse_core::text::estimate_tokens;
+use posse_core::tool::{Effect, ToolSpec, own_name};
+use posse_core::{Error, ErrorCode, Result};
+
+use super::task::{Done, Task};
+use super::{Session, shared_context, subagent};
+use crate::ports::{Agents, Tool, ToolInput};
+use crate::toolbox::Toolbox;
+pub(super) use alias::{alias_tag, tag as task_tag};
+pub use guidance::guidance;
+pub(super) use investigate::Investigations;
+
+/// Characters of one answer; the whole text is in the store.
+const ANSWER_CHARS_MAX: usize = 20_000;
+/// Turns of a task when its agent does not say: these doors bound by time and calls.
+const TURNS: u32 = 100;
+/// How long a cancelled task may take to end.
+const CANCEL_WAIT: Duration = Duration::from_secs(3);
+
+macro_rules! facades {
+    ($($(#[$doc:meta])* $variant:ident = $wire:literal,)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Facade { $($(#[$doc])* $variant,)* }
+
+        impl Facade {
+            pub const ALL: &[Facade] = &[$(Facade::$variant,)*];
+
+            pub fn wire(self) -> &'static str {
+                match self { $(Facade::$variant => $wire,)* }
+            }
+        }
+    };
+}
+
+facades! {
+    /// `subagent` with all its actions.
+    Subagent = "subagent",
+    /// The session's shared memory.
+    SharedContext = "shared_context",
+    /// `run_subagent {task, context, max_tool_calls}`: one investigation, waited for.
+    RunSubagent = "run_subagent",
+    /// `Agent {prompt, type, timeout}`: any agent, waited for.
+    Agent = "agent",
+    /// `subagent` is also described as a launch `{description, prompt, …}`. It is understood in any case.
+    Launch = "launch",
+}
+
+impl Facade {
+    pub fn parse(name: &str) -> Result<Self> {
+        let wanted = own_name(name);
+        Self::ALL.iter().copied().find(|facade| facade.wire() == wanted).ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|facade| facade.wire()).collect();
+            Error::new(ErrorCode::InvalidTool, format!("there is no tool `{wanted}` to delegate with"))
+                .hint(format!("there are: {}", known.join(", ")))
+        })
+    }
+}
+
+/// The doors of one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facades(BTreeSet<Facade>);
+
+impl Default for Facades {
+    fn default() -> Self {
+        [Facade::Subagent, Facade::SharedContext].into_iter().collect()
+    }
+}
+
+impl FromIterator<Facade> for Facades {
+    fn from_iter<T: IntoIterator<Item = Facade>>(facades: T) -> Self {
+        Self(facades.into_iter().collect())
+    }
+}
+
+impl Facades {
+    pub fn has(&self, facade: Facade) -> bool {
+        self.0.contains(&facade)
+    }
+
+    fn has_subagent(&self) -> bool {
+        self.has(Facade::Subagent) || self.has(Facade::Launch)
+    }
+
+    /// What a model is told about each of their tools.
+    pub fn specs(&self, agents: &dyn Agents) -> Vec<ToolSpec> {
+        tools(self, &Weak::new(), agents).iter().map(|tool| tool.spec().clone()).collect()
+    }
+
+    /// About how many tokens each of them takes in a request, and the guidance that goes with them.
+    pub fn costs(&self, agents: &dyn Agents) -> Vec<(String, u64)> {
+        let cost = |spec: ToolSpec| (spec.name.clone(), Toolbox::cost(&[spec]));
+        let mut costs: Vec<(String, u64)> = self.specs(agents).into_iter().map(cost).collect();
+        costs.push(("guidance".to_owned(), estimate_tokens(&guidance(self, &agents.list()))));
+        costs
+    }
+}
+
+/// The tools of these doors. Agents are only looked at where a description lists them.
+pub(super) fn tools(facades: &Facades, session: &Weak<Session>, agents: &dyn Agents) -> Vec<Arc<dyn Tool>> {
+    let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
+    if facades.has_subagent() {
+        tools.push(Arc::new(subagent::SubagentTool::new(session.clone(), facades)));
+    }
+    if facades.has(Facade::SharedContext) {
+        tools.push(shared_context::tool(session.clone()));
+    }
+    if facades.has(Facade::RunSubagent) {
+        tools.push(investigate::tool(session.clone()));
+    }
+    if facades.has(Facade::Agent) {
+        tools.push(agent::tool(session.clone(), &agents.list()));
+    }
+    tools
+}
+
+fn spec(name: &str, description: impl Into<String>, input_schema: impl Into<String>) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.into(),
+        input_schema: input_schema.into(),
+        // A call that is made again after a crash has the same key and gets the same task.
+        effect: Effect::Idempotent,
+    }
+}
+
+/// A task that was waited for. `None`: it was told to end and has not yet.
+struct Delegated {
+    task: Arc<Task>,
+    done: Option<Done>,
+}
+
+/// Delegates and waits. The task ends when its time or the caller's is over, or the caller is cancelled.
+async fn delegate(session: &Session, input: &ToolInput<'_>, mut request: TaskRequest) -> Result<Delegated> {
+    let context = input.context;
+    let time_left = u64::try_from(context.time_left.as_millis()).unwrap_or(u64::MAX);
+    request.bounds.wall_ms = Some(request.bounds.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
+    request.key = Some(input.idempotency_key.to_owned());
+    request.turns_usual = Some(TURNS);
+    // Whoever could answer waits here.
+    request.rights.deny.push(ToolPattern::tool("ask_parent"));
+    let family = session.family(&context.task)?;
+    let task = session.spawn(&family.parent.id, request).await?;
+    let given_up = async {
+        context.cancel.cancelled().await;
+        tokio::time::sleep(CANCEL_WAIT).await;
+    };
+    let done = tokio::select! {
+        biased;
+        progress = task.done() => progress.done,
+        () = given_up => None,
+    };
+    // Its answer is given here; it can be collected by nobody else.
+    let _ = family.collect(task.id.short());
+    Ok(Delegated { task, done })
+}
+
+impl Delegated {
+    fn completed(&self) -> Option<&Outcome> {
+        self.outcome().filter(|outcome| outcome.status() == Status::Completed)
+    }
+
+    fn outcome(&self) -> Option<&Outcome> {
+        self.done.as_ref()?.as_ref().ok()
+    }
+
+    /// Why it did not complete.
+    fn failure(&self) -> String {
+        let told = self.done.as_ref().map(subagent::failure);
+        told.map_or_else(|| "cancelled".to_owned(), |why| why.unwrap_or_default())
+    }
+
+    /// In whole seconds, as far as there are any.
+    fn seconds(&self) -> String {
+        let wall_ms = self.task.start.agent.limits.wall_ms_max;
+        match wall_ms % 1000 {
+            0 => (wall_ms / 1000).to_string(),
+            _ => format!("{:.1}", wall_ms as f64 / 1000.0),
+        }
+    }
+
+    fn bounded(&self, text: &str) -> String {
+        match text.char_indices().nth(ANSWER_CHARS_MAX) {
+            None => text.to_owned(),
+            Some((at, _)) => {
+                let id = self.task.id.short();
+                format!("{}\n[shortened: the whole text is kept as the result of {id}]", &text[..at])
+            }
+        }
+    }
+
+    /// What a person or a model should know beside the answer.
+    fn notes(&self) -> String {
+        let warnings = self.outcome().map_or(&[][..], |outcome| &outcome.warnings);
+        warnings.iter().map(|warning| format!("\n\n[note: {warning}]")).collect()
+    }
+}

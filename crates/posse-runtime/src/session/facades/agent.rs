@@ -1,0 +1,123 @@
+//! `Agent {prompt, type, timeout}`: gives a task to an agent by name and waits for its answer.
+
+use std::sync::{Arc, Weak};
+
+use posse_core::definition::Definition;
+use posse_core::outcome::StopReason;
+use posse_core::task::{Bounds, TaskRequest};
+use posse_core::text::prefix;
+use posse_core::tool::ToolSpec;
+use posse_core::{Error, ErrorCode};
+use serde::Deserialize;
+
+use super::guidance::{LISTED_MAX, aligned, visible};
+use super::{Delegated, delegate, spec};
+use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use crate::session::Session;
+
+/// When neither the agent nor the call says.
+const TIMEOUT_S: f64 = 300.0;
+const TIMEOUT_MAX_S: f64 = 3_600.0;
+
+struct AgentTool {
+    session: Weak<Session>,
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    prompt: String,
+    r#type: String,
+    timeout: Option<f64>,
+}
+
+pub fn tool(session: Weak<Session>, agents: &[Arc<Definition>]) -> Arc<dyn Tool> {
+    let schema = include_str!("../../../prompts/agent_tool.schema.json");
+    Arc::new(AgentTool { session, spec: spec("Agent", description(agents), schema) })
+}
+
+/// The agents are listed as they are when the session begins.
+fn description(agents: &[Arc<Definition>]) -> String {
+    let text = include_str!("../../../prompts/agent_tool.md").trim_end();
+    let shown = visible(agents);
+    let list = match shown.len() {
+        0 => "  (none)".to_owned(),
+        1..=LISTED_MAX => aligned(&shown),
+        _ => format!("  {}", names(shown.into_iter())),
+    };
+    format!("{text}\n\nAvailable agent types:\n{list}")
+}
+
+fn names<'a>(agents: impl Iterator<Item = &'a Definition>) -> String {
+    agents.map(|agent| agent.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+impl Tool for AgentTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let Some(session) = self.session.upgrade() else {
+                return ToolOutput::error("the session is closed");
+            };
+            let call: Call = match serde_json::from_str(input.arguments) {
+                Ok(call) => call,
+                Err(e) => return ToolOutput::mistake(e.to_string()),
+            };
+            run(&session, &input, call).await
+        })
+    }
+}
+
+async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
+    let definition = match session.find_agent(&call.r#type) {
+        Ok(definition) => definition,
+        Err(e) => return ToolOutput::mistake(refusal(session, &call.r#type, &e)),
+    };
+    let seconds = call.timeout.or(definition.limits.wall_s.map(|s| s as f64)).unwrap_or(TIMEOUT_S);
+    let wall_ms = Some((seconds.clamp(0.001, TIMEOUT_MAX_S) * 1000.0) as u64);
+    let request = TaskRequest {
+        agent: call.r#type,
+        task: call.prompt,
+        bounds: Bounds { wall_ms, ..Bounds::default() },
+        ..TaskRequest::default()
+    };
+    let name = definition.name.as_str();
+    match delegate(session, input, request).await {
+        Ok(delegated) => answer(name, &delegated),
+        Err(e) => ToolOutput::error(refusal(session, name, &e)),
+    }
+}
+
+fn answer(name: &str, delegated: &Delegated) -> ToolOutput {
+    let notes = delegated.notes();
+    if let Some(outcome) = delegated.completed() {
+        let text = format!("{}{notes}", delegated.bounded(&outcome.text));
+        return ToolOutput { changed: outcome.changed_files.clone(), ..ToolOutput::text(text) };
+    }
+    let outcome = delegated.outcome();
+    let why = match outcome.map(|outcome| outcome.stop) {
+        Some(StopReason::DeadlinePassed) => {
+            format!("Subagent \"{name}\" timed out after {}s and was stopped.", delegated.seconds())
+        }
+        _ => format!("Subagent \"{name}\" failed: {}", delegated.failure()),
+    };
+    let so_far = outcome.map(|outcome| outcome.text.trim()).filter(|text| !text.is_empty());
+    let so_far = so_far.map(|text| format!("\n\nWhat it had so far:\n{}", delegated.bounded(text)));
+    let changed = outcome.map(|outcome| outcome.changed_files.clone()).unwrap_or_default();
+    ToolOutput { changed, ..ToolOutput::error(format!("{why}{}{notes}", so_far.unwrap_or_default())) }
+}
+
+fn refusal(session: &Session, wanted: &str, error: &Error) -> String {
+    if error.code() == ErrorCode::AgentNotFound {
+        let agents = session.agents();
+        let names = names(agents.iter().map(|agent| &**agent));
+        return format!("Unknown subagent type: \"{}\". Available: {names}", prefix(wanted, 80));
+    }
+    match error.advice() {
+        Some(hint) => format!("{}: {}. {hint}", error.code().wire(), error.message()),
+        None => format!("{}: {}", error.code().wire(), error.message()),
+    }
+}

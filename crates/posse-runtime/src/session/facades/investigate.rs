@@ -1,0 +1,191 @@
+//! `run_subagent {task, context, max_tool_calls}`: one investigation by the agent that only looks, waited for.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+
+use posse_core::Error;
+use posse_core::grant::{Access, Rights};
+use posse_core::outcome::{Outcome, StopReason};
+use posse_core::pattern::ToolPattern;
+use posse_core::sections::Sections;
+use posse_core::task::{Bounds, INVESTIGATOR, TaskRequest};
+use posse_core::tool::{DELEGATION, ToolSpec};
+use serde::Deserialize;
+
+use super::{Delegated, delegate, spec};
+use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use crate::session::Session;
+
+/// Investigations of one session: enough for what is worth it, and no model can spend a session's money by asking again
+/// and again.
+const PER_SESSION_MAX: u32 = 5;
+const TOOL_CALLS_MAX: u32 = 15;
+const TOOL_CALLS: u32 = 8;
+/// A shorter task leaves open what is wanted.
+const TASK_CHARS_MIN: usize = 30;
+const TIMEOUT_MS: u64 = 60_000;
+
+/// How many were begun in a session.
+#[derive(Default)]
+pub struct Investigations(AtomicU32);
+
+impl Investigations {
+    /// `false` if there were too many.
+    fn begin(&self) -> bool {
+        let more = |begun: u32| (begun < PER_SESSION_MAX).then_some(begun + 1);
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// One that was counted was not begun after all.
+    fn take_back(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// One of an earlier process.
+    pub fn recall(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct RunSubagent {
+    session: Weak<Session>,
+    spec: ToolSpec,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    task: String,
+    context: Option<String>,
+    max_tool_calls: Option<u32>,
+}
+
+/// What came of an investigation.
+struct Findings<'a> {
+    sections: Sections,
+    tool_calls: u32,
+    stopped: Option<&'a str>,
+}
+
+pub fn tool(session: Weak<Session>) -> Arc<dyn Tool> {
+    let description = include_str!("../../../prompts/run_subagent_tool.md").trim_end();
+    let schema = include_str!("../../../prompts/run_subagent_tool.schema.json");
+    Arc::new(RunSubagent { session, spec: spec("run_subagent", description, schema) })
+}
+
+impl Tool for RunSubagent {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let Some(session) = self.session.upgrade() else {
+                return ToolOutput::error("the session is closed");
+            };
+            let call: Call = match serde_json::from_str(input.arguments) {
+                Ok(call) => call,
+                Err(e) => return ToolOutput::mistake(e.to_string()),
+            };
+            match call.task.trim().chars().count() {
+                0 => return ToolOutput::mistake(NO_TASK),
+                chars if chars < TASK_CHARS_MIN => return ToolOutput::mistake(too_short()),
+                _ => {}
+            }
+            run(&session, &input, call).await
+        })
+    }
+}
+
+const NO_TASK: &str = "Task too brief. Include: what to investigate, where to look, what to return.";
+
+fn too_short() -> String {
+    format!(
+        "Task too brief ({TASK_CHARS_MIN}+ chars needed). Include: WHAT to investigate, WHERE to look, WHAT to return."
+    )
+}
+
+async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
+    // A call that is made again after a crash was counted when it was first made.
+    let again = session.family(&input.context.task).ok().and_then(|f| f.with_key(input.idempotency_key));
+    if again.is_none() && !session.investigations.begin() {
+        return ToolOutput::error(format!(
+            "Maximum subagents ({PER_SESSION_MAX}) reached. Use direct tools for remaining investigations."
+        ));
+    }
+    match delegate(session, input, request(call)).await {
+        Ok(delegated) => answer(&delegated),
+        Err(e) => {
+            if again.is_none() {
+                session.investigations.take_back();
+            }
+            ToolOutput::error(format!("Subagent failed: {}", advised(&e)))
+        }
+    }
+}
+
+/// It only looks and delegates nothing, whatever an agent of this name may do elsewhere.
+fn request(call: Call) -> TaskRequest {
+    let tool_calls = call.max_tool_calls.unwrap_or(TOOL_CALLS).clamp(1, TOOL_CALLS_MAX);
+    TaskRequest {
+        agent: INVESTIGATOR.to_owned(),
+        task: call.task,
+        context: call.context,
+        bounds: Bounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..Bounds::default() },
+        rights: Rights {
+            deny: vec![ToolPattern::tool(DELEGATION)],
+            access: Access::ReadOnly,
+            ..Rights::default()
+        },
+        ..TaskRequest::default()
+    }
+}
+
+fn answer(delegated: &Delegated) -> ToolOutput {
+    let notes = delegated.notes();
+    if let Some(outcome) = delegated.completed() {
+        return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, None)));
+    }
+    let outcome = delegated.outcome().filter(|outcome| !outcome.text.trim().is_empty());
+    let (why, outcome) = match (delegated.outcome().map(|outcome| outcome.stop), outcome) {
+        // It has reported what it found within its limit, which is what was asked for.
+        (Some(StopReason::ToolCallsExhausted), Some(outcome)) => {
+            let stopped = "the limit of tool calls was reached; what follows may be incomplete";
+            return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(stopped))));
+        }
+        (Some(StopReason::DeadlinePassed), outcome) => {
+            let seconds = delegated.seconds();
+            (format!("Subagent timed out after {seconds}s. Break into smaller tasks."), outcome)
+        }
+        (_, outcome) => (format!("Subagent failed: {}", delegated.failure()), outcome),
+    };
+    let partial =
+        outcome.map(|outcome| format!("\n\nPartial findings:\n{}", delegated.bounded(&outcome.text)));
+    ToolOutput::error(format!("{why}{}{notes}", partial.unwrap_or_default()))
+}
+
+fn shown(delegated: &Delegated, outcome: &Outcome, stopped: Option<&str>) -> String {
+    let sections = outcome.sections();
+    let sections = Sections { findings: delegated.bounded(&sections.findings), ..sections };
+    Findings { sections, tool_calls: outcome.tool_calls, stopped }.to_text()
+}
+
+impl Findings<'_> {
+    fn to_text(&self) -> String {
+        let part = |tag: &str, text: &str| format!("<{tag}>\n{text}\n</{tag}>");
+        let Sections { findings, summary, answer } = &self.sections;
+        let mut parts = Vec::new();
+        parts.extend(self.stopped.map(|why| format!("Stopped early: {why}.")));
+        parts.push(part("findings", findings));
+        parts.extend(summary.as_ref().map(|summary| part("summary", summary)));
+        parts.extend(answer.as_ref().map(|answer| part("answer", answer)));
+        parts.push(format!("Tool calls made: {}", self.tool_calls));
+        parts.join("\n\n")
+    }
+}
+
+fn advised(error: &Error) -> String {
+    match error.advice() {
+        Some(hint) => format!("{} ({hint})", error.message()),
+        None => error.message().to_owned(),
+    }
+}

@@ -1,0 +1,104 @@
+//! `subagent` without an action: launches a task that nobody waits for. Its parameters come as fields, as one JSON object or as
+//! one tag for each; what is wrong with them is told all at once.
+
+mod parameters;
+
+use posse_core::board::{Priority, Terms};
+use posse_core::grant::{Access, Rights};
+use posse_core::task::{Bounds, GENERAL, TaskRequest, agent_named};
+use posse_core::{Error, ErrorCode};
+use serde_json::{Map, Value};
+
+use super::TURNS;
+use super::alias::alias;
+use crate::context::now_ms;
+use crate::ports::{ToolInput, ToolOutput};
+use crate::session::Session;
+use crate::session::task::Task;
+pub use parameters::Parameters;
+
+const TOOL_CALLS_MAX: u32 = 100;
+const LIMIT: &str = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
+
+/// Whether the arguments of a call are meant as a launch.
+pub fn is_meant(arguments: &Map<String, Value>) -> bool {
+    let has = |name: &str| arguments.contains_key(name);
+    !has("action") && (has("description") || has("prompt") || has("_text"))
+}
+
+pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<String, Value>) -> ToolOutput {
+    let parameters = match Parameters::parse(arguments) {
+        Ok(parameters) => parameters,
+        Err(why) => return ToolOutput::mistake(why),
+    };
+    let agent = agent_named(arguments).unwrap_or(GENERAL).to_owned();
+    let request = TaskRequest { key: Some(input.idempotency_key.to_owned()), ..request(agent, &parameters) };
+    match session.spawn(&input.context.task, request).await {
+        Ok(task) => ToolOutput::text(launched(&task, &parameters)),
+        Err(e) => ToolOutput::error(refusal(&e)),
+    }
+}
+
+fn request(agent: String, parameters: &Parameters) -> TaskRequest {
+    // Without a list of places nothing is written at all.
+    let rights = match &parameters.write_paths {
+        Some(paths) => Rights { write_paths: Some(paths.clone()), ..Rights::default() },
+        None => Rights { access: Access::ReadOnly, ..Rights::default() },
+    };
+    let (output_schema, task) = match &parameters.output {
+        None => (None, parameters.prompt.clone()),
+        Some(schema @ Value::Object(_)) => (Some(schema.clone()), parameters.prompt.clone()),
+        Some(other) => {
+            let wanted = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            (None, format!("{}\n\nExpected output format: {wanted}", parameters.prompt))
+        }
+    };
+    TaskRequest {
+        agent,
+        task,
+        terms: Terms { priority: parameters.priority, ..Terms::default() },
+        bounds: Bounds {
+            tool_calls: Some(TOOL_CALLS_MAX),
+            wall_ms: Some(parameters.wall_ms),
+            ..Bounds::default()
+        },
+        turns_usual: Some(TURNS),
+        rights,
+        output_schema,
+        ..TaskRequest::default()
+    }
+}
+
+fn launched(task: &Task, parameters: &Parameters) -> String {
+    let id = task.id.short();
+    let priority = match parameters.priority {
+        Priority::Low => "low",
+        Priority::Normal => "normal",
+        Priority::High => "high",
+    };
+    format!(
+        "Successfully launched subagent\n\n\
+         Successfully launched parallel task:\n\
+         - Task ID: {id} (also {})\n\
+         - Description: {}\n\
+         - Priority: {priority}\n\
+         - Write Permissions: {}\n\
+         - Max Execution Time: {}s\n\n\
+         The task is now running in parallel. You can continue with other work.\n\
+         Collect its result later: {{\"action\":\"collect\",\"task_id\":\"{id}\"}}",
+        alias(&task.id, now_ms()),
+        parameters.description,
+        if parameters.write_paths.is_some() { "Yes" } else { "No" },
+        parameters.wall_ms as f64 / 1000.0,
+    )
+}
+
+fn refusal(error: &Error) -> String {
+    if error.code() == ErrorCode::MaxTasksExceeded {
+        return LIMIT.to_owned();
+    }
+    match error.advice() {
+        Some(hint) => format!("Failed to create parallel task: {} ({hint})", error.message()),
+        None => format!("Failed to create parallel task: {}", error.message()),
+    }
+}

@@ -1,0 +1,671 @@
+//! The other doors to the same tasks: `Agent`, `run_subagent`, and a launch without an action.
+
+use std::sync::{Arc, Mutex};
+
+use posse_core::budget::Caps;
+use posse_core::definition::{Definition, ModelChoice};
+use posse_core::grant::{Grant, Rights};
+use posse_core::id::TaskId;
+use posse_core::journal::{Record, start_of};
+use posse_core::limits::Limits;
+use posse_core::message::ToolResult;
+use posse_core::outcome::{Outcome, Status, StopReason};
+use posse_core::task::NO_CONTEXT;
+use posse_core::tool::{Effect, ToolSpec};
+use posse_runtime::driver::{Onward, Stop};
+use posse_runtime::observe::Observers;
+use posse_runtime::ports::{Agents, BoxFuture, Store, Tool, ToolInput, ToolOutput};
+use posse_runtime::session::facades::{Facade, Facades, guidance};
+use posse_runtime::session::{RULES, Session, SessionConfig};
+use posse_runtime::toolbox::Toolbox;
+use posse_testkit::memory::MemoryStore;
+use serde_json::json;
+
+use crate::session::{Script, agent, definition, results};
+
+/// Notes what it was called with.
+struct Probe {
+    spec: ToolSpec,
+    calls: Arc<Mutex<Vec<String>>>,
+}
+
+impl Tool for Probe {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        self.calls.lock().unwrap().push(format!("{} {}", self.spec.name, input.arguments));
+        Box::pin(std::future::ready(ToolOutput::text("done")))
+    }
+}
+
+struct Room {
+    session: Arc<Session>,
+    store: Arc<MemoryStore>,
+    calls: Arc<Mutex<Vec<String>>>,
+    stop: Stop,
+}
+
+fn agents() -> Vec<Arc<Definition>> {
+    let inherits = |name: &str| Definition { rights: Rights::default(), ..(*definition(name, &[])).clone() };
+    let investigator = Definition {
+        prompt: format!("Investigate {{{{task}}}}\n\n{NO_CONTEXT}"),
+        task_in: Some(posse_core::definition::TaskIn::System),
+        ..inherits("investigator")
+    };
+    let mut slow = inherits("slow");
+    slow.limits.wall_s = Some(20);
+    let unknown = ModelChoice { candidates: vec!["unknown".to_owned()], ..ModelChoice::default() };
+    let picky = Definition { model: unknown, ..inherits("picky") };
+    let all =
+        [definition("helper", &["read"]).as_ref().clone(), inherits("general"), investigator, slow, picky];
+    all.into_iter().map(Arc::new).collect()
+}
+
+fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore) -> Room {
+    let calls: Arc<Mutex<Vec<String>>> = Arc::default();
+    let tool = |name: &str, effect| -> Arc<dyn Tool> {
+        let (name, schema) = (name.to_owned(), r#"{"type":"object"}"#.to_owned());
+        let spec = ToolSpec { name, description: String::new(), input_schema: schema, effect };
+        Arc::new(Probe { spec, calls: calls.clone() })
+    };
+    let (store, stop) = (Arc::new(store), Stop::default());
+    let granted = ["read", "write", "subagent", "shared_context", "ask_parent", "report_progress"];
+    let session = Session::new(SessionConfig {
+        id: "s1".to_owned(),
+        owner: "test".to_owned(),
+        lives: |_| false,
+        workspace: ".".to_owned(),
+        store: store.clone(),
+        models: Arc::new(Script(script)),
+        tools: Toolbox::new([tool("read", Effect::Pure), tool("write", Effect::Unsafe)]).unwrap(),
+        observers: Observers::default(),
+        agents: Arc::new(agents()),
+        grant: Grant::root(granted.map(str::to_owned), depth),
+        caps: Caps::default(),
+        rules: RULES,
+        stop: stop.clone(),
+        verifier: None,
+        facades: facades.iter().copied().collect(),
+    })
+    .unwrap();
+    Room { session, store, calls, stop }
+}
+
+impl Room {
+    async fn run(&self) -> Outcome {
+        let boss = posse_core::agent::Agent {
+            limits: Limits { turns_max: 200, ..Limits::default() },
+            ..agent("boss", None)
+        };
+        self.session.run(boss, "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap()
+    }
+
+    async fn child(&self, number: u32) -> Vec<Record> {
+        self.store.records(&TaskId::child("s1", number)).await.unwrap()
+    }
+}
+
+/// The results of the orchestrator's calls.
+async fn play(script: &'static str, facades: &[Facade]) -> (Vec<ToolResult>, Room) {
+    let room = room(script, facades, 1, MemoryStore::new());
+    assert_eq!(room.run().await.status(), Status::Completed);
+    (results(&room.store).await, room)
+}
+
+fn spec(facades: &[Facade], name: &str) -> ToolSpec {
+    let facades: Facades = facades.iter().copied().collect();
+    facades.specs(&agents()).into_iter().find(|spec| spec.name == name).unwrap()
+}
+
+// R032 R033 R034 R037 R038 R045
+#[tokio::test(start_paused = true)]
+async fn an_agent_is_waited_for_and_its_text_is_the_answer() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls: [{Agent: {prompt: "Look at the parser.", type: helper}}]
+          - calls: [{Agent: {prompt: "Look.", type: reviwer}}]
+          - calls: [{Agent: {prompt: "Look."}}]
+          - calls: [{Agent: {prompt: "Look.", type: helper, agent: general}}]
+          - text: done
+        helper:
+          - text: The parser is fine.
+            delay_ms: 4000
+        "#,
+        &[Facade::Agent],
+    )
+    .await;
+    assert_eq!((results[0].text.as_str(), results[0].is_error), ("The parser is fine.", false));
+    assert_eq!(
+        (results[1].text.as_str(), results[1].is_error),
+        ("Unknown subagent type: \"reviwer\". Available: general, helper, investigator, picky, slow", true)
+    );
+    assert!(results[2].text.contains("type"), "{}", results[2].text);
+    assert!(results[3].mistake, "rules must see the agent that runs: {}", results[3].text);
+    let start = start_of(&room.child(1).await).unwrap();
+    assert_eq!((start.task.as_str(), start.agent.limits.wall_ms_max), ("Look at the parser.", 300_000));
+    assert_eq!(start.agent.limits.turns_max, 100);
+    let granted: Vec<&str> = room.session.tool_names().collect();
+    assert!(granted.contains(&"subagent"), "the right is the one to delegate: {granted:?}");
+}
+
+// R035
+#[test]
+fn the_description_lists_who_there_is() {
+    let text = spec(&[Facade::Agent], "Agent").description;
+    assert!(
+        text.starts_with("Launch a new agent to handle complex, multi-step tasks autonomously.\n"),
+        "{text}"
+    );
+    let list = "\n\nAvailable agent types:\n  general       - the general\n  helper        - the helper\n";
+    assert!(text.contains(list), "{text}");
+    let many: Vec<_> = (0..26).map(|n| definition(&format!("agent{n}"), &[])).collect();
+    let facades: Facades = [Facade::Agent].into_iter().collect();
+    let text = facades.specs(&many).remove(0).description;
+    assert!(text.contains("\n  agent0, agent1, ") && !text.contains("the agent0"), "{text}");
+}
+
+// R278 R281 R282 R284
+#[test]
+fn the_parameters_say_what_makes_a_good_task() {
+    let schema = spec(&[Facade::RunSubagent], "run_subagent").input_schema;
+    let schema: serde_json::Value = serde_json::from_str(&schema).unwrap();
+    let parameters = &schema["properties"];
+    assert_eq!(parameters.as_object().unwrap().len(), 3);
+    let about = |name: &str| parameters[name]["description"].as_str().unwrap().to_owned();
+    for part in ["1) What to investigate", "2) Where to look", "3) What to return"] {
+        assert!(about("task").contains(part), "{part}");
+    }
+    assert!(about("context").starts_with("Relevant context from your current analysis: code snippets"));
+    assert!(
+        about("max_tool_calls")
+            .contains("Increase for complex investigations, decrease for focused lookups.")
+    );
+    assert_eq!(parameters["max_tool_calls"]["default"], 8);
+}
+
+// R040 R048
+#[tokio::test(start_paused = true)]
+async fn an_agent_has_only_its_tools_and_falls_back_to_a_model_that_exists() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls: [{Agent: {prompt: "Write it.", type: helper}}]
+          - calls: [{Agent: {prompt: "Say it.", type: picky}}]
+          - text: done
+        helper:
+          - calls: [{write: {path: a}}]
+          - calls: [{read: {path: a}}]
+          - text: could not
+        picky:
+          - text: said
+        "#,
+        &[Facade::Agent],
+    )
+    .await;
+    assert_eq!(*room.calls.lock().unwrap(), [r#"read {"path":"a"}"#]);
+    assert_eq!(results[0].text, "could not");
+    assert!(results[1].text.starts_with("said\n\n[note: the model `unknown`"), "{}", results[1].text);
+}
+
+// R041 R047
+#[tokio::test(start_paused = true)]
+async fn time_is_over_when_the_agent_or_the_call_says() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{Agent: {prompt: "Look.", type: helper, timeout: 7}}]
+          - calls: [{Agent: {prompt: "Look.", type: slow}}]
+          - calls: [{Agent: {prompt: "Look.", type: slow, timeout: 60}}]
+          - text: done
+        helper:
+          - text: Half of it.
+            calls: [{read: {}}]
+          - text: never
+            delay_ms: 1000000
+        slow:
+          - text: never
+            delay_ms: 1000000
+        "#,
+        &[Facade::Agent],
+    )
+    .await;
+    let timed_out =
+        "Subagent \"helper\" timed out after 7s and was stopped.\n\nWhat it had so far:\nHalf of it.";
+    assert_eq!((results[0].text.as_str(), results[0].is_error), (timed_out, true));
+    for result in &results[1..3] {
+        assert_eq!(result.text, "Subagent \"slow\" timed out after 20s and was stopped.");
+    }
+}
+
+// R041
+#[tokio::test(start_paused = true)]
+async fn who_is_cancelled_while_it_waits_takes_its_agent_along() {
+    let script = r#"
+        boss:
+          - calls: [{Agent: {prompt: "Look.", type: helper}}]
+        helper:
+          - text: never
+            delay_ms: 1000000
+        "#;
+    let room = room(script, &[Facade::Agent], 1, MemoryStore::new());
+    let cancel = async {
+        tokio::time::sleep(std::time::Duration::from_secs(30)).await;
+        room.stop.now.cancel();
+    };
+    let (outcome, ()) = tokio::join!(room.run(), cancel);
+    assert_eq!(outcome.stop, StopReason::Cancelled);
+    assert_eq!(room.store.task(&TaskId::child("s1", 1)).await.unwrap().status, "cancelled");
+}
+
+const GOOD: &str = "Find out how tokens are checked in src/auth. Return the lines.";
+
+// R247 R259 R267 R277 R284 R287 R304 R308
+#[tokio::test(start_paused = true)]
+async fn an_investigation_returns_its_parts() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines.", context: "jwt.rs is new"}}]
+          - text: done
+        investigator:
+          - calls: [{read: {path: a}}, {write: {path: a}}, {subagent: {action: list_agents}}, {run_subagent: {task: x}}]
+          - text: "Sure. <findings>a.rs:3</findings> <summary>It leaks.</summary> <answer>yes</answer>"
+        "#,
+        &[Facade::Subagent, Facade::RunSubagent],
+    )
+    .await;
+    assert_eq!(
+        results[0].text,
+        "<findings>\na.rs:3\n</findings>\n\n<summary>\nIt leaks.\n</summary>\n\n<answer>\nyes\n</answer>\n\nTool calls made: 1"
+    );
+    // R256 R288 R309 R312: it only looks and cannot delegate.
+    assert_eq!(*room.calls.lock().unwrap(), [r#"read {"path":"a"}"#]);
+    let start = start_of(&room.child(1).await).unwrap();
+    let limits = &start.agent.limits;
+    assert_eq!((limits.tool_calls_max, limits.wall_ms_max), (8, 60_000));
+    assert!(start.opening().0.contains("jwt.rs is new") && !start.opening().0.contains(NO_CONTEXT));
+    assert!(start.opening().0.contains(GOOD));
+}
+
+// R288 R309 R312
+#[tokio::test(start_paused = true)]
+async fn an_investigation_delegates_nothing_even_where_depth_allows_it() {
+    let script = r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - text: done
+        investigator:
+          - calls: [{subagent: {action: spawn, agent: helper, task: go}}, {Agent: {prompt: go, type: helper}}]
+          - text: could not
+        "#;
+    let facades = [Facade::Subagent, Facade::RunSubagent, Facade::Agent];
+    let room = room(script, &facades, 3, MemoryStore::new());
+    assert_eq!(room.run().await.status(), Status::Completed);
+    assert_eq!(room.store.tasks(10).await.unwrap().len(), 2, "the orchestrator and the investigation");
+}
+
+// R278 R279 R280 R283 R290 R293
+#[tokio::test(start_paused = true)]
+async fn a_brief_task_is_refused_with_what_to_write() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls:
+              - run_subagent: {task: "Check the auth code"}
+              - run_subagent: {task: "                                        "}
+              - run_subagent: {task: "12345678901234567890123456789"}
+              - run_subagent: {task: "Find out how tokens are checked in src/auth.", max_tool_calls: 16}
+              - run_subagent: {task: "Find out how tokens are checked in src/auth.", max_tool_calls: 0}
+              - run_subagent: {task: "123456789012345678901234567890", max_tool_calls: 15}
+          - text: done
+        investigator:
+          - text: nothing
+        "#,
+        &[Facade::RunSubagent],
+    )
+    .await;
+    let too_short =
+        "Task too brief (30+ chars needed). Include: WHAT to investigate, WHERE to look, WHAT to return.";
+    assert_eq!((results[0].text.as_str(), results[0].mistake), (too_short, true));
+    assert_eq!(
+        results[1].text,
+        "Task too brief. Include: what to investigate, where to look, what to return."
+    );
+    assert_eq!(results[2].text, too_short);
+    for result in &results[3..5] {
+        assert!(result.mistake && result.text.contains("max_tool_calls"), "{}", result.text);
+    }
+    // R273: an answer without tags is all findings.
+    assert_eq!(results[5].text, "<findings>\nnothing\n</findings>\n\nTool calls made: 0");
+    assert_eq!(start_of(&room.child(1).await).unwrap().agent.limits.tool_calls_max, 15);
+}
+
+// R285 R289 R306
+#[tokio::test(start_paused = true)]
+async fn a_session_has_five_investigations_also_after_a_restart() {
+    let script = r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - text: done
+        investigator:
+          - text: found
+        "#;
+    let facades = [Facade::RunSubagent];
+    let whole = room(script, &facades, 1, MemoryStore::new());
+    whole.run().await;
+    for died_after in 1..=whole.store.writes() {
+        let again = match died_after == whole.store.writes() {
+            true => Room { store: whole.store.clone(), ..room(script, &facades, 1, MemoryStore::new()) },
+            false => room(script, &facades, 1, whole.store.as_of(died_after)),
+        };
+        if died_after < whole.store.writes() {
+            let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+            again.session.resume(TaskId::root("s1"), onward).await.unwrap();
+        }
+        let results = results(&again.store).await;
+        assert!(results[..5].iter().all(|result| !result.is_error), "write {died_after}");
+        assert_eq!(
+            results[5].text, "Maximum subagents (5) reached. Use direct tools for remaining investigations.",
+            "write {died_after}"
+        );
+        let children =
+            again.store.tasks(100).await.unwrap().iter().filter(|row| row.parent.is_some()).count();
+        assert_eq!(children, 5, "write {died_after}");
+    }
+}
+
+// R291 R292
+#[tokio::test(start_paused = true)]
+async fn an_investigation_that_fails_says_how() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines.", max_tool_calls: 1}}]
+          - text: done
+        investigator:
+          - calls: [{read: {}}]
+          - text: late
+            delay_ms: 1000000
+        "#,
+        &[Facade::RunSubagent],
+    )
+    .await;
+    let timeout = "Subagent timed out after 60s. Break into smaller tasks.";
+    assert_eq!((results[0].text.as_str(), results[0].is_error), (timeout, true));
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines.", max_tool_calls: 1}}]
+          - text: done
+        investigator:
+          - calls: [{read: {}}]
+          - calls: [{read: {}}]
+          - text: <summary>Half of it.</summary>
+        "#,
+        &[Facade::RunSubagent],
+    )
+    .await;
+    let early =
+        "Stopped early: the limit of tool calls was reached; what follows may be incomplete.\n\n<findings>";
+    assert!(results[0].text.starts_with(early) && !results[0].is_error, "{}", results[0].text);
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - text: done
+        investigator:
+          - fail: {kind: unauthorised, message: the key is wrong}
+        "#,
+        &[Facade::RunSubagent],
+    )
+    .await;
+    assert!(results[0].text.starts_with("Subagent failed: Model API error: "), "{}", results[0].text);
+}
+
+// R376 R389 R414 R422 R423 R426 R437
+#[tokio::test(start_paused = true)]
+async fn a_launch_answers_at_once_and_its_task_goes_on() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {description: Test task, prompt: Do something interesting}}]
+          - calls: [{subagent: {action: wait}}]
+          - calls: [{subagent: {action: collect, task_id: t_01}}]
+          - text: done
+        general:
+          - calls: [{write: {path: a}}]
+            delay_ms: 5000
+          - text: could only look
+        "#,
+        &[Facade::Subagent],
+    )
+    .await;
+    let text = &results[0].text;
+    assert!(text.starts_with("Successfully launched subagent\n\nSuccessfully launched parallel task:\n- Task ID: t_01 (also subagent_"), "{text}");
+    let rest = "\n- Description: Test task\n- Priority: normal\n- Write Permissions: No\n- Max Execution Time: 300s\n\nThe task is now running in parallel. You can continue with other work.";
+    assert!(text.contains(rest), "{text}");
+    assert!(results[2].text.contains("could only look"));
+    // R380: without writePermissions nothing is written.
+    assert!(room.calls.lock().unwrap().is_empty());
+    let limits = start_of(&room.child(1).await).unwrap().agent.limits;
+    // R383 R421
+    assert_eq!((limits.wall_ms_max, limits.tool_calls_max, limits.turns_max), (300_000, 100, 100));
+}
+
+// R388 R415 R438: paths are held to, in each style.
+#[tokio::test(start_paused = true)]
+async fn a_launch_writes_only_where_it_may() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls:
+              - subagent: {_text: "<description>Fix the imports</description><prompt>Fix all of them now.</prompt><writePermissions>true</writePermissions><allowedWritePaths>src/**</allowedWritePaths><priority>high</priority><maxExecutionTime>20000</maxExecutionTime>"}
+          - calls: [{subagent: {action: wait}}]
+          - text: done
+        general:
+          - calls: [{write: {path: src/a}}, {write: {path: docs/a}}]
+          - text: done
+        "#,
+        &[Facade::Subagent],
+    )
+    .await;
+    assert!(
+        results[0].text.contains("- Priority: high\n- Write Permissions: Yes\n- Max Execution Time: 20s")
+    );
+    assert_eq!(*room.calls.lock().unwrap(), [r#"write {"path":"src/a"}"#]);
+}
+
+// R397 R411 R440, and R393: what is wrong counts as a mistake.
+#[tokio::test(start_paused = true)]
+async fn a_launch_says_what_is_wrong_and_when_there_are_too_many() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {description: ab, prompt: short, priority: urgent}}]
+          - calls:
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+          - text: done
+        general:
+          - text: late
+            delay_ms: 60000
+        "#,
+        &[Facade::Subagent],
+    )
+    .await;
+    assert_eq!(
+        (results[0].text.as_str(), results[0].mistake),
+        (
+            "Invalid parameters: Description must be at least 3 characters, Prompt must be at least 10 characters, \
+             priority must be 'low', 'normal', or 'high'",
+            true
+        )
+    );
+    let limit = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
+    assert_eq!((results[6].text.as_str(), results[6].is_error), (limit, true));
+}
+
+// R414 A29: the second name of a task is understood wherever the first is.
+#[tokio::test(start_paused = true)]
+async fn a_task_is_found_by_its_second_name() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{subagent: {description: Test task, prompt: Do something interesting}}]
+          - text: done
+        general:
+          - text: done
+        "#,
+        &[Facade::Subagent],
+    )
+    .await;
+    let alias = results[0].text.split("(also ").nth(1).and_then(|rest| rest.split(')').next()).unwrap();
+    let script = r#"
+        boss:
+          - calls: [{subagent: {description: Test task, prompt: Do something interesting}}]
+          - calls: [{subagent: {action: wait, task_ids: [ALIAS]}}]
+          - calls: [{subagent: {action: spawn, agent: general, task: more, depends_on: [ALIAS]}}]
+          - calls: [{subagent: {action: collect, task_id: ALIAS}}]
+          - text: done
+        general:
+          - text: found it
+        "#;
+    let script = Box::leak(script.replace("ALIAS", alias).into_boxed_str());
+    let (results, _) = play(script, &[Facade::Subagent]).await;
+    assert!(results[2].text.contains("\"t_02\""), "{}", results[2].text);
+    assert!(results[3].text.contains("found it"), "{}", results[3].text);
+}
+
+// R138 R139
+#[test]
+fn the_guidance_lists_the_agents_that_are_there() {
+    let guidance = |agents: &[Arc<Definition>]| guidance(&Facades::default(), agents);
+    let text = guidance(&agents());
+    let head = "Available specialist agents (use subagent tool to delegate):\n\n  \
+                general       - the general\n  helper        - the helper\n  investigator  - the investigator\n  \
+                picky         - the picky\n  slow          - the slow\n\n\
+                You may also define new agents at runtime using the define action if the available specialists don't match \
+                the task at hand.\n\nWhen delegating to subagents:\n";
+    assert!(text.starts_with(head), "{text}");
+    // R140-R150
+    for line in [
+        "Write relevant context to shared_context BEFORE spawning",
+        "one clear objective per delegation",
+        "Reference shared context keys",
+        "Collect results promptly",
+        "Define new agents when no registered specialist fits",
+        "Delegate what you can do in a single tool call",
+        "Spawn several agents for the same task",
+        "Pass raw data in the task string",
+        "Assume that the subagent knows your conversation history",
+        "overly broad system prompts",
+        "1. BEFORE spawning",
+        "2. TASK STRING",
+        "3. DURING execution",
+        "4. AFTER collecting",
+    ] {
+        assert!(text.contains(line), "{line}");
+    }
+    let many: Vec<_> = (0..26).map(|n| definition(&format!("agent{n}"), &[])).collect();
+    let text = guidance(&many);
+    assert!(text.contains("26 agents: use list_agents with a query") && !text.contains("agent7"), "{text}");
+}
+
+// R294 R295 R296 R297 R298 R299 R300
+#[test]
+fn the_guidance_speaks_only_of_the_doors_there_are() {
+    let of = |facades: &[Facade]| guidance(&facades.iter().copied().collect(), &agents());
+    let text = of(&[Facade::RunSubagent]);
+    assert!(text.starts_with("### run_subagent: Delegate Complex Investigations"));
+    for line in [
+        "The subagent has its own context, uses tools independently, and returns focused findings to you.",
+        "When NOT to use",
+        "Writing Effective Tasks",
+        "JWT token handling",
+        "UserService.updateProfile()",
+        "\"Check the auth code\"",
+        "\"Read src/utils/helper.ts\"",
+        "max_tool_calls: 12",
+        "fetchUserData()",
+    ] {
+        assert!(text.contains(line), "{line}");
+    }
+    assert!(!text.contains("Available specialist agents"));
+    assert_eq!(of(&[Facade::SharedContext, Facade::Agent]), "");
+    let alone = of(&[Facade::Subagent]);
+    assert!(!alone.to_lowercase().contains("shared") && alone.contains("Do NOT:"), "{alone}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_who_can_delegate_is_told_how() {
+    let script = "boss:\n  - text: done\n";
+    for (depth, told) in [(1, true), (0, false)] {
+        let room = room(script, &[Facade::Subagent], depth, MemoryStore::new());
+        room.run().await;
+        let start = start_of(&room.store.records(&TaskId::root("s1")).await.unwrap()).unwrap();
+        assert_eq!(start.agent.system_prompt.contains("Available specialist agents"), told, "depth {depth}");
+    }
+}
+
+// R429 R430 R431 R432 R433 R434 R435
+#[test]
+fn a_launch_is_described_only_where_that_is_asked_for() {
+    let (usual, with) = (spec(&[Facade::Subagent], "subagent"), spec(&[Facade::Launch], "subagent"));
+    for part in [
+        "Launch a parallel autonomous task that runs independently without user interaction. The task executes concurrently",
+        "IMPORTANT: Parallel tasks run independently and do not block your execution.",
+        "maxExecutionTime: (optional) Maximum execution time in milliseconds (default: 300000, max: 300000)",
+        "<description>Analyze authentication code</description>",
+        "\"allowedWritePaths\": [\"src/**/*.ts\", \"src/**/*.tsx\"]",
+        "\"description\": \"Analyze backend code\"",
+        "File write operations require explicit permissions and paths",
+    ] {
+        assert!(with.description.contains(part) && !usual.description.contains(part), "{part}");
+    }
+    let schema: serde_json::Value = serde_json::from_str(&with.input_schema).unwrap();
+    assert!(schema["properties"]["_text"].is_object() && schema["properties"]["action"].is_object());
+    assert!(schema["required"].is_null(), "a launch has no action");
+}
+
+/// What models read is product text: a change of it is looked at. `UPDATE_PROMPTS=1` writes the file anew.
+#[test]
+fn what_models_read_is_as_it_was_agreed() {
+    let facades: Facades = Facade::ALL.iter().copied().collect();
+    let mut text = guidance(&facades, &agents());
+    for spec in facades.specs(&agents()) {
+        text += &format!("\n\n======== {} ========\n{}\n{}", spec.name, spec.description, spec.input_schema);
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/prompts.txt");
+    if std::env::var_os("UPDATE_PROMPTS").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let agreed = std::fs::read_to_string(path).unwrap();
+    let differs = text.lines().zip(agreed.lines()).find(|(now, before)| now != before);
+    assert!(differs.is_none() && text.len() == agreed.len(), "{differs:?}");
+}
+
+#[test]
+fn a_door_is_named_by_its_tool() {
+    for facade in Facade::ALL {
+        assert_eq!(Facade::parse(facade.wire()).unwrap(), *facade);
+    }
+    assert_eq!(Facade::parse("Run-Subagent").unwrap(), Facade::RunSubagent);
+    assert!(Facade::parse("teleport").unwrap_err().advice().unwrap().contains("run_subagent"));
+    let no_agents: Vec<Arc<Definition>> = Vec::new();
+    assert!(
+        no_agents.list().is_empty()
+            && json!(Facades::default().costs(&no_agents)).to_string().contains("guidance")
+    );
+}

@@ -1,0 +1,495 @@
+//! What a group of jobs writes, as one transaction: many tasks share one fsync. A job that is refused is undone alone; a
+//! commit that fails is undone for all, and the next group starts afresh.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use posse_core::context::Changed;
+use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::usage::Usage;
+use posse_core::{ErrorCode, Result, text};
+use posse_runtime::ports::{ChangeRequest, NewTask};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::context::{self, SessionChange};
+use crate::fault::{self, Fault};
+use crate::log::Log;
+use crate::open::retry_busy;
+use crate::signed;
+
+/// Bytes of the task text that listings show.
+const TITLE_BYTES: usize = 200;
+
+/// An owner that was silent for a day is forgotten; nobody waits that long for one.
+const SILENT_MS_MAX: i64 = 86_400_000;
+
+/// A commit that takes longer than this is not waited for on a caller's thread.
+const QUICK: Duration = Duration::from_millis(20);
+
+/// The status of a task that has not finished.
+const RUNNING: &str = "running";
+
+/// What a job wrote.
+#[derive(Debug, Clone)]
+pub(crate) enum Written {
+    Records,
+    Epoch(u64),
+    /// What somebody wants, or that somebody lives.
+    Sign,
+    Context(Changed),
+    Session,
+}
+
+/// What is to be written, with its records encoded.
+pub(crate) enum Job {
+    Create {
+        task: NewTask,
+        entries: Entries,
+    },
+    Append {
+        task: TaskId,
+        epoch: i64,
+        entries: Entries,
+    },
+    /// `from`: only if it is still at this epoch.
+    Claim {
+        task: TaskId,
+        from: Option<u64>,
+        owner: String,
+    },
+    Cancel {
+        task: TaskId,
+    },
+    Beat {
+        owner: String,
+        now_ms: u64,
+    },
+    Change(Box<ChangeRequest>),
+    Session {
+        session: String,
+        change: SessionChange,
+        now_ms: u64,
+    },
+}
+
+impl Job {
+    pub fn create(task: NewTask) -> Self {
+        let entries = Entries::of(&task.records);
+        Job::Create { task, entries }
+    }
+
+    pub fn append(task: TaskId, epoch: u64, records: &[Record]) -> Self {
+        Job::Append { task, epoch: signed(epoch), entries: Entries::of(records) }
+    }
+}
+
+/// Records as they are stored, and what they change in the task's row.
+pub(crate) struct Entries {
+    rows: Vec<Entry>,
+    input_tokens: i64,
+    output_tokens: i64,
+    turns: i64,
+    /// Said by the last record that says it.
+    status: Option<&'static str>,
+}
+
+struct Entry {
+    kind: &'static str,
+    payload: Vec<u8>,
+    used: Option<(String, Usage)>,
+}
+
+impl Entries {
+    fn of(records: &[Record]) -> Self {
+        let mut spent = Usage::default();
+        let mut entries = Entries {
+            rows: Vec::with_capacity(records.len()),
+            input_tokens: 0,
+            output_tokens: 0,
+            turns: 0,
+            status: None,
+        };
+        for record in records {
+            let mut used = None;
+            match record {
+                Record::Replied { reply, .. } => {
+                    spent.add(&reply.usage);
+                    spent.add(&reply.lost);
+                    entries.turns += 1;
+                    used = Some((reply.model.clone(), reply.usage));
+                }
+                Record::Unanswered { failure, .. } => spent.add(&failure.lost),
+                Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
+                Record::Resumed { .. } | Record::Said { .. } => entries.status = Some(RUNNING),
+                Record::Started(_)
+                | Record::Asked { .. }
+                | Record::Intended { .. }
+                | Record::Done { .. }
+                | Record::Checked { .. }
+                | Record::Verifying { .. }
+                | Record::Verified { .. }
+                | Record::Withdrawn { .. }
+                | Record::Steered { .. }
+                | Record::BudgetSpent { .. }
+                | Record::Cancelled { .. } => {}
+            }
+            entries.rows.push(Entry { kind: record.kind(), payload: record.encode(), used });
+        }
+        entries.input_tokens = signed(spent.input);
+        entries.output_tokens = signed(spent.output);
+        entries
+    }
+}
+
+/// The connection that writes, and what is known about the work on it.
+pub(crate) struct Committer {
+    connection: Connection,
+    path: PathBuf,
+    busy_max: Duration,
+    log: Log,
+    /// Tasks that were created or claimed through this store and have not finished.
+    tasks_at_work: usize,
+    last_took: Duration,
+}
+
+impl Committer {
+    pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
+        let log = Log::of(&path);
+        Self { connection, path, busy_max, log, tasks_at_work: 0, last_took: Duration::ZERO }
+    }
+
+    /// Commits a group, waiting for other processes if it must. Either every answer is durable, or nothing of the group
+    /// was written.
+    pub fn commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
+        let begun = retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE"));
+        match begun {
+            Ok(()) => self.write_and_commit(group),
+            Err(e) => vec![Err(fault::from_sqlite(&self.path, &self.connection, e)); group.len()],
+        }
+    }
+
+    /// Commits a job on the thread of whoever waits for it. Waking another thread and being woken by it costs as much as
+    /// the writing itself, but a caller's thread may belong to many tasks. So this is done only if the job's task is the
+    /// only one at work here, which waits for nothing else, if no other process holds the lock, and if the disk was
+    /// quick the last time. `None`: it was not done.
+    pub fn commit_for_caller(&mut self, job: &Job) -> Option<Result<Written, Fault>> {
+        let others = match job {
+            Job::Create { .. }
+            | Job::Claim { .. }
+            | Job::Cancel { .. }
+            | Job::Beat { .. }
+            | Job::Change(_)
+            | Job::Session { .. } => self.tasks_at_work,
+            Job::Append { .. } => self.tasks_at_work.saturating_sub(1),
+        };
+        if others > 0 || self.last_took > QUICK || run(&self.connection, "BEGIN IMMEDIATE").is_err() {
+            return None;
+        }
+        self.write_and_commit(std::slice::from_ref(job)).pop()
+    }
+
+    fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
+        let began = Instant::now();
+        self.log.make_room();
+        let Self { connection, path, .. } = self;
+        let written = write_group(connection, path, group).and_then(|answers| {
+            run(connection, "COMMIT").map_err(|e| fault::from_sqlite(path, connection, e))?;
+            Ok(answers)
+        });
+        if written.is_err() && !connection.is_autocommit() {
+            // If even this fails, the next `BEGIN` reports it.
+            let _ = run(connection, "ROLLBACK");
+        }
+        self.last_took = began.elapsed();
+        let answers = written.unwrap_or_else(|fault| vec![Err(fault); group.len()]);
+        for (job, _) in group.iter().zip(&answers).filter(|(_, answer)| answer.is_ok()) {
+            self.count(job);
+        }
+        answers
+    }
+
+    fn count(&mut self, job: &Job) {
+        match job {
+            // What is taken from a dead owner is claimed once more by whoever drives it.
+            Job::Create { .. } | Job::Claim { from: None, .. } => self.tasks_at_work += 1,
+            Job::Append { entries, .. } if entries.status.is_some_and(|status| status != RUNNING) => {
+                self.tasks_at_work = self.tasks_at_work.saturating_sub(1);
+            }
+            Job::Append { .. }
+            | Job::Claim { .. }
+            | Job::Cancel { .. }
+            | Job::Beat { .. }
+            | Job::Change(_)
+            | Job::Session { .. } => {}
+        }
+    }
+}
+
+fn write_group(
+    connection: &Connection,
+    path: &Path,
+    group: &[Job],
+) -> Result<Vec<Result<Written, Fault>>, Fault> {
+    let failed = |e| fault::from_sqlite(path, connection, e);
+    let now = now_ms();
+    let mut answers = Vec::with_capacity(group.len());
+    // What is alone in its transaction is undone with it.
+    let alone = group.len() == 1;
+    for job in group {
+        if !alone {
+            run(connection, "SAVEPOINT job").map_err(failed)?;
+        }
+        let answer = match write(connection, job, now) {
+            Ok(answer) => answer,
+            Err(e) => Err(failed(e)),
+        };
+        if let Err(fault) = &answer {
+            if alone || concerns_all(fault.code) || connection.is_autocommit() {
+                return Err(fault.clone());
+            }
+            run(connection, "ROLLBACK TO job").map_err(failed)?;
+        }
+        if !alone {
+            run(connection, "RELEASE job").map_err(failed)?;
+        }
+        answers.push(answer);
+    }
+    Ok(answers)
+}
+
+/// A fault of the file, not of the request.
+fn concerns_all(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::DiskFull | ErrorCode::StoreBusy | ErrorCode::StoreCorrupt | ErrorCode::StoreUnavailable
+    )
+}
+
+fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+    match job {
+        Job::Create { task, entries } => create(connection, task, entries, now),
+        Job::Append { task, epoch, entries } => append(connection, task, *epoch, entries, now),
+        Job::Claim { task, from, owner } => claim(connection, task, *from, owner, now),
+        Job::Cancel { task } => cancel(connection, task, now),
+        Job::Beat { owner, now_ms } => beat(connection, owner, signed(*now_ms)),
+        Job::Change(request) => Ok(context::change(connection, request)?.map(Written::Context)),
+        Job::Session { session, change, now_ms } => {
+            Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
+        }
+    }
+}
+
+fn create(
+    connection: &Connection,
+    task: &NewTask,
+    entries: &Entries,
+    now: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let title = task.records.iter().find_map(|record| match record {
+        Record::Started(start) => Some(text::prefix(&start.task, TITLE_BYTES)),
+        _ => None,
+    });
+    let created = connection
+        .prepare_cached(
+            "INSERT INTO tasks (id, parent, agent, title, status, owner, epoch, next_seq, created_ms, updated_ms,
+                                input_tokens, output_tokens, turns)
+             VALUES (?1, ?2, ?3, ?4, 'running', ?5, 1, 0, ?6, ?6, 0, 0, 0) ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![
+            task.id.as_str(),
+            task.parent.as_ref().map(TaskId::as_str),
+            task.agent,
+            title.unwrap_or_default(),
+            task.owner,
+            now
+        ])?;
+    if created == 0 {
+        return Ok(Err(Fault::new(
+            ErrorCode::InvalidRequest,
+            format!("the store already has a task `{}`", task.id),
+        )
+        .hint("choose another id, or resume the task that has it")));
+    }
+    context::ensure_session(connection, task.id.session(), now)?;
+    append(connection, &task.id, 1, entries, now)
+}
+
+fn append(
+    connection: &Connection,
+    task: &TaskId,
+    epoch: i64,
+    entries: &Entries,
+    now: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let place: Option<(i64, i64)> = connection
+        .prepare_cached("SELECT number, next_seq FROM tasks WHERE id = ?1 AND epoch = ?2")?
+        .query_row(params![task.as_str(), epoch], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((number, next_seq)) = place else {
+        return why_not_advanced(connection, task, epoch).map(Err);
+    };
+    // Not `RETURNING`, for which SQLite makes a table in memory each time. The sums stop at the largest number.
+    connection
+        .prepare_cached(
+            "UPDATE tasks SET next_seq = next_seq + ?2, turns = turns + ?3, updated_ms = ?4,
+                 input_tokens = min(input_tokens, 9223372036854775807 - ?5) + ?5,
+                 output_tokens = min(output_tokens, 9223372036854775807 - ?6) + ?6
+             WHERE number = ?1",
+        )?
+        .execute(params![
+            number,
+            entries.rows.len() as i64,
+            entries.turns,
+            now,
+            entries.input_tokens,
+            entries.output_tokens
+        ])?;
+    for (position, entry) in ((number << 32) + next_seq..).zip(&entries.rows) {
+        insert(connection, position, entry, now)?;
+    }
+    if let Some(status) = entries.status {
+        // Apart from the above, which would otherwise write to the index of what is running every time.
+        connection
+            .prepare_cached(
+                "UPDATE tasks SET status = ?2, cancel_ms = CASE ?2 WHEN 'running' THEN cancel_ms END WHERE number = ?1",
+            )?
+            .execute(params![number, status])?;
+    }
+    Ok(Ok(Written::Records))
+}
+
+fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
+    let used = entry.used.as_ref();
+    let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
+    connection
+        .prepare_cached("INSERT INTO journal VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        .execute(params![
+            position,
+            entry.kind,
+            now,
+            used.map(|(model, _)| model),
+            count(|usage| usage.input),
+            count(|usage| usage.output),
+            count(|usage| usage.cache_read),
+            count(|usage| usage.cache_write),
+            count(|usage| usage.reasoning),
+            entry.payload
+        ])
+        .map(drop)
+}
+
+fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Fault> {
+    let current: Option<(i64, String)> = connection
+        .prepare_cached("SELECT epoch, owner FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(match current {
+        None => fault::task_not_found(task),
+        Some((current, owner)) => Fault::new(
+            ErrorCode::OwnerLost,
+            format!("task `{task}` is driven by `{owner}` at epoch {current}; this driver had epoch {epoch}"),
+        )
+        .hint("stop this run; the other driver goes on with the task"),
+    })
+}
+
+fn claim(
+    connection: &Connection,
+    task: &TaskId,
+    from: Option<u64>,
+    owner: &str,
+    now: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let epoch: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3
+             WHERE id = ?1 AND epoch = coalesce(?4, epoch) RETURNING epoch",
+        )?
+        .query_row(params![task.as_str(), owner, now, from.map(signed)], |row| row.get(0))
+        .optional()?;
+    match epoch {
+        Some(epoch) => Ok(Ok(Written::Epoch(epoch.unsigned_abs()))),
+        None => why_not_advanced(connection, task, from.map_or(0, signed)).map(Err),
+    }
+}
+
+fn cancel(connection: &Connection, task: &TaskId, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+    let found = connection
+        .prepare_cached(
+            "UPDATE tasks SET cancel_ms = CASE status WHEN 'running' THEN coalesce(cancel_ms, ?2) END WHERE id = ?1",
+        )?
+        .execute(params![task.as_str(), now])?;
+    Ok(if found == 0 { Err(fault::task_not_found(task)) } else { Ok(Written::Sign) })
+}
+
+fn beat(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+    let fresh = connection
+        .prepare_cached("UPDATE owners SET beat_ms = ?2 WHERE owner = ?1")?
+        .execute(params![owner, now])?;
+    if fresh == 0 {
+        connection
+            .prepare_cached("DELETE FROM owners WHERE beat_ms < ?1")?
+            .execute([now.saturating_sub(SILENT_MS_MAX)])?;
+        connection.prepare_cached("INSERT INTO owners VALUES (?1, ?2)")?.execute(params![owner, now])?;
+    }
+    Ok(Ok(Written::Sign))
+}
+
+fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use posse_testkit::store_suite::{asked, new_task};
+
+    fn committer(directory: &tempfile::TempDir) -> Committer {
+        let path = crate::open::prepare_file(&directory.path().join("posse.db")).unwrap();
+        let connection = crate::open::connect(&path, Duration::from_secs(1)).unwrap();
+        Committer::new(connection, path, Duration::from_secs(1))
+    }
+
+    fn next(task: &str) -> Job {
+        Job::append(TaskId::root(task), 1, &[asked(1)])
+    }
+
+    #[test]
+    fn a_caller_commits_only_for_the_task_that_is_alone_at_work() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut committer = committer(&directory);
+        assert!(committer.commit_for_caller(&Job::create(new_task("a"))).unwrap().is_ok());
+        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok());
+        assert!(committer.commit_for_caller(&Job::create(new_task("b"))).is_none(), "`a` may be held up");
+        assert!(committer.commit(&[Job::create(new_task("b"))])[0].is_ok());
+        assert!(committer.commit_for_caller(&next("a")).is_none(), "`b` may be held up");
+        let finished = Job::Append {
+            task: TaskId::root("b"),
+            epoch: 1,
+            entries: Entries { status: Some("completed"), ..Entries::of(&[]) },
+        };
+        assert!(committer.commit(&[finished])[0].is_ok());
+        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok(), "`a` is alone again");
+    }
+
+    #[test]
+    fn a_caller_waits_neither_for_other_processes_nor_for_a_slow_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut committer = committer(&directory);
+        committer.commit(&[Job::create(new_task("a"))]);
+        let other = Connection::open(&committer.path).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(committer.commit_for_caller(&next("a")).is_none());
+        other.execute_batch("ROLLBACK").unwrap();
+        committer.last_took = QUICK * 2;
+        assert!(committer.commit_for_caller(&next("a")).is_none());
+        committer.last_took = QUICK;
+        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok());
+    }
+}

@@ -1,0 +1,224 @@
+//! Events as `tracing` records with the target `posse`: names, numbers and states. Texts are added only where somebody
+//! said so.
+
+mod json_lines;
+mod record;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use posse_core::event::Event;
+use posse_core::id::TaskId;
+use posse_core::message::{Block, ToolCall};
+use posse_core::usage::Usage;
+use posse_runtime::ports::{Delta, Observer, Payload};
+use serde_json::{Value, json};
+use tracing::Level;
+
+use crate::facts::{self, Delegation};
+use crate::tool_name;
+use record::Record;
+
+pub use json_lines::{Filter, JsonLines, open};
+
+/// What may be written down of tasks, prompts, arguments and results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Payloads {
+    /// The rule: they may be confidential, and logs are read by many.
+    Never,
+    /// For whoever looks for a fault.
+    InFull,
+}
+
+/// The names of agents are kept for this many tasks; one that never ends (its process was taken over) must not stay for
+/// ever.
+const TASKS_MAX: usize = 10_000;
+
+pub struct Log {
+    payloads: Payloads,
+    agents: Mutex<BTreeMap<TaskId, String>>,
+}
+
+impl Log {
+    pub fn new(payloads: Payloads) -> Self {
+        Self { payloads, agents: Mutex::default() }
+    }
+
+    fn agents(&self) -> MutexGuard<'_, BTreeMap<TaskId, String>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn agent(&self, task: &TaskId) -> Option<String> {
+        self.agents().get(task).cloned()
+    }
+
+    fn know(&self, task: &TaskId, agent: &str) {
+        let mut agents = self.agents();
+        if agents.len() >= TASKS_MAX {
+            agents.pop_first();
+        }
+        agents.insert(task.clone(), agent.to_owned());
+    }
+
+    fn record<'a>(&self, task: &'a TaskId, event: &'a str) -> Record<'a> {
+        Record { task_id: Some(task.as_str()), agent: self.agent(task), ..Record::new(task.session(), event) }
+    }
+
+    /// A record of nothing but text.
+    fn text(&self, task: &TaskId, event: &str, turn: u32, payload: Value) {
+        Record { turn: Some(turn), payload: Some(payload.to_string()), ..self.record(task, event) }
+            .emit(Level::INFO);
+    }
+
+    fn delegation(&self, caller: &TaskId, call: &ToolCall, done: Delegation) {
+        Record {
+            task_id: done.task.as_ref().map(TaskId::as_str),
+            agent: done.agent,
+            caller_task_id: Some(caller.as_str()),
+            call: Some(call.key.to_string()),
+            action: Some(done.action),
+            status: done.status,
+            turns_used: done.turns_used,
+            error: done.error,
+            ..Record::new(caller.session(), "subagent")
+        }
+        .emit(Level::INFO);
+    }
+}
+
+impl Observer for Log {
+    // flat table
+    fn event(&self, task: &TaskId, event: &Event) {
+        if let Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
+            self.know(task, agent);
+        }
+        // Texts that events carry: reasons that quote what a model, a tool or a provider said.
+        let text =
+            |text: &str| (self.payloads == Payloads::InFull).then(|| json!({ "text": text }).to_string());
+        match event {
+            Event::Started { model, .. } => {
+                Record { model: Some(model), ..self.record(task, "started") }.emit(Level::INFO);
+            }
+            Event::Resumed { .. } => self.record(task, "resumed").emit(Level::INFO),
+            Event::TurnStarted { turn, .. } => {
+                Record { turn: Some(*turn), ..self.record(task, "turn_started") }.emit(Level::DEBUG);
+            }
+            Event::Replied { turn, model, usage, calls } => {
+                let record = Record { turn: Some(*turn), model: Some(model), ..self.record(task, "replied") };
+                Record { calls: Some(*calls), ..with_tokens(record, usage) }.emit(Level::INFO);
+            }
+            Event::Noted { note } => {
+                if let Some(note) = text(note) {
+                    Record { payload: Some(note), ..self.record(task, "noted") }.emit(Level::INFO);
+                }
+            }
+            Event::ModelFailed { kind, message } => {
+                let record = Record { error: Some(kind.wire()), ..self.record(task, "model_failed") };
+                Record { payload: text(message), ..record }.emit(Level::WARN);
+            }
+            Event::ToolStarted { key, tool, .. } => {
+                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
+                Record { call, tool, turn: Some(key.turn), ..self.record(task, "tool_started") }
+                    .emit(Level::DEBUG);
+            }
+            Event::ToolRefused { key, tool, why } => {
+                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
+                let record = Record { call, tool, turn: Some(key.turn), ..self.record(task, "tool_refused") };
+                Record { payload: text(why), ..record }.emit(Level::WARN);
+            }
+            Event::ToolFinished { key, tool, is_error, in_doubt, bytes, millis, .. } => {
+                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
+                let record =
+                    Record { call, tool, turn: Some(key.turn), ..self.record(task, "tool_finished") };
+                Record {
+                    is_error: Some(*is_error),
+                    in_doubt: in_doubt.then_some(true),
+                    bytes: Some(*bytes),
+                    duration_ms: Some(*millis),
+                    ..record
+                }
+                .emit(Level::INFO);
+            }
+            Event::Elided { bytes, .. } => {
+                Record { bytes: Some(*bytes), ..self.record(task, "elided") }.emit(Level::INFO);
+            }
+            Event::Verifying { command } => {
+                Record { payload: text(command), ..self.record(task, "verifying") }.emit(Level::DEBUG);
+            }
+            Event::Verified { command, passed, millis, .. } => {
+                let record = Record { payload: text(command), ..self.record(task, "verified") };
+                Record { is_error: Some(!passed), duration_ms: Some(*millis), ..record }.emit(Level::INFO);
+            }
+            Event::WrappingUp { reason } => {
+                Record { reason: Some(reason.wire()), ..self.record(task, "wrapping_up") }.emit(Level::INFO);
+            }
+            Event::Finished { status, stop, turns, tool_calls, usage } => {
+                let record = Record {
+                    status: Some(status.wire().to_owned()),
+                    reason: Some(stop.wire()),
+                    turns_used: Some(u64::from(*turns)),
+                    tool_calls: Some(*tool_calls),
+                    ..self.record(task, "finished")
+                };
+                with_tokens(record, usage).emit(Level::INFO);
+                self.agents().remove(task);
+            }
+        }
+    }
+
+    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
+        let Delta::Restarted { why, wait } = delta else { return };
+        let payload = (self.payloads == Payloads::InFull).then(|| json!({ "text": why }).to_string());
+        let wait_ms = Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+        Record { wait_ms, payload, ..self.record(task, "model_retry") }.emit(Level::WARN);
+    }
+
+    fn payload(&self, task: &TaskId, payload: Payload<'_>) {
+        if let Payload::Result { call, result } = payload
+            && let Some(done) = facts::delegation(task, call, result)
+        {
+            self.delegation(task, call, done);
+        }
+        if self.payloads == Payloads::Never {
+            return;
+        }
+        match payload {
+            Payload::Start(start) => {
+                let (system, first) = start.opening();
+                let texts = json!({ "task": start.task, "system": system, "first_message": first });
+                self.text(task, "task_text", 0, texts);
+            }
+            Payload::Message(text) => self.text(task, "message_text", 0, json!({ "text": text })),
+            Payload::Reply { turn, reply } => {
+                self.text(task, "reply_text", turn, json!({ "text": text_of(&reply.blocks) }));
+            }
+            Payload::Call(call) => {
+                let arguments = call.arguments.as_object_text();
+                let texts =
+                    json!({ "call": call.key.to_string(), "tool": call.name, "arguments": arguments });
+                self.text(task, "call_text", call.key.turn, texts);
+            }
+            Payload::Result { call, result } => {
+                let texts = json!({ "call": call.key.to_string(), "tool": call.name, "result": result.text });
+                self.text(task, "result_text", call.key.turn, texts);
+            }
+        }
+    }
+}
+
+fn with_tokens<'a>(record: Record<'a>, usage: &Usage) -> Record<'a> {
+    Record {
+        input_tokens: Some(usage.input),
+        output_tokens: Some(usage.output),
+        cache_read_tokens: Some(usage.cache_read),
+        ..record
+    }
+}
+
+fn text_of(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text.as_str()),
+        Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
+    });
+    texts.collect()
+}

@@ -1,0 +1,194 @@
+//! `tracing` records as JSON lines in a file: one object per line, each written at once, so that several processes can
+//! append to one file.
+//!
+//! A subscriber of our own: `tracing-subscriber` with JSON and a filter would bring a dozen crates for these few lines.
+//! Spans are not kept; every record says itself which task it belongs to.
+
+use std::fmt::Debug;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use posse_core::context::wire::utc;
+use serde_json::Value;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// Opens a log to append to. A new one is for its owner alone.
+pub fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // A pipe that nobody reads is an error and not a wait.
+    options.append(true).create(true).mode(0o600).custom_flags(libc::O_NONBLOCK);
+    options.open(path)
+}
+
+pub struct JsonLines {
+    filter: Filter,
+    out: Mutex<Box<dyn Write + Send>>,
+    complained: AtomicBool,
+    complain: Box<dyn Fn(&io::Error) + Send + Sync>,
+}
+
+impl JsonLines {
+    /// `complain` hears the first error of writing; the others would say the same.
+    pub fn new(
+        filter: Filter,
+        out: impl Write + Send + 'static,
+        complain: impl Fn(&io::Error) + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            filter,
+            out: Mutex::new(Box::new(out)),
+            complained: AtomicBool::new(false),
+            complain: Box::new(complain),
+        }
+    }
+
+    fn write(&self, line: &str) {
+        let written = self.out.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+        if let Err(e) = written
+            && !self.complained.swap(true, Ordering::Relaxed)
+        {
+            (self.complain)(&e);
+        }
+    }
+}
+
+impl Subscriber for JsonLines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && self.filter.lets_through(metadata.target(), *metadata.level())
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        self.filter.0.iter().map(|(_, level)| *level).max()
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let metadata = event.metadata();
+        let now = u64::try_from(crate::since_1970().as_millis()).unwrap_or(u64::MAX);
+        let level = metadata.level().as_str().to_ascii_lowercase();
+        let mut line = Line(format!(r#"{{"time":"{}","level":"{level}""#, utc(now)));
+        line.field("target", &metadata.target().into());
+        event.record(&mut line);
+        line.0.push_str("}\n");
+        self.write(&line.0);
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+/// A line under construction.
+struct Line(String);
+
+impl Line {
+    fn field(&mut self, name: &str, value: &Value) {
+        self.0.push_str(&format!(",{}:{value}", Value::from(name)));
+    }
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.field(field.name(), &format!("{value:?}").into());
+    }
+    fn record_str(&mut self, field: &Field, value: &str) {
+        // A payload is JSON already, and is more use as such.
+        let json = (field.name() == "payload").then(|| serde_json::from_str(value).ok()).flatten();
+        self.field(field.name(), &json.unwrap_or_else(|| value.into()));
+    }
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.field(field.name(), &value.into());
+    }
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.field(field.name(), &value.into());
+    }
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.field(field.name(), &value.into());
+    }
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.field(field.name(), &value.into());
+    }
+}
+
+/// What gets into the log: `info`, or `posse=debug,posse_models=warn`. Records of other libraries never do: what they
+/// say about a request may be a part of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filter(Vec<(String, LevelFilter)>);
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self(vec![(OURS.to_owned(), LevelFilter::INFO)])
+    }
+}
+
+const OURS: &str = "posse";
+
+impl Filter {
+    /// The error says what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let rules: Result<Vec<_>, String> = parts.map(rule).collect();
+        Ok(Self(rules?)).map(|filter| if filter.0.is_empty() { Self::default() } else { filter })
+    }
+
+    /// The rule with the longest target that fits decides.
+    fn lets_through(&self, target: &str, level: Level) -> bool {
+        let fitting = self.0.iter().filter(|(of, _)| covers(of, target));
+        fitting.max_by_key(|(of, _)| of.len()).is_some_and(|(_, most)| level <= *most)
+    }
+}
+
+/// `posse` covers all members, any other target itself and its modules.
+fn covers(of: &str, target: &str) -> bool {
+    match target.strip_prefix(of) {
+        Some(rest) => rest.is_empty() || rest.starts_with("::") || (of == OURS && rest.starts_with('_')),
+        None => false,
+    }
+}
+
+fn rule(part: &str) -> Result<(String, LevelFilter), String> {
+    let (target, level) = part.split_once('=').unwrap_or((OURS, part));
+    let wrong = || {
+        let shown = posse_core::text::prefix(part, 80);
+        format!("`{shown}` is no log level: off, error, warn, info, debug, trace, or posse_models=debug")
+    };
+    if !target.starts_with(OURS) || level.trim().is_empty() {
+        return Err(wrong());
+    }
+    Ok((target.to_owned(), level.trim().parse().map_err(|_| wrong())?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_target_that_fits_decides() {
+        let filter = Filter::parse("warn, posse_models=debug,posse_models::record=off").unwrap();
+        for (target, level, passes) in [
+            ("posse", Level::WARN, true),
+            ("posse", Level::INFO, false),
+            ("posse_runtime::observe", Level::ERROR, true),
+            ("posse_models::http", Level::DEBUG, true),
+            ("posse_models::record", Level::ERROR, false),
+            ("possession", Level::ERROR, false),
+            ("hyper", Level::ERROR, false),
+        ] {
+            assert_eq!(filter.lets_through(target, level), passes, "{target} {level}");
+        }
+        assert_eq!(Filter::parse(" ").unwrap(), Filter::default());
+        for wrong in ["loud", "hyper=debug", "posse="] {
+            assert!(Filter::parse(wrong).unwrap_err().contains("is no log level"), "{wrong}");
+        }
+    }
+}

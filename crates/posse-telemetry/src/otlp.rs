@@ -1,0 +1,152 @@
+//! Sending spans to a collector: OTLP over HTTP with JSON, from a thread of its own.
+//!
+//! The encoding is small and stable, and we have an HTTP client already; the usual exporter would bring about a hundred
+//! crates. A collector that is slow, full or gone costs spans and never time: the queue is bounded, what does not fit is
+//! dropped and counted.
+
+mod encode;
+mod http;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use posse_core::Result;
+
+use crate::spans::{Sink, Span};
+
+pub use encode::encode;
+pub use http::Collector;
+
+/// About a megabyte of spans; a busy session makes a few per second.
+const QUEUE_MAX: usize = 2_048;
+const BATCH_MAX: usize = 256;
+/// How long the first span of a batch waits for others.
+const BATCH_WAIT: Duration = Duration::from_secs(2);
+/// What a collector may take for a batch.
+const REQUEST_WAIT: Duration = Duration::from_secs(5);
+/// What the end of the program may take.
+const FLUSH_WAIT: Duration = Duration::from_secs(2);
+
+/// Takes spans and delivers them. Dropping it delivers what is left, for two seconds at most, and says what was lost.
+pub struct Exporter {
+    queue: Arc<Queue>,
+    thread: Option<JoinHandle<()>>,
+    done: Receiver<()>,
+    collector: String,
+    say: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+struct Queue {
+    /// `None` when no more is taken.
+    sender: Mutex<Option<SyncSender<Span>>>,
+    offered: AtomicU64,
+    delivered: AtomicU64,
+    /// The last thing that went wrong.
+    trouble: Mutex<Option<String>>,
+}
+
+impl Exporter {
+    /// `say` hears at the end what was lost.
+    pub fn start(
+        collector: Collector,
+        service: String,
+        say: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let (sender, spans) = sync_channel(QUEUE_MAX);
+        let (finished, done) = sync_channel(1);
+        let queue = Arc::new(Queue {
+            sender: Mutex::new(Some(sender)),
+            offered: AtomicU64::new(0),
+            delivered: AtomicU64::new(0),
+            trouble: Mutex::new(None),
+        });
+        let (shared, host) = (queue.clone(), collector.host().to_owned());
+        let work = move || {
+            deliver(&spans, &collector, &service, &shared);
+            let _ = finished.send(());
+        };
+        let thread = std::thread::Builder::new().name("telemetry".to_owned()).spawn(work).map_err(|e| {
+            posse_core::Error::new(posse_core::ErrorCode::Io, "no thread can be started for telemetry")
+                .caused_by(e)
+        })?;
+        Ok(Self { queue, thread: Some(thread), done, collector: host, say: Box::new(say) })
+    }
+
+    pub fn sink(&self) -> Arc<dyn Sink> {
+        self.queue.clone()
+    }
+}
+
+impl Sink for Queue {
+    fn take(&self, span: Span) {
+        self.offered.fetch_add(1, Ordering::Relaxed);
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        // A full queue means that the collector does not keep up; it is counted as not delivered.
+        if let Some(sender) = sender.as_ref() {
+            let _ = sender.try_send(span);
+        }
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        // Without its sender the queue ends, and the thread after it.
+        self.queue.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if self.done.recv_timeout(FLUSH_WAIT).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
+        }
+        let offered = self.queue.offered.load(Ordering::Relaxed);
+        let lost = offered.saturating_sub(self.queue.delivered.load(Ordering::Relaxed));
+        if lost > 0 {
+            let trouble = self.queue.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let why = trouble.unwrap_or_else(|| "it did not take them in time".to_owned());
+            let collector = &self.collector;
+            (self.say)(&format!("telemetry: {lost} of {offered} spans did not get to {collector}: {why}"));
+        }
+    }
+}
+
+/// Until the queue ends.
+fn deliver(spans: &Receiver<Span>, collector: &Collector, service: &str, queue: &Queue) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let send = |batch: &[Span]| -> Result<u64, String> {
+        let runtime = runtime.as_ref().map_err(|e| e.to_string())?;
+        let body = encode(service, batch);
+        match runtime.block_on(async { tokio::time::timeout(REQUEST_WAIT, collector.post(body)).await }) {
+            Ok(rejected) => rejected,
+            Err(_) => Err(format!("no answer within {} s", REQUEST_WAIT.as_secs())),
+        }
+    };
+    while let Some(batch) = next_batch(spans) {
+        let (taken, trouble) = match send(&batch) {
+            Ok(0) => (batch.len() as u64, None),
+            Ok(rejected) => {
+                let trouble = format!("the collector rejected {rejected} of them");
+                ((batch.len() as u64).saturating_sub(rejected), Some(trouble))
+            }
+            Err(trouble) => (0, Some(trouble)),
+        };
+        queue.delivered.fetch_add(taken, Ordering::Relaxed);
+        if trouble.is_some() {
+            *queue.trouble.lock().unwrap_or_else(PoisonError::into_inner) = trouble;
+        }
+    }
+}
+
+/// Waits for a first span, then a moment for more.
+fn next_batch(spans: &Receiver<Span>) -> Option<Vec<Span>> {
+    let mut batch = vec![spans.recv().ok()?];
+    let until = Instant::now() + BATCH_WAIT;
+    while batch.len() < BATCH_MAX {
+        match spans.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(span) => batch.push(span),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Some(batch)
+}

@@ -1,0 +1,128 @@
+//! Where spans go: one address, and the headers its owner wants.
+
+use std::time::Duration;
+
+use posse_core::text::{prefix, visible};
+use posse_core::{Error, ErrorCode, Result};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+
+const CONNECT_WAIT: Duration = Duration::from_secs(3);
+/// An answer says little; what follows is a page meant for a browser.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+pub struct Collector {
+    url: reqwest::Url,
+    headers: HeaderMap,
+    host: String,
+}
+
+impl Collector {
+    /// `url` is the whole address, such as `http://localhost:4318/v1/traces`. The values of headers are secrets.
+    pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self> {
+        let invalid = |why: String| {
+            Error::new(ErrorCode::ConfigInvalid, format!("the OTLP endpoint cannot be used: {why}"))
+                .hint("an endpoint looks like `http://localhost:4318`")
+        };
+        let url = reqwest::Url::parse(url.trim()).map_err(|e| invalid(e.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(invalid("it must start with `http://` or `https://`".to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid("it must not contain a user or a password".to_owned()));
+        }
+        let host = url.host_str().ok_or_else(|| invalid("it names no host".to_owned()))?.to_owned();
+        let mut checked = HeaderMap::new();
+        checked.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in headers {
+            let shown = visible(prefix(name, 80)).into_owned();
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| invalid(format!("`{shown}` is not a header name")))?;
+            let mut value = HeaderValue::from_str(value)
+                .map_err(|_| invalid(format!("the value of header `{shown}` cannot be sent")))?;
+            value.set_sensitive(true);
+            checked.insert(name, value);
+        }
+        Ok(Self { url, headers: checked, host })
+    }
+
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// How many spans were rejected, or why none was taken.
+    pub(super) async fn post(&self, body: Vec<u8>) -> Result<u64, String> {
+        let client = self.client()?;
+        let request = client.post(self.url.clone()).headers(self.headers.clone()).body(body);
+        let mut response = request.send().await.map_err(|e| causes(&e.without_url()))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(format!("HTTP {}", status.as_u16()));
+        }
+        let mut answer = Vec::new();
+        while let Ok(Some(chunk)) = response.chunk().await {
+            answer.extend_from_slice(&chunk);
+            if answer.len() > ANSWER_BYTES_MAX {
+                return Ok(0);
+            }
+        }
+        Ok(rejected(&answer))
+    }
+
+    /// Made for each batch: they come seconds apart, and most programs send one.
+    fn client(&self) -> Result<reqwest::Client, String> {
+        // Fails when a provider is already installed, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder()
+            .connect_timeout(CONNECT_WAIT)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("posse/", env!("CARGO_PKG_VERSION")));
+        if self.url.scheme() == "http" {
+            // No roots to trust, so none are loaded.
+            builder = builder.tls_certs_only([]);
+        }
+        let host = self.host.trim_matches(['[', ']']);
+        if host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()) {
+            builder = builder.no_proxy();
+        }
+        builder.build().map_err(|e| causes(&e))
+    }
+}
+
+/// A number that the protocol writes as a string, and some collectors as a number.
+fn rejected(answer: &[u8]) -> u64 {
+    let answer: serde_json::Value = serde_json::from_slice(answer).unwrap_or_default();
+    let count = &answer["partialSuccess"]["rejectedSpans"];
+    count.as_u64().or_else(|| count.as_str()?.parse().ok()).unwrap_or(0)
+}
+
+/// The last of an error's causes says most: `connection refused`.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut last = error;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    visible(prefix(&last.to_string(), 200)).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_cannot_be_used_is_refused_without_showing_secrets() {
+        for wrong in ["localhost:4318", "ftp://x", "http://me:hunter2@host", "nonsense"] {
+            let e = Collector::new(wrong, &[]).err().unwrap();
+            assert!(e.code() == ErrorCode::ConfigInvalid && !e.message().contains("hunter2"), "{e}");
+        }
+        let secret = [("authorization".to_owned(), "sec\nret".to_owned())];
+        let e = Collector::new("http://host", &secret).err().unwrap();
+        assert!(e.message().contains("`authorization`") && !e.message().contains("sec\n"), "{e}");
+    }
+
+    #[test]
+    fn rejected_spans_are_counted_however_they_are_written() {
+        assert_eq!(rejected(br#"{"partialSuccess":{"rejectedSpans":"3"}}"#), 3);
+        assert_eq!(rejected(br#"{"partialSuccess":{"rejectedSpans":4}}"#), 4);
+        assert_eq!(rejected(b"{}") + rejected(b"") + rejected(b"<html>"), 0);
+    }
+}

@@ -1,0 +1,402 @@
+//! Events as OpenTelemetry spans: `invoke_agent` for a task, `chat` for a model call, `execute_tool` for a tool call. A
+//! delegated task hangs on the call that spawned it, so that a whole delegation is one tree.
+
+pub mod conventions;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use posse_core::event::Event;
+use posse_core::id::{CallKey, TaskId};
+use posse_core::outcome::Status;
+use posse_core::usage::Usage;
+use posse_runtime::ports::{Delta, Observer, Payload};
+
+use crate::facts;
+use crate::tool_name;
+use conventions as is;
+
+pub type TraceId = [u8; 16];
+pub type SpanId = [u8; 8];
+
+/// What happened between two instants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    pub trace: TraceId,
+    pub id: SpanId,
+    pub parent: Option<SpanId>,
+    pub name: String,
+    pub kind: Kind,
+    /// In nanoseconds since 1970.
+    pub began: u64,
+    pub ended: u64,
+    pub attributes: Vec<(&'static str, Value)>,
+    /// What kind of error it ended in.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Internal,
+    /// A request to another service.
+    Client,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Text(String),
+    Number(u64),
+    Flag(bool),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Value::Number(number)
+    }
+}
+
+/// Where finished spans go. Called inside a run: it must neither wait nor fail.
+pub trait Sink: Send + Sync {
+    fn take(&self, span: Span);
+}
+
+/// Sessions and links between tasks that are remembered at once; beyond it new ones are not linked.
+const REMEMBERED_MAX: usize = 10_000;
+
+pub struct Spans {
+    sink: Arc<dyn Sink>,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    traces: BTreeMap<String, Trace>,
+    tasks: BTreeMap<TaskId, Task>,
+    /// The call that spawned a task, as far as its answer said so.
+    spawned_by: BTreeMap<TaskId, SpanId>,
+    /// Of tasks that are about to begin.
+    models: BTreeMap<TaskId, String>,
+}
+
+/// All that is done for one request to a session.
+#[derive(Clone, Copy)]
+struct Trace {
+    id: TraceId,
+    /// The span of the session's own task; `None` before it began.
+    root: Option<SpanId>,
+}
+
+struct Task {
+    span: Span,
+    agent: String,
+    model: Option<String>,
+    chat: Option<Chat>,
+    calls: BTreeMap<CallKey, Call>,
+}
+
+struct Chat {
+    span: Span,
+    attempts: u64,
+}
+
+struct Call {
+    span: Span,
+    /// Who it delegates to.
+    delegate: Option<String>,
+}
+
+impl Spans {
+    pub fn new(sink: Arc<dyn Sink>) -> Self {
+        Self { sink, open: Mutex::default() }
+    }
+
+    /// Ends everything that is under way: the process goes away.
+    pub fn interrupt(&self) {
+        let tasks = std::mem::take(&mut self.open().tasks);
+        for mut task in tasks.into_values() {
+            let chat = task.chat.take().map(|chat| chat.span);
+            let calls = std::mem::take(&mut task.calls).into_values().map(|call| call.span);
+            for span in calls.chain(chat).chain([task.span]) {
+                self.sink.take(ended(Span { error: Some("interrupted".to_owned()), ..span }));
+            }
+        }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Spans {
+    fn event(&self, task: &TaskId, event: &Event) {
+        let finished = self.open().event(task, event);
+        if let Some(span) = finished {
+            self.sink.take(ended(span));
+        }
+    }
+
+    fn delta(&self, task: &TaskId, delta: Delta<'_>) {
+        if let Delta::Restarted { .. } = delta
+            && let Some(chat) = self.open().tasks.get_mut(task).and_then(|task| task.chat.as_mut())
+        {
+            chat.attempts += 1;
+        }
+    }
+
+    /// Only to see who delegates to whom, and on which model a task goes on.
+    fn payload(&self, task: &TaskId, payload: Payload<'_>) {
+        match payload {
+            Payload::Call(call) => {
+                let delegate = facts::delegate_of(call);
+                self.open().call(task, call.key, &call.name, delegate);
+            }
+            Payload::Result { call, result } => {
+                let Some(done) = facts::delegation(task, call, result) else { return };
+                if done.action == "spawn" && done.error.is_none() {
+                    self.open().link(task, call.key, done.task);
+                }
+            }
+            Payload::Start(start) => {
+                self.open().models.insert(task.clone(), start.agent.model.clone());
+            }
+            Payload::Message(_) | Payload::Reply { .. } => {}
+        }
+    }
+}
+
+impl Open {
+    /// The span that this event ends.
+    fn event(&mut self, id: &TaskId, event: &Event) -> Option<Span> {
+        match event {
+            Event::Started { agent, model } => self.begin(id, agent, Some(model)),
+            Event::Resumed { agent, .. } => self.begin(id, agent, None),
+            Event::Finished { status, stop, turns, tool_calls, usage } => {
+                let mut span = self.end(id)?;
+                span.attributes.extend([
+                    (is::STATUS, status.wire().into()),
+                    (is::STOP_REASON, stop.wire().into()),
+                    (is::TURNS, u64::from(*turns).into()),
+                    (is::TOOL_CALLS, u64::from(*tool_calls).into()),
+                ]);
+                span.attributes.extend(tokens(usage));
+                span.error = (*status == Status::Failed).then(|| stop.wire().to_owned());
+                return Some(span);
+            }
+            Event::TurnStarted { turn, .. } => self.tasks.get_mut(id)?.ask(id, *turn),
+            Event::Replied { model, usage, .. } => {
+                let mut span = self.tasks.get_mut(id)?.answered()?;
+                span.attributes.push((is::RESPONSE_MODEL, split(model).1.into()));
+                span.attributes.extend(tokens(usage));
+                return Some(span);
+            }
+            Event::ModelFailed { kind, .. } => {
+                let span = self.tasks.get_mut(id)?.answered()?;
+                return Some(Span { error: Some(kind.wire().to_owned()), ..span });
+            }
+            Event::ToolRefused { key, tool, .. } => {
+                let span = self.tasks.get(id)?.tool(id, *key, tool);
+                return Some(Span { error: Some("refused".to_owned()), ..span });
+            }
+            Event::ToolFinished { key, is_error, in_doubt, bytes, .. } => {
+                let mut span = self.tasks.get_mut(id)?.calls.remove(key)?.span;
+                span.attributes.push((is::RESULT_BYTES, (*bytes).into()));
+                if *in_doubt {
+                    span.attributes.push((is::IN_DOUBT, Value::Flag(true)));
+                }
+                span.error = is_error.then(|| "tool_error".to_owned());
+                return Some(span);
+            }
+            Event::ToolStarted { .. }
+            | Event::Noted { .. }
+            | Event::Elided { .. }
+            | Event::Verifying { .. }
+            | Event::Verified { .. }
+            | Event::WrappingUp { .. } => {}
+        }
+        None
+    }
+
+    fn begin(&mut self, id: &TaskId, agent: &str, model: Option<&str>) {
+        let announced = self.models.remove(id);
+        let model = model.or(announced.as_deref());
+        let trace = self.trace(id);
+        let mut span = Span::begin(trace.id, None, format!("{} {agent}", is::INVOKE_AGENT), Kind::Internal);
+        span.attributes = vec![
+            (is::OPERATION, is::INVOKE_AGENT.into()),
+            (is::AGENT_NAME, agent.into()),
+            (is::AGENT_ID, id.as_str().into()),
+            (is::CONVERSATION, id.session().into()),
+            (is::TASK_ID, id.as_str().into()),
+        ];
+        if let Some(model) = model {
+            let (provider, model) = split(model);
+            span.attributes.push((is::PROVIDER, provider.into()));
+            span.attributes.push((is::REQUEST_MODEL, model.into()));
+        }
+        if is_root(id) {
+            self.traces.insert(id.session().to_owned(), Trace { root: Some(span.id), ..trace });
+        } else {
+            span.parent = self.spawner(id, agent);
+        }
+        let (agent, model) = (agent.to_owned(), model.map(str::to_owned));
+        self.tasks.insert(id.clone(), Task { span, agent, model, chat: None, calls: BTreeMap::new() });
+    }
+
+    /// The trace that a task belongs to. The session's own task begins a new one, unless its children were faster.
+    fn trace(&mut self, id: &TaskId) -> Trace {
+        if self.traces.len() >= REMEMBERED_MAX {
+            let Self { traces, tasks, .. } = self;
+            traces.retain(|session, _| tasks.keys().any(|task| task.session() == session));
+        }
+        let known = self.traces.get(id.session()).filter(|trace| !is_root(id) || trace.root.is_none());
+        let trace = known.copied().unwrap_or_else(|| Trace { id: random(), root: None });
+        self.traces.insert(id.session().to_owned(), trace);
+        trace
+    }
+
+    fn end(&mut self, id: &TaskId) -> Option<Span> {
+        let Task { mut span, agent, .. } = self.tasks.remove(id)?;
+        if is_root(id) {
+            // Nothing more begins that it could have spawned.
+            self.spawned_by.retain(|spawned, _| spawned.session() != id.session());
+        } else {
+            // By now the answer of the call that spawned it has usually been seen.
+            span.parent = self.spawned_by.remove(id).or(span.parent).or_else(|| self.spawner(id, &agent));
+        }
+        Some(span)
+    }
+
+    /// What a delegated task hangs on: the call that spawned it; otherwise a call that is about to delegate to this agent
+    /// (a task may begin before its call has answered); otherwise the session's own task.
+    fn spawner(&self, id: &TaskId, agent: &str) -> Option<SpanId> {
+        let of_session = self.tasks.iter().filter(|(task, _)| task.session() == id.session());
+        let mut calls = of_session.flat_map(|(_, task)| task.calls.values());
+        let about_to = calls.find(|call| call.delegate.as_deref() == Some(agent));
+        let root = || self.traces.get(id.session()).and_then(|trace| trace.root);
+        self.spawned_by.get(id).copied().or(about_to.map(|call| call.span.id)).or_else(root)
+    }
+
+    fn call(&mut self, id: &TaskId, key: CallKey, tool: &str, delegate: Option<String>) {
+        let Some(task) = self.tasks.get_mut(id) else { return };
+        let span = task.tool(id, key, tool);
+        task.calls.insert(key, Call { span, delegate });
+    }
+
+    fn link(&mut self, caller: &TaskId, key: CallKey, spawned: Option<TaskId>) {
+        let call = self.tasks.get_mut(caller).and_then(|task| task.calls.get_mut(&key));
+        let (Some(call), Some(spawned)) = (call, spawned) else { return };
+        // It has found its task; the next one of the same agent is not its.
+        call.delegate = None;
+        let by = call.span.id;
+        match self.tasks.get_mut(&spawned) {
+            Some(child) => child.span.parent = Some(by),
+            None if self.spawned_by.len() < REMEMBERED_MAX => {
+                self.spawned_by.insert(spawned, by);
+            }
+            None => {}
+        }
+    }
+}
+
+impl Task {
+    fn ask(&mut self, id: &TaskId, turn: u32) {
+        let (provider, model) = split(self.model.as_deref().unwrap_or_default());
+        let name = format!("{} {model}", is::CHAT).trim_end().to_owned();
+        let mut span = Span::begin(self.span.trace, Some(self.span.id), name, Kind::Client);
+        span.attributes = vec![
+            (is::OPERATION, is::CHAT.into()),
+            (is::CONVERSATION, id.session().into()),
+            (is::AGENT_NAME, self.agent.as_str().into()),
+            (is::TASK_ID, id.as_str().into()),
+            (is::TURN, u64::from(turn).into()),
+        ];
+        if !model.is_empty() {
+            span.attributes.push((is::PROVIDER, provider.into()));
+            span.attributes.push((is::REQUEST_MODEL, model.into()));
+        }
+        self.chat = Some(Chat { span, attempts: 1 });
+    }
+
+    fn answered(&mut self) -> Option<Span> {
+        let Chat { mut span, attempts } = self.chat.take()?;
+        span.attributes.push((is::ATTEMPTS, attempts.into()));
+        Some(span)
+    }
+
+    fn tool(&self, id: &TaskId, key: CallKey, tool: &str) -> Span {
+        let tool = tool_name(tool);
+        let mut span = Span::begin(
+            self.span.trace,
+            Some(self.span.id),
+            format!("{} {tool}", is::EXECUTE_TOOL),
+            Kind::Internal,
+        );
+        span.attributes = vec![
+            (is::OPERATION, is::EXECUTE_TOOL.into()),
+            (is::TOOL_NAME, tool.as_str().into()),
+            (is::TOOL_TYPE, is::FUNCTION.into()),
+            (is::TOOL_CALL_ID, key.to_string().as_str().into()),
+            (is::AGENT_NAME, self.agent.as_str().into()),
+            (is::CONVERSATION, id.session().into()),
+            (is::TASK_ID, id.as_str().into()),
+        ];
+        span
+    }
+}
+
+impl Span {
+    fn begin(trace: TraceId, parent: Option<SpanId>, name: String, kind: Kind) -> Self {
+        let began = now();
+        let (attributes, error) = (Vec::new(), None);
+        Self { trace, id: random(), parent, name, kind, began, ended: began, attributes, error }
+    }
+}
+
+fn ended(mut span: Span) -> Span {
+    span.ended = now().max(span.began);
+    if let Some(error) = &span.error {
+        span.attributes.push((is::ERROR_TYPE, error.as_str().into()));
+    }
+    span
+}
+
+fn tokens(usage: &Usage) -> impl Iterator<Item = (&'static str, Value)> {
+    let all = [
+        (is::INPUT_TOKENS, usage.input),
+        (is::OUTPUT_TOKENS, usage.output),
+        (is::CACHE_READ_TOKENS, usage.cache_read),
+        (is::CACHE_WRITE_TOKENS, usage.cache_write),
+        (is::REASONING_TOKENS, usage.reasoning),
+    ];
+    // Zero of the last three mostly means that the provider has no such thing.
+    let said = all.into_iter().enumerate().filter(|(at, (_, tokens))| *at < 2 || *tokens > 0);
+    said.map(|(_, (name, tokens))| (name, tokens.into()))
+}
+
+/// `provider:model` in its parts.
+fn split(model: &str) -> (&str, &str) {
+    let (ours, model) = model.split_once(':').unwrap_or(("", model));
+    (is::provider(ours), model)
+}
+
+fn is_root(id: &TaskId) -> bool {
+    id.short() == id.as_str()
+}
+
+fn now() -> u64 {
+    u64::try_from(crate::since_1970().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// All zeros would mean "none".
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    fastrand::fill(&mut bytes);
+    bytes[0] |= 1;
+    bytes
+}

@@ -1,0 +1,195 @@
+//! A task as JSON lines for people and programs: a header, the conversation in order, and how it ended. The names are
+//! documented in `docs/transcript.md` and do not change.
+//!
+//! What a run said to the model of its own accord (a report that is due, an answer to go on with) is not in the journal;
+//! it is found by replaying it.
+
+use std::collections::BTreeMap;
+
+use posse_core::Result;
+use posse_core::context::wire::utc;
+use posse_core::journal::{Record, TaskStart, start_of};
+use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
+use posse_core::outcome::Outcome;
+use posse_core::reply::Reply;
+use posse_core::run::{Run, replay_each};
+use posse_core::tool::Effect;
+use posse_runtime::ports::TaskRow;
+use serde_json::{Value, json};
+
+/// Grows when a reader of an older form would misread a line; new names do not count.
+const VERSION: u32 = 1;
+
+/// `status` is the one to show: the store does not know that a process died.
+pub fn lines(row: &TaskRow, status: &str, records: &[Record]) -> Result<Vec<Value>> {
+    let start = start_of(records)?;
+    let mut transcript = Transcript { lines: vec![header(row, status, &start)], seen: 0 };
+    let (system, _) = start.opening();
+    transcript.lines.push(json!({ "type": "message", "role": "system", "text": system }));
+    replay_each(records, tools(&start, records), 0, |record, run| transcript.record(record, run))?;
+    for line in &mut transcript.lines {
+        line["task_id"] = row.id.as_str().into();
+    }
+    Ok(transcript.lines)
+}
+
+struct Transcript {
+    lines: Vec<Value>,
+    /// Messages of the run that were looked at.
+    seen: usize,
+}
+
+impl Transcript {
+    fn record(&mut self, record: &Record, run: &Run) {
+        let line = match record {
+            Record::Started(_)
+            | Record::Said { .. }
+            | Record::Steered { .. }
+            | Record::Asked { .. }
+            | Record::Intended { .. }
+            | Record::Verifying { .. } => None,
+            Record::Checked { errors, elapsed_ms } => Some(json!({
+                "type": "event", "event": "checked", "errors": errors, "elapsed_ms": elapsed_ms,
+            })),
+            Record::Verified { evidence, elapsed_ms, .. } => Some(json!({
+                "type": "event", "event": "verified", "evidence": evidence, "elapsed_ms": elapsed_ms,
+            })),
+            Record::Replied { reply, elapsed_ms } => Some(assistant(run.turns(), reply, *elapsed_ms)),
+            Record::Done { result, full_text, elapsed_ms } => {
+                Some(tool(result, full_text.as_deref(), *elapsed_ms))
+            }
+            Record::Unanswered { failure, elapsed_ms } => Some(json!({
+                "type": "event", "event": "model_failed", "kind": failure.kind.wire(), "message": failure.message,
+                "usage": failure.lost.to_json(), "elapsed_ms": elapsed_ms,
+            })),
+            Record::Resumed { epoch, lost_tokens, elapsed_ms, .. } => Some(json!({
+                "type": "event", "event": "resumed", "epoch": epoch, "lost_tokens": lost_tokens,
+                "elapsed_ms": elapsed_ms,
+            })),
+            Record::Withdrawn { tools, elapsed_ms } => Some(json!({
+                "type": "event", "event": "withdrawn", "tools": tools, "elapsed_ms": elapsed_ms,
+            })),
+            Record::BudgetSpent { shortfall, elapsed_ms } => Some(json!({
+                "type": "event", "event": "budget_spent", "message": shortfall, "elapsed_ms": elapsed_ms,
+            })),
+            Record::Cancelled { elapsed_ms } => {
+                Some(json!({ "type": "event", "event": "cancelled", "elapsed_ms": elapsed_ms }))
+            }
+            Record::Finished { outcome, elapsed_ms } => Some(self::outcome(outcome, *elapsed_ms)),
+        };
+        self.lines.extend(line);
+        self.user_messages(run);
+    }
+
+    /// Replies and results were taken from their records, which have more about them.
+    fn user_messages(&mut self, run: &Run) {
+        for message in &run.messages()[self.seen.min(run.messages().len())..] {
+            if let Message::User { text } = message {
+                self.lines.push(json!({ "type": "message", "role": "user", "text": text }));
+            }
+        }
+        self.seen = run.messages().len();
+    }
+}
+
+fn header(row: &TaskRow, status: &str, start: &TaskStart) -> Value {
+    json!({
+        "type": "task",
+        "transcript": VERSION,
+        "session_id": row.id.session(),
+        "parent": row.parent.as_ref().map(|parent| parent.as_str()),
+        "agent": row.agent,
+        "model": start.agent.model,
+        "workspace": start.workspace,
+        "tools": start.grant.tools().collect::<Vec<_>>(),
+        "task": start.task,
+        "status": status,
+        "created": utc(row.created_ms),
+        "updated": utc(row.updated_ms),
+    })
+}
+
+fn assistant(turn: u32, reply: &Reply, elapsed_ms: u64) -> Value {
+    let join = |pick: fn(&Block) -> Option<&str>| reply.blocks.iter().filter_map(pick).collect::<String>();
+    let text = join(|block| match block {
+        Block::Text { text, .. } => Some(text),
+        Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
+    });
+    let thinking = join(|block| match block {
+        Block::Thinking { text, .. } => Some(text),
+        Block::Text { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
+    });
+    let calls: Vec<Value> = reply
+        .blocks
+        .iter()
+        .filter_map(Block::as_call)
+        .enumerate()
+        .map(|(index, call)| self::call(turn, index, call))
+        .collect();
+    json!({
+        "type": "message",
+        "role": "assistant",
+        "turn": turn,
+        "model": reply.model,
+        "text": text,
+        "thinking": (!thinking.is_empty()).then_some(thinking),
+        "tool_calls": calls,
+        "usage": reply.usage.to_json(),
+        "elapsed_ms": elapsed_ms,
+    })
+}
+
+/// Arguments that are not an object stand there as the text that they are. The run numbers calls when it has read the
+/// reply, so a reply itself does not know their keys.
+fn call(turn: u32, index: usize, call: &ToolCall) -> Value {
+    let arguments: Value = match &call.arguments {
+        Arguments::Object(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+        Arguments::Truncated(text) | Arguments::Invalid(text, _) => text.as_str().into(),
+    };
+    json!({ "call": format!("{turn}.{index}"), "name": call.name, "arguments": arguments })
+}
+
+fn tool(result: &ToolResult, full_text: Option<&str>, elapsed_ms: u64) -> Value {
+    json!({
+        "type": "message",
+        "role": "tool",
+        "turn": result.key.turn,
+        "call": result.key.to_string(),
+        "name": result.name,
+        "text": result.text,
+        // Only where the model saw a shortened text.
+        "full_text": full_text,
+        "is_error": result.is_error,
+        "in_doubt": result.in_doubt,
+        "changed_files": result.changed,
+        "elapsed_ms": elapsed_ms,
+    })
+}
+
+fn outcome(outcome: &Outcome, elapsed_ms: u64) -> Value {
+    json!({
+        "type": "outcome",
+        "status": outcome.status().wire(),
+        "reason": outcome.stop.wire(),
+        "detail": outcome.detail,
+        "text": outcome.text,
+        "turns": outcome.turns,
+        "tool_calls": outcome.tool_calls,
+        "usage": outcome.usage.to_json(),
+        "changed_files": outcome.changed_files,
+        "in_doubt": outcome.in_doubt.iter().map(|doubt| doubt.key.to_string()).collect::<Vec<_>>(),
+        "refused_tools": outcome.refused_tools,
+        "warnings": outcome.warnings,
+        "elapsed_ms": elapsed_ms,
+    })
+}
+
+/// As the task had them. What a call does to the world does not matter here.
+fn tools(start: &TaskStart, records: &[Record]) -> BTreeMap<String, Effect> {
+    let intended = records.iter().filter_map(|record| match record {
+        Record::Done { result, .. } if !result.mistake => Some(result.name.clone()),
+        _ => None,
+    });
+    let granted = start.grant.tools().map(str::to_owned);
+    granted.chain(intended).map(|name| (name, Effect::Pure)).collect()
+}

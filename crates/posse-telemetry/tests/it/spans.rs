@@ -1,0 +1,231 @@
+//! Spans and their parents.
+
+use std::sync::{Arc, Mutex};
+
+use posse_core::event::Event;
+use posse_core::id::{CallKey, TaskId};
+use posse_core::limits::Limits;
+use posse_core::message::{Arguments, ToolCall, ToolResult};
+use posse_core::outcome::{Status, StopReason};
+use posse_core::reply::FailureKind;
+use posse_core::usage::Usage;
+use posse_runtime::ports::{Delta, Observer, Payload};
+use posse_telemetry::spans::{Kind, Sink, Span, Spans, Value};
+
+use crate::stage::{DELEGATION, play};
+
+#[derive(Default)]
+struct Kept(Mutex<Vec<Span>>);
+
+impl Sink for Kept {
+    fn take(&self, span: Span) {
+        self.0.lock().unwrap().push(span);
+    }
+}
+
+impl Kept {
+    /// The tree in the order it began: depth, name, error.
+    fn tree(&self) -> String {
+        let spans = self.0.lock().unwrap();
+        let mut text = String::new();
+        fn below(spans: &[Span], parent: Option<[u8; 8]>, depth: usize, text: &mut String) {
+            let mut children: Vec<&Span> = spans.iter().filter(|span| span.parent == parent).collect();
+            children.sort_by_key(|span| span.began);
+            for span in children {
+                let error = span.error.as_ref().map(|error| format!(" !{error}")).unwrap_or_default();
+                text.push_str(&format!("{}{}{error}\n", "  ".repeat(depth), span.name));
+                below(spans, Some(span.id), depth + 1, text);
+            }
+        }
+        below(&spans, None, 0, &mut text);
+        assert_eq!(text.lines().count(), spans.len(), "every span hangs somewhere: {spans:#?}");
+        text
+    }
+
+    fn named(&self, name: &str) -> Span {
+        self.0.lock().unwrap().iter().find(|span| span.name == name).expect(name).clone()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_delegation_is_one_tree_without_its_texts() {
+    let kept = Arc::new(Kept::default());
+    play(DELEGATION, Limits::default(), vec![Arc::new(Spans::new(kept.clone()))]).await;
+    let expected = "
+invoke_agent boss
+  chat test
+  execute_tool shared_context
+  chat test
+  execute_tool subagent
+    invoke_agent helper
+      chat test
+      execute_tool shared_context
+      chat test
+  chat test
+  execute_tool subagent
+  chat test
+  execute_tool subagent
+  chat test
+  execute_tool subagent
+  execute_tool subagent !tool_error
+  chat test
+  execute_tool SECRET_tool !refused
+  execute_tool shared_context
+  chat test
+";
+    assert_eq!(kept.tree(), expected.trim_start());
+    let spans = kept.0.lock().unwrap().clone();
+    assert!(spans.iter().all(|span| span.trace == spans[0].trace && span.began <= span.ended));
+    let shown = format!("{spans:?}").replace("SECRET_tool", "");
+    assert!(!shown.contains("SECRET"), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_span_says_what_the_conventions_ask_for() {
+    let kept = Arc::new(Kept::default());
+    let script = "boss: [{text: done, usage: {input: 70, output: 7, cache_read: 60, reasoning: 3}}]";
+    play(script, Limits::default(), vec![Arc::new(Spans::new(kept.clone()))]).await;
+    let chat = kept.named("chat test");
+    assert_eq!(chat.kind, Kind::Client);
+    let expected: Vec<(&str, Value)> = vec![
+        ("gen_ai.operation.name", "chat".into()),
+        ("gen_ai.conversation.id", "s1".into()),
+        ("gen_ai.agent.name", "boss".into()),
+        ("posse.task.id", "s1".into()),
+        ("posse.turn", 1.into()),
+        ("gen_ai.provider.name", "scripted".into()),
+        ("gen_ai.request.model", "test".into()),
+        ("posse.attempts", 1.into()),
+        ("gen_ai.response.model", "test".into()),
+        ("gen_ai.usage.input_tokens", 70.into()),
+        ("gen_ai.usage.output_tokens", 7.into()),
+        ("gen_ai.usage.cache_read.input_tokens", 60.into()),
+        ("gen_ai.usage.reasoning.output_tokens", 3.into()),
+    ];
+    assert_eq!(chat.attributes, expected);
+    let task = kept.named("invoke_agent boss");
+    assert_eq!((task.kind, task.parent, task.error), (Kind::Internal, None, None));
+    for wanted in [
+        ("gen_ai.operation.name", "invoke_agent".into()),
+        ("gen_ai.agent.name", "boss".into()),
+        ("gen_ai.agent.id", "s1".into()),
+        ("gen_ai.usage.input_tokens", 70.into()),
+        ("posse.task.status", "completed".into()),
+        ("posse.task.turns", 1.into()),
+    ] {
+        assert!(task.attributes.contains(&wanted), "{wanted:?}: {:?}", task.attributes);
+    }
+}
+
+fn spawn(index: u32) -> ToolCall {
+    ToolCall {
+        key: CallKey { turn: 1, index },
+        id: String::new(),
+        name: "subagent".to_owned(),
+        arguments: Arguments::Object(r#"{"action":"spawn","agent":"helper","task":"x"}"#.to_owned()),
+        signature: None,
+    }
+}
+
+fn started(agent: &str) -> Event {
+    Event::Started { agent: agent.to_owned(), model: "gemini:flash".to_owned() }
+}
+
+fn finished(status: Status, stop: StopReason) -> Event {
+    Event::Finished { status, stop, turns: 1, tool_calls: 0, usage: Usage::default() }
+}
+
+fn answered(call: &ToolCall) -> Event {
+    let (key, tool) = (call.key, call.name.clone());
+    Event::ToolFinished { key, tool, is_error: false, in_doubt: false, why: None, bytes: 1, millis: 1 }
+}
+
+/// On several threads a task may begin, and even end, before the call that spawned it has its answer.
+#[test]
+fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
+    let kept = Arc::new(Kept::default());
+    let spans = Spans::new(kept.clone());
+    let (root, first, second) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
+    let (one, two) = (spawn(0), spawn(1));
+    let result = |call: &ToolCall, id: &str| ToolResult::new(call, format!(r#"{{"task_id":"{id}"}}"#));
+    spans.event(&root, &started("boss"));
+    // The first child is over before its call is; the second begins long after.
+    spans.payload(&root, Payload::Call(&one));
+    spans.event(&first, &started("helper"));
+    spans.event(&first, &finished(Status::Failed, StopReason::ModelFailed));
+    spans.payload(&root, Payload::Result { call: &one, result: &result(&one, "t_01") });
+    spans.event(&root, &answered(&one));
+    spans.payload(&root, Payload::Call(&two));
+    spans.payload(&root, Payload::Result { call: &two, result: &result(&two, "t_02") });
+    spans.event(&root, &answered(&two));
+    spans.event(&second, &started("helper"));
+    spans.event(&second, &Event::TurnStarted { turn: 1, turns_max: 9 });
+    spans.delta(&second, Delta::Restarted { why: "SECRET", wait: std::time::Duration::ZERO });
+    spans.event(&second, &Event::ModelFailed { kind: FailureKind::Overloaded, message: "SECRET".to_owned() });
+    // A task that nobody is known to have spawned still belongs to the session.
+    let third = TaskId::child("s", 3);
+    spans.event(&third, &started("stranger"));
+    spans.event(&third, &finished(Status::Completed, StopReason::Answered));
+    spans.event(&root, &finished(Status::Completed, StopReason::Answered));
+    spans.event(&second, &finished(Status::Cancelled, StopReason::Cancelled));
+    assert_eq!(
+        kept.tree(),
+        "invoke_agent boss\n  \
+           execute_tool subagent\n    \
+             invoke_agent helper !model_failed\n  \
+           execute_tool subagent\n    \
+             invoke_agent helper\n      \
+               chat flash !overloaded\n  \
+           invoke_agent stranger\n"
+    );
+    let chat = kept.named("chat flash");
+    for wanted in [
+        ("gen_ai.provider.name", "gcp.gemini".into()),
+        ("posse.attempts", 2.into()),
+        ("error.type", "overloaded".into()),
+    ] {
+        assert!(chat.attributes.contains(&wanted), "{wanted:?}: {:?}", chat.attributes);
+    }
+    assert!(!format!("{:?}", kept.0.lock().unwrap()).contains("SECRET"));
+}
+
+#[test]
+fn of_two_calls_to_the_same_agent_the_answer_says_which_one_spawned_a_task() {
+    let kept = Arc::new(Kept::default());
+    let spans = Spans::new(kept.clone());
+    let (root, middle, child) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
+    let call = spawn(0);
+    spans.event(&root, &started("boss"));
+    spans.event(&middle, &started("middle"));
+    spans.payload(&root, Payload::Call(&call));
+    spans.payload(&middle, Payload::Call(&call));
+    spans.event(&child, &started("helper"));
+    let result = ToolResult::new(&call, r#"{"task_id":"t_02"}"#);
+    spans.payload(&middle, Payload::Result { call: &call, result: &result });
+    spans.interrupt();
+    let expected = "
+invoke_agent boss !interrupted
+  invoke_agent middle !interrupted
+    execute_tool subagent !interrupted
+      invoke_agent helper !interrupted
+  execute_tool subagent !interrupted
+";
+    assert_eq!(kept.tree(), expected.trim_start());
+}
+
+#[test]
+fn what_is_under_way_when_the_process_goes_is_sent_as_interrupted() {
+    let kept = Arc::new(Kept::default());
+    let spans = Spans::new(kept.clone());
+    let root = TaskId::root("s");
+    spans.event(&root, &started("boss"));
+    spans.event(&root, &Event::TurnStarted { turn: 1, turns_max: 9 });
+    spans.payload(&root, Payload::Call(&spawn(0)));
+    spans.interrupt();
+    let tree =
+        "invoke_agent boss !interrupted\n  chat flash !interrupted\n  execute_tool subagent !interrupted\n";
+    assert_eq!(kept.tree(), tree);
+    spans.interrupt();
+    spans.event(&root, &finished(Status::Completed, StopReason::Answered));
+    assert_eq!(kept.tree(), tree, "nothing is sent twice");
+}

@@ -1,0 +1,83 @@
+//! A session with a scripted model, and secrets in every text that must not be seen.
+
+use std::sync::Arc;
+
+use posse_core::Result;
+use posse_core::agent::Agent;
+use posse_core::budget::Caps;
+use posse_core::definition::{Definition, Format, Origin, Scope};
+use posse_core::grant::{Grant, Rights};
+use posse_core::id::AgentName;
+use posse_core::limits::Limits;
+use posse_core::outcome::Outcome;
+use posse_models::scripted::Scripted;
+use posse_runtime::budget::Tariff;
+use posse_runtime::driver::Stop;
+use posse_runtime::observe::Observers;
+use posse_runtime::ports::{Models, Observer, OpenModel};
+use posse_runtime::session::{RULES, Session, SessionConfig};
+use posse_runtime::toolbox::Toolbox;
+use posse_testkit::memory::MemoryStore;
+
+/// A whole delegation. Everything confidential in it contains `SECRET`.
+pub const DELEGATION: &str = r#"
+boss:
+  - text: SECRET plan
+    calls: [{shared_context: {action: write, key: plan, value: SECRET value}}]
+  - calls: [{subagent: {action: spawn, agent: helper, task: SECRET child task}}]
+  - calls: [{subagent: {action: status, task_id: t_01}}]
+    repeat_until: '"completed"'
+    delay_ms: 1000
+  - calls: [{subagent: {action: collect, task_id: t_01}}, {subagent: {action: collect, task_id: t_09}}]
+  - calls: [{shared_context: {action: delete, key: plan}}, {"SECRET tool": {}}]
+  - text: SECRET answer
+helper:
+  - calls: [{shared_context: {action: write, key: found, value: SECRET gold}}]
+    delay_ms: 1500
+  - text: SECRET result
+"#;
+
+struct Script(&'static str);
+
+impl Models for Script {
+    fn open(&self, agent: &Agent) -> Result<OpenModel> {
+        let model = Scripted::parse("scripted:test", self.0, Some(agent.name.as_str()))?;
+        Ok(OpenModel { model: Arc::new(model), tariff: Tariff::default() })
+    }
+}
+
+/// Plays a script with `boss` as the orchestrator, who may delegate to `helper`.
+pub async fn play(
+    script: &'static str,
+    limits: Limits,
+    watchers: Vec<Arc<dyn Observer>>,
+) -> (Outcome, Arc<MemoryStore>) {
+    let store = Arc::new(MemoryStore::new());
+    let origin =
+        Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };
+    let name = |name: &str| AgentName::parse(name).unwrap();
+    let prompt = "SECRET prompt of the helper".to_owned();
+    let mut helper = Definition::new(name("helper"), origin, "helps".to_owned(), prompt);
+    helper.rights = Rights::only(["shared_context"]);
+    let session = Session::new(SessionConfig {
+        id: "s1".to_owned(),
+        owner: "test".to_owned(),
+        lives: |_| false,
+        workspace: "/somewhere".to_owned(),
+        store: store.clone(),
+        models: Arc::new(Script(script)),
+        tools: Toolbox::default(),
+        observers: Observers::new(watchers),
+        agents: Arc::new(vec![Arc::new(helper)]),
+        grant: Grant::root(["subagent", "shared_context"].map(str::to_owned), 1),
+        caps: Caps::default(),
+        rules: RULES,
+        stop: Stop::default(),
+        verifier: None,
+        facades: posse_runtime::session::facades::Facades::default(),
+    })
+    .unwrap();
+    let boss = Agent { limits, ..Agent::new(name("boss"), "scripted:test", "SECRET prompt") };
+    let outcome = session.run(boss, "SECRET task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
+    (outcome, store)
+}

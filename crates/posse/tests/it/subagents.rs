@@ -1,0 +1,399 @@
+//! Agents as tools of a program.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use posse::budget::{Account, Tariff};
+use posse::core::ErrorCode;
+use posse::core::agent::{Agent, ModelSettings};
+use posse::core::budget::Caps;
+use posse::core::event::Event;
+use posse::core::grant::Grant;
+use posse::core::id::{AgentName, TaskId};
+use posse::core::journal::{Record, TaskStart, start_of};
+use posse::core::message::{Message, ToolResult};
+use posse::core::outcome::{Outcome, StopReason};
+use posse::core::reply::{ModelFailure, Reply};
+use posse::core::tool::{Effect, ToolSpec};
+use posse::driver::{Onward, Ports, Stop, resume, start};
+use posse::inbox::Inbox;
+use posse::models::scripted::Scripted;
+use posse::observe::{Observers, Trace};
+use posse::ports::{
+    Approval, Approver, AutoApprove, BoxFuture, Delta, Deltas, Model, ModelRequest, OpenModel, ProposedCall,
+    Store, Tool, ToolInput, ToolOutput,
+};
+use posse::toolbox::Toolbox;
+use posse::{SubAgent, Thinking};
+use posse_testkit::memory::MemoryStore;
+
+/// What a model was asked with.
+#[derive(Clone)]
+struct Sent {
+    system: String,
+    messages: Vec<Message>,
+    tools: Vec<String>,
+    settings: ModelSettings,
+    output_tokens_max: u32,
+}
+
+/// A script that keeps what it is asked.
+struct Spy {
+    script: Scripted,
+    sent: Arc<Mutex<Vec<Sent>>>,
+}
+
+impl Model for Spy {
+    fn name(&self) -> &str {
+        self.script.name()
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: ModelRequest<'a>,
+        deltas: &'a dyn Deltas,
+    ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
+        self.sent.lock().unwrap().push(Sent {
+            system: request.system.to_owned(),
+            messages: request.messages.to_vec(),
+            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            settings: request.settings.clone(),
+            output_tokens_max: request.output_tokens_max,
+        });
+        self.script.call(request, deltas)
+    }
+}
+
+struct Stage {
+    script: &'static str,
+    sent: Arc<Mutex<Vec<Sent>>>,
+    store: Arc<MemoryStore>,
+    written: Arc<AtomicUsize>,
+    stop: Stop,
+    depth: u32,
+}
+
+struct Probe(ToolSpec, Arc<AtomicUsize>);
+
+impl Tool for Probe {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, _: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        if self.0.effect != Effect::Pure {
+            self.1.fetch_add(1, Ordering::SeqCst);
+        }
+        Box::pin(std::future::ready(ToolOutput::text("done")))
+    }
+}
+
+impl Stage {
+    fn new(script: &'static str) -> Self {
+        let store = Arc::new(MemoryStore::new());
+        let (sent, written, stop) = (Arc::default(), Arc::default(), Stop::default());
+        Self { script, sent, store, written, stop, depth: 3 }
+    }
+
+    fn agent(&self, role: &str) -> SubAgent {
+        let script = Scripted::parse("scripted:test", self.script, Some(role)).unwrap();
+        SubAgent::new(Arc::new(Spy { script, sent: self.sent.clone() }))
+    }
+
+    fn ports(&self, agents: Vec<SubAgent>) -> Ports {
+        let probe = |name: &str, effect| -> Arc<dyn Tool> {
+            let (description, input_schema) = (String::new(), r#"{"type":"object"}"#.to_owned());
+            let spec = ToolSpec { name: name.to_owned(), description, input_schema, effect };
+            Arc::new(Probe(spec, self.written.clone()))
+        };
+        let agents = agents.into_iter().map(|agent| Arc::new(agent) as Arc<dyn Tool>);
+        let tools = [probe("read", Effect::Pure), probe("write", Effect::Unsafe)].into_iter().chain(agents);
+        let lead = Scripted::parse("scripted:test", self.script, Some("lead")).unwrap();
+        Ports {
+            model: OpenModel { model: Arc::new(lead), tariff: Tariff::default() },
+            tools: Toolbox::new(tools).unwrap(),
+            store: self.store.clone(),
+            observers: Observers::default(),
+            budget: Arc::new(Account::root(Caps::default())),
+            stop: self.stop.clone(),
+            inbox: Inbox::default(),
+            verifier: None,
+        }
+    }
+
+    async fn run(&self, agents: Vec<SubAgent>) -> Outcome {
+        let ports = self.ports(agents);
+        let lead = Agent::new(AgentName::parse("lead").unwrap(), "scripted:test", "You lead.");
+        let names: Vec<String> = ports.tools.names().map(str::to_owned).collect();
+        let task = TaskStart::new(lead, "the task", Grant::root(names, self.depth));
+        start(&ports, TaskId::root("s1"), None, "test".to_owned(), task).await.unwrap()
+    }
+
+    /// The results of a task's calls.
+    async fn results(&self, id: &str) -> Vec<ToolResult> {
+        let records = self.store.records(&TaskId::from_store(id.to_owned())).await.unwrap();
+        let results = records.into_iter().filter_map(|record| match record {
+            Record::Done { result, .. } => Some(result),
+            _ => None,
+        });
+        results.collect()
+    }
+
+    fn first(&self) -> Sent {
+        self.sent.lock().unwrap().first().cloned().unwrap()
+    }
+}
+
+const ASK: &str = r#"
+    lead:
+      - calls: [{agent: {prompt: "Look at it."}}]
+      - text: done
+    child:
+      - calls: [{write: {path: a}}]
+      - text: It is fine.
+    "#;
+
+// R324 R327 R328 R334 R337 R341 R355 R356 R365 R369 R370
+#[tokio::test]
+async fn an_agent_has_its_defaults_and_returns_only_its_text() {
+    let stage = Stage::new(ASK);
+    let agent = stage.agent("child");
+    let spec = agent.spec().clone();
+    assert_eq!(spec.name, "agent");
+    assert!(spec.description.starts_with("Spawn a sub-agent to handle a complex task autonomously."));
+    assert!(spec.input_schema.contains("The task for the sub-agent to perform"));
+    assert_eq!(stage.run(vec![agent]).await.text, "done");
+    let results = stage.results("s1").await;
+    assert_eq!((results[0].text.as_str(), results[0].is_error), ("It is fine.", false));
+    let sent = stage.first();
+    assert_eq!(sent.messages, [Message::User { text: "Look at it.".to_owned() }]);
+    assert_eq!((sent.system.as_str(), sent.output_tokens_max), ("", 4096));
+    assert_eq!(sent.settings, ModelSettings::default());
+    assert_eq!(sent.tools, ["read", "agent", "write"], "it inherits all there is");
+    assert_eq!(stage.written.load(Ordering::SeqCst), 1);
+    let start = start_of(&stage.store.records(&TaskId::from_store("s1.agent_1_0".to_owned())).await.unwrap());
+    let start = start.unwrap();
+    assert_eq!((start.agent.limits.turns_max, start.grant.depth()), (30, 2));
+}
+
+// R326 R329 R331 R332 R333 R336 R339 R351 R352 R357
+#[tokio::test]
+async fn what_is_set_is_what_the_model_gets() {
+    let stage = Stage::new(
+        r#"
+        lead:
+          - calls: [{research: {prompt: "Look."}}, {research: {prompt: "Look.", system: "You are another."}}]
+          - text: done
+        child:
+          - text: fine
+        "#,
+    );
+    let agent = stage.agent("child").name("research").description("Looks.").system("You look.").max_turns(3);
+    let agent = agent.max_tokens(1024).temperature(0.5).thinking(Thinking::Budget(2048));
+    assert_eq!(agent.spec().description, "Looks.");
+    stage.run(vec![agent]).await;
+    let sent = stage.sent.lock().unwrap().clone();
+    assert_eq!((sent[0].system.as_str(), sent[1].system.as_str()), ("You look.", "You are another."));
+    assert_eq!(sent[0].output_tokens_max, 1024);
+    let settings = &sent[0].settings;
+    assert_eq!((settings.temperature, settings.thinking_tokens), (Some(0.5), Some(2048)));
+}
+
+// R330
+#[test]
+fn two_agents_of_one_name_are_an_error() {
+    let stage = Stage::new(ASK);
+    let tool = |name: &str| Arc::new(stage.agent("child").name(name)) as Arc<dyn Tool>;
+    let e = Toolbox::new([tool("writer"), tool("Writer")]).err().unwrap();
+    assert_eq!(e.code(), ErrorCode::DuplicateTool);
+    assert!(Toolbox::new([tool("writer"), tool("research")]).is_ok());
+}
+
+// R340 R341 R342 R343 R362 R366
+#[tokio::test]
+async fn tools_are_only_taken_away_and_hidden_when_asked_for() {
+    for (allow, filtered, shown) in [
+        (vec!["Read", "subagent"], false, vec!["read", "agent", "write"]),
+        (vec!["Read", "bash"], true, vec!["read"]),
+        (vec![], true, vec![]),
+    ] {
+        let stage = Stage::new(ASK);
+        let agent = stage.agent("child").tools_allow(allow).filter_tool_definitions(filtered);
+        stage.run(vec![agent]).await;
+        assert_eq!(stage.first().tools, shown);
+        assert_eq!(stage.written.load(Ordering::SeqCst), 0);
+        let refused = &stage.results("s1.agent_1_0").await[0];
+        assert!(refused.text.starts_with("refused: the tool `write` is not granted"), "{}", refused.text);
+    }
+}
+
+// R359 R360 R364 R368
+#[tokio::test]
+async fn an_agent_of_an_agent_ends_at_the_depth() {
+    let mut stage = Stage::new(
+        r#"
+        lead:
+          - calls: [{deeper: {prompt: "Go on."}}]
+          - text: done
+        child:
+          - calls: [{deeper: {prompt: "Go on."}}]
+          - text: fine
+        "#,
+    );
+    stage.depth = 2;
+    stage.run(vec![stage.agent("child").name("deeper")]).await;
+    let last = stage.results("s1.deeper_1_0.deeper_1_0").await;
+    let text = "Max sub-agent depth (2) reached. Cannot spawn further sub-agents.";
+    assert_eq!((last[0].text.as_str(), last[0].is_error), (text, true));
+    assert_eq!(stage.results("s1.deeper_1_0").await[0].text, "fine");
+    assert_eq!(stage.store.tasks(10).await.unwrap().len(), 3);
+}
+
+// R361 R367 R371
+#[tokio::test]
+async fn what_goes_wrong_is_a_result_that_the_caller_can_act_on() {
+    let stage = Stage::new(
+        r#"
+        lead:
+          - calls: [{agent: {}}]
+          - calls: [{"No Name": {prompt: "Look."}}]
+          - calls: [{agent: {prompt: "Look."}}]
+          - text: done
+        child:
+          - fail: {kind: unauthorised, message: the key is wrong}
+        "#,
+    );
+    stage.run(vec![stage.agent("child"), stage.agent("child").name("No_Name")]).await;
+    let results = stage.results("s1").await;
+    assert_eq!((results[0].text.as_str(), results[0].mistake), ("prompt is required", true));
+    let wrong_name = "Sub-agent configuration error: INVALID_AGENT_NAME: `No_Name` is not an agent name";
+    assert!(results[1].text.starts_with(wrong_name), "{}", results[1].text);
+    assert!(results[2].text.starts_with("Sub-agent error: model_failed: "), "{}", results[2].text);
+}
+
+// A26
+#[tokio::test]
+async fn a_system_prompt_of_the_model_is_bounded() {
+    let script = r#"
+        lead:
+          - calls: [{agent: {prompt: "Look.", system: "LONG"}}]
+          - text: done
+        child:
+          - text: fine
+        "#;
+    let stage = Stage::new(Box::leak(script.replace("LONG", &"x".repeat(20_000)).into_boxed_str()));
+    stage.run(vec![stage.agent("child")]).await;
+    let text = &stage.results("s1").await[0].text;
+    assert!(text.starts_with("Sub-agent configuration error: PROMPT_TOO_LARGE: "), "{text}");
+}
+
+// R368
+#[tokio::test(start_paused = true)]
+async fn cancelling_the_caller_ends_the_agent() {
+    let stage = Stage::new(
+        r#"
+        lead:
+          - calls: [{agent: {prompt: "Look."}}]
+        child:
+          - text: late
+            delay_ms: 1000000
+        "#,
+    );
+    let cancel = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        stage.stop.now.cancel();
+    };
+    let (outcome, ()) = tokio::join!(stage.run(vec![stage.agent("child")]), cancel);
+    assert_eq!(outcome.stop, StopReason::Cancelled);
+    let child = TaskId::from_store("s1.agent_1_0".to_owned());
+    assert_eq!(stage.store.task(&child).await.unwrap().status, "cancelled");
+}
+
+// R346 R347 R349 R372
+#[tokio::test]
+async fn a_hook_sees_its_agent_once_and_may_panic() {
+    let stage = Stage::new(ASK);
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let log = seen.clone();
+    let agent = stage.agent("child").trace_hook(move |trace| {
+        let what = match trace {
+            Trace::Event(Event::Started { agent, .. }) => format!("started {agent}"),
+            Trace::Event(Event::Replied { turn, .. }) => format!("usage of turn {turn}"),
+            Trace::Event(Event::Finished { .. }) => "done".to_owned(),
+            Trace::Delta(Delta::ToolCall { name, .. }) => format!("call {name}"),
+            Trace::Delta(Delta::Text(text)) => format!("text {text}"),
+            _ => return,
+        };
+        log.lock().unwrap().push(what);
+        panic!("a crashing audit sink");
+    });
+    assert_eq!(stage.run(vec![agent]).await.text, "done");
+    let seen = seen.lock().unwrap();
+    let text: String = seen.iter().filter_map(|what| what.strip_prefix("text ")).collect();
+    assert_eq!(text, "It is fine.");
+    let others: Vec<&str> =
+        seen.iter().map(String::as_str).filter(|what| !what.starts_with("text ")).collect();
+    assert_eq!(others, ["started agent", "call write", "usage of turn 1", "usage of turn 2", "done"]);
+}
+
+/// Says no, and counts.
+struct Refuses(AtomicUsize);
+
+impl Approver for Refuses {
+    fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::ready(Approval::Denied(format!("nobody may {} today", call.tool))))
+    }
+}
+
+// R344 R345
+#[tokio::test]
+async fn whoever_is_set_is_asked_for_this_agent_alone() {
+    let script = r#"
+        lead:
+          - calls: [{write: {path: a}}, {careful: {prompt: "Write it."}}]
+          - text: done
+        careful:
+          - calls: [{read: {path: a}}, {write: {path: a}}, {free: {prompt: "Write it."}}]
+          - text: fine
+        free:
+          - calls: [{write: {path: a}}]
+          - text: fine
+        "#;
+    let stage = Stage::new(script);
+    let approver = Arc::new(Refuses(AtomicUsize::new(0)));
+    let careful = stage.agent("careful").name("careful").approval_handler(approver.clone());
+    let free = stage.agent("free").name("free").approval_handler(Arc::new(AutoApprove));
+    stage.run(vec![careful, free]).await;
+    let results = stage.results("s1.careful_1_1").await;
+    assert_eq!(results[0].text, "done", "looking needs no yes");
+    assert_eq!((results[1].text.as_str(), results[1].is_error), ("refused: nobody may write today", true));
+    // To run another agent is a call with an effect, and it was refused as well.
+    assert_eq!(results[2].text, "refused: nobody may free today");
+    assert_eq!(approver.0.load(Ordering::SeqCst), 2);
+    assert_eq!(stage.written.load(Ordering::SeqCst), 1, "the caller's own");
+    let replaced = Stage::new(script);
+    let careful = replaced.agent("careful").name("careful").approval_handler(Arc::new(AutoApprove));
+    let free = replaced.agent("free").name("free").approval_handler(approver);
+    replaced.run(vec![careful, free]).await;
+    assert_eq!(replaced.written.load(Ordering::SeqCst), 2, "the caller and the careful one");
+}
+
+/// Whenever the process dies, the next one goes on with the same agent and repeats nothing.
+#[tokio::test]
+async fn an_agent_goes_on_after_the_end_of_its_process() {
+    let whole = Stage::new(ASK);
+    assert_eq!(whole.run(vec![whole.agent("child")]).await.text, "done");
+    for died_after in 1..whole.store.writes() {
+        let again = Stage { store: Arc::new(whole.store.as_of(died_after)), ..Stage::new(ASK) };
+        let ports = again.ports(vec![again.agent("child")]);
+        let grant = Grant::root(ports.tools.names().map(str::to_owned).collect::<Vec<_>>(), 3);
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let outcome = resume(&ports, TaskId::root("s1"), "second", onward, &grant).await.unwrap();
+        assert_eq!(outcome.text, "done", "write {died_after}");
+        assert_eq!(again.store.tasks(10).await.unwrap().len(), 2, "write {died_after}");
+        assert!(again.written.load(Ordering::SeqCst) <= 1, "write {died_after}");
+        assert_eq!(again.results("s1").await[0].text, "It is fine.", "write {died_after}");
+    }
+}

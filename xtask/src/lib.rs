@@ -1,0 +1,3 @@
+//! What the chores share with their own tests.
+
+pub mod requirements;
