@@ -54,6 +54,8 @@ pub enum Command {
     /// Tasks of the past and the present.
     #[command(subcommand)]
     Tasks(TasksCommand),
+    /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
+    Worker(WorkerArgs),
     /// What the participants of a session share: look at it and change it.
     Context(ContextArgs),
     /// Sessions, and the end of their shared context.
@@ -129,11 +131,7 @@ pub struct TrustArgs {
 #[derive(Subcommand)]
 pub enum TasksCommand {
     /// The newest tasks first.
-    List {
-        /// How many to show.
-        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-        limit: u32,
-    },
+    List(ListArgs),
     /// One task: what happened, turn by turn, and its answer.
     Show {
         /// The task's id, or the beginning of it.
@@ -160,6 +158,42 @@ pub enum TasksCommand {
         #[command(flatten)]
         more: More,
     },
+    /// Follow a task that another process drives, until it has ended; ends as the task does.
+    Watch {
+        /// The task's id, or the beginning of it.
+        task: String,
+    },
+    /// End a task and what it delegated, whoever drives it.
+    Cancel {
+        /// The task's id, or the beginning of it.
+        task: String,
+    },
+}
+
+#[derive(ClapArgs)]
+pub struct ListArgs {
+    /// How many to show.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub limit: u32,
+    /// Only those of this session: its id, or the beginning of it.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only those that are so.
+    #[arg(long, value_parser = ["running", "interrupted", "completed", "partial", "failed", "cancelled"])]
+    pub status: Option<String>,
+}
+
+#[derive(ClapArgs)]
+pub struct WorkerArgs {
+    /// Work on the tasks of this machine's store.
+    #[arg(long, required = true)]
+    pub local: bool,
+    /// End when nothing is left to go on with.
+    #[arg(long)]
+    pub until_idle: bool,
+    /// How many tasks to go on with at once, each with its children.
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub jobs: u32,
 }
 
 #[derive(ClapArgs)]

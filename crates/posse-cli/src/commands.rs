@@ -13,6 +13,7 @@ mod run;
 mod sessions;
 mod tasks;
 mod trust;
+mod worker;
 
 use std::process::ExitCode;
 
@@ -40,7 +41,10 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Demo => block_on(demo::run(&global)),
         Command::Run(args) => block_on(run::run(&global, args)),
         Command::Chat(args) => block_on(chat::run(&global, args)),
-        Command::Tasks(TasksCommand::List { limit }) => block_on(tasks::list(&global, limit)),
+        Command::Tasks(TasksCommand::List(filter)) => block_on(tasks::list(&global, &filter)),
+        Command::Tasks(TasksCommand::Watch { task }) => block_on(tasks::watch(&global, &task)),
+        Command::Tasks(TasksCommand::Cancel { task }) => block_on(tasks::cancel(&global, &task)),
+        Command::Worker(args) => block_on(worker::run(&global, &args)),
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
         }

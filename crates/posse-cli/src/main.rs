@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod envelope;
 mod models;
+mod owner;
 mod render;
 mod setup;
 mod telemetry;

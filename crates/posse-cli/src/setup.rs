@@ -80,6 +80,11 @@ impl Setup {
     pub fn load(global: &Global) -> Result<Self> {
         let workspace = std::env::current_dir()
             .map_err(|e| Error::new(ErrorCode::Io, "the current directory cannot be read").caused_by(e))?;
+        Self::load_in(global, workspace)
+    }
+
+    /// As if it was started in this directory.
+    pub fn load_in(global: &Global, workspace: PathBuf) -> Result<Self> {
         let home = process_env("HOME").map(PathBuf::from);
         let config = config::load(Sources {
             explicit: global.config.as_deref(),
@@ -96,7 +101,7 @@ impl Setup {
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
-        Ok(Arc::new(SqliteStore::open(self.state.join("posse.db"))?))
+        open_store(&self.state)
     }
 
     pub fn models(&self, how: &How) -> Result<Arc<ModelSource>> {
@@ -315,30 +320,17 @@ pub fn new_session_id() -> String {
     (0..8).map(|_| ALPHABET[fastrand::usize(..ALPHABET.len())] as char).collect()
 }
 
-/// Names this process so that another one can tell whether it still lives: a process id alone is used again.
-pub fn owner() -> String {
-    let pid = std::process::id();
-    format!("{pid}:{}", started_at(pid).unwrap_or_default())
-}
-
-pub fn is_alive(owner: &str) -> bool {
-    let Some((pid, started)) = owner.split_once(':') else { return false };
-    pid.parse().ok().and_then(started_at).is_some_and(|ticks| ticks.to_string() == started)
-}
-
-/// When a process started, in clock ticks since boot; `None` if there is no such process or it is a zombie.
-fn started_at(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may contain anything, so count from its end.
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    if fields.first() == Some(&"Z") {
-        return None;
-    }
-    fields.get(19)?.parse().ok()
-}
-
 pub fn user_config_dir() -> Option<PathBuf> {
     xdg("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("posse"))
+}
+
+/// The store, for those who need no configuration, or not this directory's.
+pub fn store(global: &Global) -> Result<Arc<SqliteStore>> {
+    open_store(&state_dir(global)?)
+}
+
+fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
+    Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
 }
 
 fn state_dir(global: &Global) -> Result<PathBuf> {

@@ -134,7 +134,7 @@ fn fixed_tokens(ports: &Ports, start: &TaskStart) -> u64 {
     posse_core::text::estimate_tokens(&start.opening().0).saturating_add(tools)
 }
 
-pub use resume::{Onward, resume};
+pub use resume::{Onward, end_cancelled, resume};
 
 async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcome> {
     loop {

@@ -341,13 +341,76 @@ pub trait Store: ContextStore {
     /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
 
+    /// The same, if the task is still at this epoch; fails with `OWNER_LOST` otherwise. Of several that saw the same dead
+    /// owner, one gets the task.
+    fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
+
+    /// Says that somebody wants a running task to end. Whoever drives it finds it among `cancel_requests`. The wish is
+    /// over when the task has ended; of a task that has ended already, nothing changes.
+    fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>>;
+
+    /// Running tasks that somebody wants to end.
+    fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>>;
+
+    /// Says that this owner lives now. Those that were silent for a day are forgotten.
+    fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
+
     /// All records of a task in order. `TASK_NOT_FOUND` if there is no such task.
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>>;
 
     fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>>;
 
     /// Newest first, at most `limit`.
-    fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>>;
+    fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
+        self.find_tasks(TaskQuery { limit, ..TaskQuery::default() })
+    }
+
+    /// Those that fit, newest first.
+    fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>>;
+}
+
+/// Which tasks are meant; every part that is given has to fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskQuery {
+    pub of: Which,
+    pub status: Option<String>,
+    pub limit: u32,
+}
+
+impl Default for TaskQuery {
+    fn default() -> Self {
+        Self { of: Which::All, status: None, limit: u32::MAX }
+    }
+}
+
+impl TaskQuery {
+    pub fn of(of: Which) -> Self {
+        Self { of, ..Self::default() }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    All,
+    /// A session's own task and everything below it.
+    Session(String),
+    ChildrenOf(TaskId),
+    /// Ids that begin so.
+    Prefix(String),
+    /// Ids whose part after the session is this: `t_01`, or a session's own id.
+    Short(String),
+}
+
+impl Which {
+    pub fn fits(&self, row: &TaskRow) -> bool {
+        match self {
+            Which::All => true,
+            Which::Session(session) => row.id.session() == session,
+            Which::ChildrenOf(parent) => row.parent.as_ref() == Some(parent),
+            Which::Prefix(prefix) => row.id.as_str().starts_with(prefix),
+            Which::Short(short) => row.id.short() == short,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -373,6 +436,10 @@ pub struct TaskRow {
     pub epoch: u64,
     pub created_ms: u64,
     pub updated_ms: u64,
+    /// The last sign of life of its owner: what it wrote for this task, or its last `beat`.
+    pub seen_ms: u64,
+    /// Somebody wants it to end.
+    pub cancel_requested: bool,
     /// Summed over `Replied` and `Unanswered` records.
     pub input_tokens: u64,
     pub output_tokens: u64,

@@ -3,6 +3,7 @@
 
 mod adopt;
 mod agents;
+mod attend;
 pub mod facades;
 mod family;
 mod questions;
@@ -36,13 +37,13 @@ use crate::context::now_ms;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::inbox::Inbox;
 use crate::observe::Observers;
-use crate::ports::{Agents, Models, Store, Verifier};
+use crate::ports::{Agents, Models, Store, TaskRow, Verifier};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
 use facades::{Facades, Investigations, guidance};
 use family::{Family, Parent};
-use task::{Begin, Task, outcome_of};
+use task::{Begin, Stage, Task, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
@@ -65,6 +66,8 @@ pub struct SessionConfig {
     pub id: String,
     /// Names this process in the store, so that others can tell whether it still lives.
     pub owner: String,
+    /// Whether the process that drives a running task still lives.
+    pub lives: fn(&TaskRow) -> bool,
     pub workspace: String,
     pub store: Arc<dyn Store>,
     pub models: Arc<dyn Models>,
@@ -87,6 +90,7 @@ pub struct Session {
     this: Weak<Session>,
     id: String,
     owner: String,
+    lives: fn(&TaskRow) -> bool,
     workspace: String,
     store: Arc<dyn Store>,
     models: Arc<dyn Models>,
@@ -126,6 +130,7 @@ impl Session {
                 this: this.clone(),
                 id: config.id,
                 owner: config.owner,
+                lives: config.lives,
                 workspace: config.workspace,
                 store: config.store,
                 models: config.models,
@@ -169,7 +174,8 @@ impl Session {
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
-        let outcome = driver::start(&ports, id, None, self.owner.clone(), start).await;
+        let driven = driver::start(&ports, id, None, self.owner.clone(), start);
+        let outcome = self.attended(driven).await;
         self.end_children(&family).await;
         outcome
     }
@@ -182,17 +188,36 @@ impl Session {
     }
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
-    /// the session has them.
+    /// the session has them. Whoever calls this has seen to it that nobody else drives the task.
     pub async fn resume(&self, id: TaskId, onward: Onward) -> Result<Outcome> {
         let records = self.store.records(&id).await?;
         let mut start = start_of(&records)?;
         start.grant = start.grant.without(&start.grant.beyond(&self.grant));
+        if let Some(parent) = self.store.task(&id).await?.parent {
+            return self.resume_alone(parent, id, start, &records, onward).await;
+        }
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
         self.adopt(&family, &records).await?;
-        let outcome = driver::resume(&ports, id, &self.owner, onward, &self.grant).await;
+        self.heed_cancels().await;
+        let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
+        let outcome = self.attended(driven).await;
         self.end_children(&family).await;
         outcome
+    }
+
+    /// Detached tasks that were still at work when their orchestrator had ended. They are in the store, and go on when
+    /// somebody takes them up.
+    pub fn left_running(&self) -> Vec<TaskId> {
+        let mut left: Vec<TaskId> = self
+            .families()
+            .values()
+            .flat_map(|family| family.running())
+            .filter(|task| task.start.detached)
+            .map(|task| task.id.clone())
+            .collect();
+        left.sort_unstable();
+        left
     }
 
     /// What the whole session has used so far, children included.
@@ -327,6 +352,10 @@ impl Session {
             match step {
                 Move::Start(id) => {
                     let Ok(task) = family.task(&id) else { continue };
+                    // Taken over while it was at work: it did not wait for its place.
+                    if task.progress().stage == Stage::Running {
+                        continue;
+                    }
                     match self.child_ports(&family.parent, &task) {
                         Ok(ports) => self.launch(family, &task, ports, task.begin),
                         Err(e) => {
@@ -353,7 +382,7 @@ impl Session {
     /// Writes down the end of a task that never began.
     async fn end_unstarted(&self, family: &Arc<Family>, task: &Arc<Task>, outcome: Outcome) {
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
-        let written = self.store.append(&task.id, 1, vec![finished]).await;
+        let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), vec![finished]).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.to_string());
         let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);
         self.observers.event(&task.id, &Event::Finished { status, stop, turns: 0, tool_calls: 0, usage });
@@ -413,6 +442,7 @@ impl Session {
             grant: task.start.grant.clone(),
             agent: task.start.agent.clone(),
             budget: task.budget().ok_or_else(nobody)?,
+            own: task.stop.clone(),
             stop: task.stop.child(),
         };
         let family = Arc::new(Family::new(parent, self.rules));
@@ -434,7 +464,8 @@ impl Session {
             grant: start.grant.clone(),
             agent: start.agent.clone(),
             budget: ports.budget.clone(),
-            stop: self.stop.child(),
+            own: ports.stop.clone(),
+            stop: ports.stop.child(),
         };
         let family = Arc::new(Family::new(parent, self.rules));
         self.families().insert(id.clone(), family.clone());
@@ -453,7 +484,8 @@ impl Session {
 
     fn root_ports(&self, start: &TaskStart) -> Result<Ports> {
         let budget = self.account(&self.budget, Caps::default())?;
-        let (stop, observers) = (self.stop.clone(), self.observers.clone());
+        // Of its own: what is detached from it goes on when somebody cancels it.
+        let (stop, observers) = (self.stop.child(), self.observers.clone());
         self.ports(&start.agent, Caps::default(), budget, Tools::Own, stop, observers, Inbox::default())
     }
 

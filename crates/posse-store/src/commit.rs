@@ -9,7 +9,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::{ChangeRequest, NewTask};
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
@@ -17,6 +17,9 @@ use crate::journal::{self, Entries, RUNNING};
 use crate::log::Log;
 use crate::open::retry_busy;
 use crate::signed;
+
+/// An owner that was silent for a day is forgotten; nobody waits that long for one.
+const SILENT_MS_MAX: i64 = 86_400_000;
 
 /// A commit that takes longer than this is not waited for on a caller's thread.
 const QUICK: Duration = Duration::from_millis(20);
@@ -26,17 +29,42 @@ const QUICK: Duration = Duration::from_millis(20);
 pub(crate) enum Written {
     Records,
     Epoch(u64),
+    /// What somebody wants, or that somebody lives.
+    Sign,
     Context(Changed),
     Session,
 }
 
 /// What is to be written, with its records encoded.
 pub(crate) enum Job {
-    Create { task: NewTask, entries: Entries },
-    Append { task: TaskId, epoch: i64, entries: Entries },
-    Claim { task: TaskId, owner: String },
+    Create {
+        task: NewTask,
+        entries: Entries,
+    },
+    Append {
+        task: TaskId,
+        epoch: i64,
+        entries: Entries,
+    },
+    /// `from`: only if it is still at this epoch.
+    Claim {
+        task: TaskId,
+        from: Option<u64>,
+        owner: String,
+    },
+    Cancel {
+        task: TaskId,
+    },
+    Beat {
+        owner: String,
+        now_ms: u64,
+    },
     Change(Box<ChangeRequest>),
-    Session { session: String, change: SessionChange, now_ms: u64 },
+    Session {
+        session: String,
+        change: SessionChange,
+        now_ms: u64,
+    },
 }
 
 impl Job {
@@ -47,10 +75,6 @@ impl Job {
 
     pub fn append(task: TaskId, epoch: u64, records: &[Record]) -> Self {
         Job::Append { task, epoch: signed(epoch), entries: Entries::of(records) }
-    }
-
-    pub fn claim(task: TaskId, owner: String) -> Self {
-        Job::Claim { task, owner }
     }
 }
 
@@ -87,9 +111,12 @@ impl Committer {
     /// quick the last time. `None`: it was not done.
     pub fn commit_for_caller(&mut self, job: &Job) -> Option<Result<Written, Fault>> {
         let others = match job {
-            Job::Create { .. } | Job::Claim { .. } | Job::Change(_) | Job::Session { .. } => {
-                self.tasks_at_work
-            }
+            Job::Create { .. }
+            | Job::Claim { .. }
+            | Job::Cancel { .. }
+            | Job::Beat { .. }
+            | Job::Change(_)
+            | Job::Session { .. } => self.tasks_at_work,
             Job::Append { .. } => self.tasks_at_work.saturating_sub(1),
         };
         if others > 0 || self.last_took > QUICK || run(&self.connection, "BEGIN IMMEDIATE").is_err() {
@@ -120,11 +147,17 @@ impl Committer {
 
     fn count(&mut self, job: &Job) {
         match job {
-            Job::Create { .. } | Job::Claim { .. } => self.tasks_at_work += 1,
+            // What is taken from a dead owner is claimed once more by whoever drives it.
+            Job::Create { .. } | Job::Claim { from: None, .. } => self.tasks_at_work += 1,
             Job::Append { entries, .. } if entries.status.is_some_and(|status| status != RUNNING) => {
                 self.tasks_at_work = self.tasks_at_work.saturating_sub(1);
             }
-            Job::Append { .. } | Job::Change(_) | Job::Session { .. } => {}
+            Job::Append { .. }
+            | Job::Claim { .. }
+            | Job::Cancel { .. }
+            | Job::Beat { .. }
+            | Job::Change(_)
+            | Job::Session { .. } => {}
         }
     }
 }
@@ -173,12 +206,36 @@ fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Resul
     match job {
         Job::Create { task, entries } => journal::create(connection, task, entries, now),
         Job::Append { task, epoch, entries } => journal::append(connection, task, *epoch, entries, now),
-        Job::Claim { task, owner } => journal::claim(connection, task, owner, now),
+        Job::Claim { task, from, owner } => journal::claim(connection, task, *from, owner, now),
+        Job::Cancel { task } => cancel(connection, task, now),
+        Job::Beat { owner, now_ms } => beat(connection, owner, signed(*now_ms)),
         Job::Change(request) => Ok(context::change(connection, request)?.map(Written::Context)),
         Job::Session { session, change, now_ms } => {
             Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
         }
     }
+}
+
+fn cancel(connection: &Connection, task: &TaskId, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+    let found = connection
+        .prepare_cached(
+            "UPDATE tasks SET cancel_ms = CASE status WHEN 'running' THEN coalesce(cancel_ms, ?2) END WHERE id = ?1",
+        )?
+        .execute(params![task.as_str(), now])?;
+    Ok(if found == 0 { Err(fault::task_not_found(task)) } else { Ok(Written::Sign) })
+}
+
+fn beat(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+    let fresh = connection
+        .prepare_cached("UPDATE owners SET beat_ms = ?2 WHERE owner = ?1")?
+        .execute(params![owner, now])?;
+    if fresh == 0 {
+        connection
+            .prepare_cached("DELETE FROM owners WHERE beat_ms < ?1")?
+            .execute([now.saturating_sub(SILENT_MS_MAX)])?;
+        connection.prepare_cached("INSERT INTO owners VALUES (?1, ?2)")?.execute(params![owner, now])?;
+    }
+    Ok(Ok(Written::Sign))
 }
 
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {

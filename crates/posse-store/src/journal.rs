@@ -222,6 +222,7 @@ fn count(connection: &Connection, place: &Place, entries: &Entries, now: i64) ->
     connection
         .prepare_cached(
             "UPDATE tasks SET counted = ?2, turns = turns + ?3, updated_ms = ?4, status = coalesce(?5, status),
+                 cancel_ms = CASE coalesce(?5, status) WHEN 'running' THEN cancel_ms END,
                  input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
                  output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7
              WHERE number = ?1",
@@ -276,14 +277,19 @@ fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> rusql
 pub(crate) fn claim(
     connection: &Connection,
     task: &TaskId,
+    from: Option<u64>,
     owner: &str,
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
     let epoch: Option<i64> = connection
         .prepare_cached(
-            "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3 WHERE id = ?1 RETURNING epoch",
+            "UPDATE tasks SET epoch = epoch + 1, owner = ?2, updated_ms = ?3
+             WHERE id = ?1 AND epoch = coalesce(?4, epoch) RETURNING epoch",
         )?
-        .query_row(params![task.as_str(), owner, now], |row| row.get(0))
+        .query_row(params![task.as_str(), owner, now, from.map(signed)], |row| row.get(0))
         .optional()?;
-    Ok(epoch.map(|epoch| Written::Epoch(epoch.unsigned_abs())).ok_or_else(|| fault::task_not_found(task)))
+    match epoch {
+        Some(epoch) => Ok(Ok(Written::Epoch(epoch.unsigned_abs()))),
+        None => why_not_advanced(connection, task, from.map_or(0, signed)).map(Err),
+    }
 }

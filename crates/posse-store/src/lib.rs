@@ -20,7 +20,9 @@ use posse_core::Result;
 use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskRow};
+use posse_runtime::ports::{
+    BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskQuery, TaskRow,
+};
 
 use crate::commit::{Job, Written};
 use crate::context::SessionChange;
@@ -72,6 +74,17 @@ impl SqliteStore {
         &self.path
     }
 
+    /// How many tasks there are.
+    pub async fn count(&self) -> Result<u64> {
+        self.reader.read(reader::count).await
+    }
+
+    /// The records of a task from number `from` on, counted from 0.
+    pub async fn records_from(&self, task: &TaskId, from: u32) -> Result<Vec<Record>> {
+        let task = task.clone();
+        self.reader.read(move |connection, path| reader::records(connection, path, &task, from)).await
+    }
+
     /// Reads the whole file and compares it with its own indexes. Takes time in proportion to its size.
     pub async fn integrity(&self) -> Result<()> {
         self.reader.read(open::integrity).await
@@ -100,18 +113,30 @@ impl Store for SqliteStore {
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let answer = self.writer.write(Job::claim(task.clone(), owner.to_owned()));
-        Box::pin(async move {
-            match answer.wait().await? {
-                Written::Epoch(epoch) => Ok(epoch),
-                _ => unreachable!("a claim writes an epoch"),
-            }
-        })
+        self.claim_at(task, None, owner)
+    }
+
+    fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
+        self.claim_at(task, Some(epoch), owner)
+    }
+
+    fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.write(Job::Cancel { task: task.clone() });
+        Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
+        Box::pin(self.reader.read(reader::cancel_requests))
+    }
+
+    fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.send(Job::Beat { owner: owner.to_owned(), now_ms });
+        Box::pin(async move { answer.wait().await.map(drop) })
     }
 
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>> {
         let task = task.clone();
-        Box::pin(self.reader.read(move |connection, path| reader::records(connection, path, &task)))
+        Box::pin(self.reader.read(move |connection, path| reader::records(connection, path, &task, 0)))
     }
 
     fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>> {
@@ -119,8 +144,8 @@ impl Store for SqliteStore {
         Box::pin(self.reader.read(move |connection, path| reader::task(connection, path, &task)))
     }
 
-    fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
-        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, limit)))
+    fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
+        Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
     }
 }
 
@@ -190,6 +215,17 @@ impl ContextStore for SqliteStore {
 }
 
 impl SqliteStore {
+    fn claim_at(&self, task: &TaskId, from: Option<u64>, owner: &str) -> BoxFuture<'static, Result<u64>> {
+        let (task, owner) = (task.clone(), owner.to_owned());
+        let answer = self.writer.write(Job::Claim { task, from, owner });
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Epoch(epoch) => Ok(epoch),
+                _ => unreachable!("a claim writes an epoch"),
+            }
+        })
+    }
+
     fn change_session(
         &self,
         session: &str,

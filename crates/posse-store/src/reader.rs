@@ -6,17 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::{Error, ErrorCode, Result};
-use posse_runtime::ports::TaskRow;
-use rusqlite::{Connection, OptionalExtension, Row};
+use posse_runtime::ports::{TaskQuery, TaskRow, Which};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{fault, open};
 
-/// A task's row together with the records that are not counted in it yet.
+/// A task's row together with the records that are not counted in it yet, and when its owner was last heard of.
 const ROWS: &str =
     "SELECT id, parent, agent, title, status, owner, epoch, created_ms, max(updated_ms, coalesce(max(at_ms), 0)),
          min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
          min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
-         turns + count(model)
+         turns + count(model), cancel_ms IS NOT NULL,
+         max(updated_ms, coalesce(max(at_ms), 0),
+             coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0))
      FROM tasks LEFT JOIN journal ON position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295";
 
 pub(crate) struct Reader {
@@ -54,7 +56,7 @@ impl Reader {
     }
 }
 
-pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId) -> Result<Vec<Record>> {
+pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId, from: u32) -> Result<Vec<Record>> {
     let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
     let number: i64 = connection
         .prepare_cached("SELECT number FROM tasks WHERE id = ?1")
@@ -64,15 +66,19 @@ pub(crate) fn records(connection: &Connection, path: &Path, task: &TaskId) -> Re
     let mut statement = connection
         .prepare_cached(
             "SELECT position & 4294967295, payload FROM journal
-             WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 ORDER BY position",
+             WHERE position BETWEEN (?1 << 32) + ?2 AND (?1 << 32) + 4294967295 ORDER BY position",
         )
         .map_err(failed)?;
-    let mut rows = statement.query([number]).map_err(failed)?;
+    let mut rows = statement.query(params![number, from]).map_err(failed)?;
     let mut records = Vec::new();
     while let Some(row) = rows.next().map_err(failed)? {
         let last: i64 = row.get(0).map_err(failed)?;
         let payload = row.get_ref(1).map_err(failed)?.as_blob().map_err(|e| failed(e.into()))?;
-        for line in payload.split(|byte| *byte == b'\n') {
+        let lines: Vec<&[u8]> = payload.split(|byte| *byte == b'\n').collect();
+        // A row begins before what was asked for if only its end is.
+        let first = last + 1 - lines.len() as i64;
+        let skipped = usize::try_from(i64::from(from) - first).unwrap_or(0);
+        for line in lines.into_iter().skip(skipped) {
             records.push(Record::decode(line).map_err(|e| unreadable(task, last, path, e))?);
         }
     }
@@ -87,10 +93,44 @@ pub(crate) fn task(connection: &Connection, path: &Path, task: &TaskId) -> Resul
         .ok_or_else(|| fault::task_not_found(task).into())
 }
 
-pub(crate) fn tasks(connection: &Connection, path: &Path, limit: u32) -> Result<Vec<TaskRow>> {
+pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> Result<Vec<TaskRow>> {
+    // `/` comes right after `.`, and no id has a character as large as the one after a prefix.
+    let (which, text) = match &query.of {
+        Which::All => ("?1 = ''", ""),
+        Which::Session(session) => ("(id = ?1 OR (id > ?1 || '.' AND id < ?1 || '/'))", session.as_str()),
+        Which::ChildrenOf(parent) => ("parent = ?1", parent.as_str()),
+        Which::Prefix(prefix) => ("id >= ?1 AND id < ?1 || char(1114111)", prefix.as_str()),
+        Which::Short(short) => {
+            ("(id = ?1 OR substr(id, -length(?1) - 1) = '.' || ?1) AND instr(?1, '.') = 0", short.as_str())
+        }
+    };
+    // With the word in the text, the index of what is running can be used.
+    let status = match query.status.as_deref() {
+        None => "?2 IS NULL",
+        Some("running") => "status = 'running' AND ?2 = 'running'",
+        Some(_) => "status = ?2",
+    };
+    let sql = format!("{ROWS} WHERE {which} AND {status} GROUP BY number ORDER BY number DESC LIMIT ?3");
     connection
-        .prepare_cached(&format!("{ROWS} GROUP BY number ORDER BY number DESC LIMIT ?1"))
-        .and_then(|mut statement| statement.query_map([limit], task_row)?.collect())
+        .prepare_cached(&sql)
+        .and_then(|mut statement| {
+            statement.query_map(params![text, query.status, query.limit], task_row)?.collect()
+        })
+        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+pub(crate) fn count(connection: &Connection, path: &Path) -> Result<u64> {
+    connection
+        .query_row("SELECT count(*) FROM tasks", [], |row| unsigned(row, 0))
+        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+pub(crate) fn cancel_requests(connection: &Connection, path: &Path) -> Result<Vec<TaskId>> {
+    connection
+        .prepare_cached("SELECT id FROM tasks WHERE cancel_ms IS NOT NULL ORDER BY number")
+        .and_then(|mut statement| {
+            statement.query_map([], |row| Ok(TaskId::from_store(row.get(0)?)))?.collect()
+        })
         .map_err(|e| fault::from_sqlite(path, connection, e).into())
 }
 
@@ -108,6 +148,8 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         input_tokens: unsigned(row, 9)?,
         output_tokens: unsigned(row, 10)?,
         turns: row.get(11)?,
+        cancel_requested: row.get(12)?,
+        seen_ms: unsigned(row, 13)?,
     })
 }
 

@@ -13,7 +13,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -127,6 +127,19 @@ const COUNTED: &str = "
     -- A row of the journal has all records of an append up to the next reply, one on each line of `payload`, and its `position` is
     -- that of the last of them.
     ALTER TABLE tasks RENAME COLUMN next_seq TO counted;
+";
+
+const OWNERS: &str = "
+    -- Set while somebody wants the task to end; the end of the task clears it.
+    ALTER TABLE tasks ADD COLUMN cancel_ms INTEGER;
+    CREATE INDEX tasks_by_parent ON tasks (parent) WHERE parent IS NOT NULL;
+    -- Both have few rows at any time, so looking into them again and again costs nothing.
+    CREATE INDEX tasks_running ON tasks (number) WHERE status = 'running';
+    CREATE INDEX tasks_to_cancel ON tasks (number) WHERE cancel_ms IS NOT NULL;
+    CREATE TABLE owners (
+        owner TEXT PRIMARY KEY,
+        beat_ms INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

@@ -12,7 +12,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result, text};
-use posse_runtime::ports::{BoxFuture, ChangeRequest, NewTask, Store, TaskRow};
+use posse_runtime::ports::{BoxFuture, ChangeRequest, NewTask, Store, TaskQuery, TaskRow};
 
 use self::context::{Contexts, SessionChange};
 
@@ -28,6 +28,7 @@ struct State {
     tasks: Vec<Task>,
     numbers: HashMap<TaskId, usize>,
     contexts: Contexts,
+    beats: HashMap<String, u64>,
     appends: u64,
     faults: VecDeque<(u64, ErrorCode)>,
 }
@@ -41,13 +42,16 @@ struct Task {
 enum Write {
     Create(NewTask),
     Append(TaskId, u64, Vec<Record>),
-    Claim(TaskId, String),
+    Claim(TaskId, Option<u64>, String),
+    Cancel(TaskId),
+    Beat(String, u64),
     Context(ChangeRequest),
     Session(String, SessionChange, u64),
 }
 
 enum Applied {
     Epoch(u64),
+    Sign,
     Context(Changed),
     Session,
 }
@@ -94,7 +98,26 @@ impl MemoryStore {
     }
 }
 
+fn owner_lost(task: &TaskId, current: u64, had: u64) -> Error {
+    let text = format!("task `{task}` is at epoch {current}; this driver had epoch {had}");
+    Error::new(ErrorCode::OwnerLost, text)
+}
+
 impl State {
+    fn row(&self, held: &Task) -> TaskRow {
+        let beat_ms = self.beats.get(&held.row.owner).copied().unwrap_or(0);
+        TaskRow { seen_ms: held.row.updated_ms.max(beat_ms), ..held.row.clone() }
+    }
+
+    fn claim(&mut self, claim: Write) -> Result<u64> {
+        match self.apply(now_ms(), claim)? {
+            Applied::Epoch(epoch) => Ok(epoch),
+            Applied::Sign | Applied::Context(_) | Applied::Session => {
+                unreachable!("a claim writes an epoch")
+            }
+        }
+    }
+
     fn number(&self, task: &TaskId) -> Result<usize> {
         self.numbers
             .get(task)
@@ -106,13 +129,26 @@ impl State {
         let applied = match &write {
             Write::Create(task) => Applied::Epoch(self.create(at_ms, task)?),
             Write::Append(task, epoch, records) => Applied::Epoch(self.append(at_ms, task, *epoch, records)?),
-            Write::Claim(task, owner) => {
+            Write::Claim(task, from, owner) => {
                 let number = self.number(task)?;
                 let row = &mut self.tasks[number].row;
+                if let Some(from) = from.filter(|from| *from != row.epoch) {
+                    return Err(owner_lost(task, row.epoch, from));
+                }
                 row.epoch += 1;
                 row.owner.clone_from(owner);
                 row.updated_ms = at_ms;
                 Applied::Epoch(row.epoch)
+            }
+            Write::Cancel(task) => {
+                let number = self.number(task)?;
+                let row = &mut self.tasks[number].row;
+                row.cancel_requested = row.status == "running";
+                Applied::Sign
+            }
+            Write::Beat(owner, now_ms) => {
+                self.beats.insert(owner.clone(), *now_ms);
+                Applied::Sign
             }
             Write::Context(request) => Applied::Context(self.contexts.change(request)?),
             Write::Session(session, change, now_ms) => {
@@ -145,6 +181,8 @@ impl State {
             epoch: 1,
             created_ms: at_ms,
             updated_ms: at_ms,
+            seen_ms: at_ms,
+            cancel_requested: false,
             input_tokens: 0,
             output_tokens: 0,
             turns: 0,
@@ -159,10 +197,7 @@ impl State {
         let number = self.number(task)?;
         let held = &mut self.tasks[number];
         if held.row.epoch != epoch {
-            return Err(Error::new(
-                ErrorCode::OwnerLost,
-                format!("task `{task}` is at epoch {}; this driver had epoch {epoch}", held.row.epoch),
-            ));
+            return Err(owner_lost(task, held.row.epoch, epoch));
         }
         held.row.updated_ms = at_ms;
         for record in records {
@@ -187,7 +222,10 @@ impl Note for TaskRow {
                 self.turns += 1;
             }
             Record::Unanswered { failure, .. } => spent = failure.lost,
-            Record::Finished { outcome, .. } => self.status = outcome.status().wire().to_owned(),
+            Record::Finished { outcome, .. } => {
+                self.status = outcome.status().wire().to_owned();
+                self.cancel_requested = false;
+            }
             Record::Resumed { .. } | Record::Said { .. } => self.status = "running".to_owned(),
             Record::Started(_)
             | Record::Asked { .. }
@@ -227,11 +265,29 @@ impl Store for MemoryStore {
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
-        let applied = self.lock().apply(now_ms(), Write::Claim(task.clone(), owner.to_owned()));
-        let answer = applied.map(|applied| match applied {
-            Applied::Epoch(epoch) => epoch,
-            Applied::Context(_) | Applied::Session => unreachable!("a claim writes an epoch"),
-        });
+        let answer = self.lock().claim(Write::Claim(task.clone(), None, owner.to_owned()));
+        Box::pin(async { answer })
+    }
+
+    fn claim_from<'a>(&'a self, task: &'a TaskId, epoch: u64, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
+        let answer = self.lock().claim(Write::Claim(task.clone(), Some(epoch), owner.to_owned()));
+        Box::pin(async { answer })
+    }
+
+    fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
+        let answer = self.lock().apply(now_ms(), Write::Cancel(task.clone())).map(drop);
+        Box::pin(async { answer })
+    }
+
+    fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
+        let state = self.lock();
+        let wanted = state.tasks.iter().filter(|held| held.row.cancel_requested);
+        let answer = Ok(wanted.map(|held| held.row.id.clone()).collect());
+        Box::pin(async { answer })
+    }
+
+    fn beat<'a>(&'a self, owner: &'a str, at_ms: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.lock().apply(now_ms(), Write::Beat(owner.to_owned(), at_ms)).map(drop);
         Box::pin(async { answer })
     }
 
@@ -240,13 +296,21 @@ impl Store for MemoryStore {
     }
 
     fn task<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<TaskRow>> {
-        Box::pin(async move { self.read(task, |held| held.row.clone()) })
-    }
-
-    fn tasks(&self, limit: u32) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
         Box::pin(async move {
             let state = self.lock();
-            Ok(state.tasks.iter().rev().take(limit as usize).map(|held| held.row.clone()).collect())
+            let number = state.number(task)?;
+            Ok(state.row(&state.tasks[number]))
+        })
+    }
+
+    fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
+        Box::pin(async move {
+            let state = self.lock();
+            let rows = state.tasks.iter().rev().map(|held| state.row(held));
+            let fits = |row: &TaskRow| {
+                query.of.fits(row) && query.status.as_ref().is_none_or(|status| row.status == *status)
+            };
+            Ok(rows.filter(fits).take(query.limit as usize).collect())
         })
     }
 }

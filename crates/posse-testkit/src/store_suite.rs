@@ -11,7 +11,7 @@ use posse_core::outcome::{Outcome, StopReason};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result};
-use posse_runtime::ports::{NewTask, Store, TaskRow};
+use posse_runtime::ports::{NewTask, Store, TaskQuery, TaskRow, Which};
 
 /// Runs every case on a fresh store. Needs a tokio runtime around it.
 pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
@@ -25,6 +25,10 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     the_row_follows_the_records(&*fresh()).await;
     the_row_follows_a_long_task_at_every_append(&*fresh()).await;
     listings_show_the_newest_first(&*fresh()).await;
+    queries_find_what_they_name(&*fresh()).await;
+    of_several_claims_from_one_epoch_one_wins(fresh()).await;
+    a_wish_to_cancel_lasts_until_the_task_has_ended(&*fresh()).await;
+    an_owner_that_beats_is_seen(&*fresh()).await;
     concurrent_tasks_keep_their_order(fresh()).await;
 }
 
@@ -49,6 +53,8 @@ async fn a_new_task_is_listed_with_what_it_began_with(store: &dyn Store) {
         epoch: 1,
         created_ms: row.created_ms,
         updated_ms: row.updated_ms,
+        seen_ms: row.updated_ms,
+        cancel_requested: false,
         input_tokens: 0,
         output_tokens: 0,
         turns: 0,
@@ -211,6 +217,84 @@ async fn listings_show_the_newest_first(store: &dyn Store) {
     assert_eq!(listed(store.tasks(10).await.unwrap()), ["c", "b", "a"]);
     assert_eq!(listed(store.tasks(2).await.unwrap()), ["c", "b"]);
     assert_eq!(listed(store.tasks(0).await.unwrap()), [""; 0]);
+}
+
+async fn queries_find_what_they_name(store: &dyn Store) {
+    let child = |session: &str, number| NewTask {
+        id: TaskId::child(session, number),
+        parent: Some(TaskId::root(session)),
+        ..new_task("unused")
+    };
+    for task in [new_task("ab"), new_task("abc"), child("ab", 1), child("abc", 1), child("ab", 2)] {
+        store.create(task).await.unwrap();
+    }
+    store.append(&TaskId::child("ab", 1), 1, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    let find = async |of: Which, status: Option<&str>, limit: u32| {
+        let query = TaskQuery { of, status: status.map(str::to_owned), limit };
+        let rows = store.find_tasks(query).await.unwrap();
+        rows.into_iter().map(|row| row.id.to_string()).collect::<Vec<_>>()
+    };
+    let session = || Which::Session("ab".to_owned());
+    let children = || Which::ChildrenOf(TaskId::root("ab"));
+    let prefix = |text: &str| Which::Prefix(text.to_owned());
+    let short = |text: &str| Which::Short(text.to_owned());
+    assert_eq!(find(session(), None, 9).await, ["ab.t_02", "ab.t_01", "ab"]);
+    assert_eq!(find(children(), None, 9).await, ["ab.t_02", "ab.t_01"]);
+    assert_eq!(find(children(), Some("running"), 9).await, ["ab.t_02"]);
+    assert_eq!(find(Which::All, Some("completed"), 9).await, ["ab.t_01"]);
+    assert_eq!(find(Which::All, Some("running"), 2).await, ["ab.t_02", "abc.t_01"]);
+    assert_eq!(find(prefix("abc"), None, 9).await, ["abc.t_01", "abc"]);
+    assert_eq!(find(prefix("ab.t_"), None, 9).await, ["ab.t_02", "ab.t_01"]);
+    assert_eq!(find(short("t_01"), None, 9).await, ["abc.t_01", "ab.t_01"]);
+    assert_eq!(find(short("ab"), None, 9).await, ["ab"]);
+    assert_eq!(find(short("ab.t_01"), None, 9).await, [""; 0]);
+    assert_eq!(find(prefix("%"), None, 9).await, [""; 0]);
+}
+
+async fn of_several_claims_from_one_epoch_one_wins<S: Store + 'static>(store: Arc<S>) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let mut claims = tokio::task::JoinSet::new();
+    for number in 0..16 {
+        let (store, id) = (Arc::clone(&store), id.clone());
+        claims.spawn(async move { store.claim_from(&id, 1, &format!("owner {number}")).await });
+    }
+    let answers = claims.join_all().await;
+    let won: Vec<&u64> = answers.iter().flatten().collect();
+    assert_eq!(won, [&2]);
+    let lost = answers.iter().filter_map(|answer| answer.as_ref().err());
+    assert!(lost.map(|e| e.code()).all(|code| code == ErrorCode::OwnerLost));
+    assert_eq!(store.task(&id).await.unwrap().epoch, 2);
+    assert_code(store.claim_from(&TaskId::root("none"), 1, "x").await, ErrorCode::TaskNotFound);
+}
+
+async fn a_wish_to_cancel_lasts_until_the_task_has_ended(store: &dyn Store) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    assert_eq!(store.cancel_requests().await.unwrap(), []);
+    store.request_cancel(&id).await.unwrap();
+    store.request_cancel(&id).await.unwrap();
+    assert_eq!(store.cancel_requests().await.unwrap(), std::slice::from_ref(&id));
+    let epoch = store.claim(&id, "second").await.unwrap();
+    assert!(store.task(&id).await.unwrap().cancel_requested, "whoever takes it over hears it too");
+    store.append(&id, epoch, vec![finished(StopReason::Cancelled, "")]).await.unwrap();
+    assert!(!store.task(&id).await.unwrap().cancel_requested);
+    store.request_cancel(&id).await.unwrap();
+    assert_eq!(store.cancel_requests().await.unwrap(), [], "what has ended cannot be cancelled");
+    assert_code(store.request_cancel(&TaskId::root("none")).await, ErrorCode::TaskNotFound);
+}
+
+async fn an_owner_that_beats_is_seen(store: &dyn Store) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let later = store.task(&id).await.unwrap().updated_ms + 60_000;
+    store.beat("somebody else", later + 1).await.unwrap();
+    store.beat("first", later - 1).await.unwrap();
+    store.beat("first", later).await.unwrap();
+    assert_eq!(store.task(&id).await.unwrap().seen_ms, later);
+    store.claim(&id, "second").await.unwrap();
+    let row = store.task(&id).await.unwrap();
+    assert_eq!(row.seen_ms, row.updated_ms, "the beat of one owner says nothing about another");
 }
 
 async fn concurrent_tasks_keep_their_order<S: Store + 'static>(store: Arc<S>) {

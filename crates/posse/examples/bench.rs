@@ -133,6 +133,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let session = Session::new(SessionConfig {
         id: format!("{:x}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos()),
         owner: "example".to_owned(),
+        lives: |_| false,
         workspace: ".".to_owned(),
         store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         models: Arc::new(OneEndpoint {
@@ -152,6 +153,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         },
         stop: Stop::default(),
         verifier: None,
+        facades: posse::session::facades::Facades::default(),
     })?;
     let _ = own.set(Arc::downgrade(&session));
 

@@ -10,7 +10,7 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::Onward;
 use rustyline::error::ReadlineError;
 
-use super::drive::{Room, Work};
+use super::drive::{Room, View, Work};
 use super::run::{self, Lead};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, Global, How};
@@ -140,7 +140,7 @@ impl Talk {
     fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
         match &self.place {
             Place::New(setup) => run::room(setup, how, &self.lead, self.session_id.clone(), json, title),
-            Place::Earlier(taken_up) => taken_up.room(how, json, title),
+            Place::Earlier(taken_up) => taken_up.room(how, View::Shown, json, title),
         }
     }
 }

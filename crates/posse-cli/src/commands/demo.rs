@@ -16,12 +16,14 @@ use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_models::scripted::Scripted;
 use posse_runtime::budget::Tariff;
-use posse_runtime::ports::{BoxFuture, Models, OpenModel, Store, Tool, ToolInput, ToolOutput};
+use posse_runtime::ports::{
+    BoxFuture, Models, OpenModel, Store, TaskQuery, Tool, ToolInput, ToolOutput, Which,
+};
 use posse_runtime::session::facades::Facades;
 use posse_store::SqliteStore;
 use serde_json::Value;
 
-use super::drive::{Parts, Room, Work};
+use super::drive::{Parts, Room, View, Work};
 use crate::args::Global;
 use crate::setup::{Setup, name, new_session_id};
 use crate::terminal;
@@ -77,6 +79,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         watchers: setup.telemetry.watchers()?,
         json: global.json,
         title: TASK.to_owned(),
+        view: View::Shown,
     })?;
     let orchestrator = Agent {
         limits: Limits { turns_max: 200, ..Limits::default() },
@@ -103,8 +106,8 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
 /// In a pipe there was no tree to look at, so its last state is said here; the shared context is said to everyone.
 async fn summarise(room: &Room, store: &dyn Store, session_id: &str) -> Result<()> {
     if room.live.is_none() {
-        let rows = store.tasks(u32::MAX).await?;
-        for row in rows.iter().rev().filter(|row| row.id.session() == session_id && row.parent.is_some()) {
+        let children = Which::ChildrenOf(TaskId::root(session_id));
+        for row in store.find_tasks(TaskQuery::of(children)).await?.iter().rev() {
             terminal::note(&format!(
                 "{} {:<10} {} · {} turns",
                 row.id.short(),

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use posse_core::Result;
 use posse_core::text::estimate_tokens;
-use posse_runtime::ports::Store;
 use serde_json::{Value, json};
 
 use crate::agents::load;
@@ -165,8 +164,8 @@ async fn store(setup: &Setup) -> Finding {
     let examined = async {
         let store = setup.store()?;
         store.integrity().await?;
-        let tasks = store.tasks(u32::MAX).await?;
-        Ok(format!("{} · {} tasks · integrity ok", store.path().display(), tasks.len()))
+        let tasks = store.count().await?;
+        Ok(format!("{} · {tasks} tasks · integrity ok", store.path().display()))
     };
     match examined.await {
         Ok(text) => Finding::new("store", Mark::Fine, text),

@@ -24,7 +24,7 @@ use super::refusals::Operator;
 use crate::envelope::envelope;
 use crate::render::{self, Live, count, many};
 use crate::terminal::Delivery;
-use crate::{setup, terminal};
+use crate::{owner, terminal};
 
 /// How long a program that is asked to end may finish its step.
 const TERM_GRACE: Duration = Duration::from_secs(3);
@@ -56,8 +56,16 @@ pub struct Parts {
     pub watchers: Vec<Arc<dyn Observer>>,
     pub json: bool,
     pub title: String,
+    pub view: View,
     pub verifier: Option<Arc<dyn Verifier>>,
     pub facades: Facades,
+}
+
+/// Whether what happens is shown while it happens.
+#[derive(Clone, Copy)]
+pub enum View {
+    Shown,
+    Silent,
 }
 
 /// What to do in a room.
@@ -68,19 +76,26 @@ pub enum Work {
 
 impl Room {
     pub fn new(parts: Parts) -> Result<Self> {
-        let (observer, live) = render::observer(parts.json, &parts.title);
+        let (observers, live) = match parts.view {
+            View::Shown => {
+                let (observer, live) = render::observer(parts.json, &parts.title);
+                (vec![observer], live)
+            }
+            View::Silent => (Vec::new(), None),
+        };
         let stop = Stop::default();
         let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
         let (read_only, denied) = (parts.read_only, parts.denied);
         let operator = Operator { grant: parts.grant.clone(), effects, read_only, denied };
         let session = Session::new(SessionConfig {
             id: parts.session_id,
-            owner: setup::owner(),
+            owner: owner::owner(),
+            lives: owner::lives,
             workspace: parts.workspace,
             store: parts.store,
             models: parts.models.clone(),
             tools: Toolbox::new(parts.tools)?,
-            observers: Observers::new([vec![observer], parts.watchers].concat()),
+            observers: Observers::new([observers, parts.watchers].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
@@ -165,11 +180,15 @@ impl Room {
         let open = self.models.open(agent).ok();
         let cost = open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by));
         if self.json {
-            terminal::out(
-                &envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed())
-                    .to_string(),
-            );
+            let mut value = envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed());
+            // Detached tasks, which go on when somebody takes them up.
+            let left = self.session.left_running();
+            value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
+            terminal::out(&value.to_string());
             return super::exit_code(outcome.status());
+        }
+        for left in self.session.left_running() {
+            terminal::note(&format!("{left} goes on with: posse worker --local --until-idle"));
         }
         if outcome.status() != Status::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));

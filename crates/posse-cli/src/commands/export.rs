@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
-use posse_runtime::ports::{Store, TaskRow};
+use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
 use posse_telemetry::transcript;
 
 use super::tasks::{find, status};
@@ -39,13 +39,11 @@ pub async fn run(global: &Global, wanted: &str, out: Option<&Path>, tree: bool) 
 
 /// A task, then those it delegated, each followed by its own, in the order they were begun.
 async fn with_descendants(store: &dyn Store, task: TaskRow) -> Result<Vec<TaskRow>> {
-    let mut rows = store.tasks(u32::MAX).await?;
-    rows.sort_by(|a, b| (a.created_ms, &a.id).cmp(&(b.created_ms, &b.id)));
     let mut found = Vec::new();
     let mut open = vec![task];
     while let Some(next) = open.pop() {
-        let children = rows.iter().rev().filter(|row| row.parent.as_ref() == Some(&next.id));
-        open.extend(children.cloned());
+        // Newest first, so that the oldest is taken next.
+        open.extend(store.find_tasks(TaskQuery::of(Which::ChildrenOf(next.id.clone()))).await?);
         found.push(next);
     }
     Ok(found)

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 use posse_core::agent::Agent;
@@ -14,8 +15,9 @@ use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::ports::{Agents, Models};
 use posse_runtime::resolve::resolve;
+use posse_store::SqliteStore;
 
-use super::drive::{Parts, Room, Work};
+use super::drive::{Parts, Room, View, Work};
 use crate::args::{Global, How, RunArgs};
 use crate::setup::{Setup, Tools, new_session_id};
 use crate::terminal;
@@ -98,7 +100,8 @@ pub fn room(
 ) -> Result<Room> {
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
-    furnish(setup, how, found, Furniture { session_id, agent: &lead.agent, grant, caps, json, title })
+    let (agent, view, store) = (&lead.agent, View::Shown, setup.store()?);
+    furnish(setup, how, found, Furniture { session_id, agent, grant, caps, json, title, view, store })
 }
 
 /// What differs between the room of a new task and that of one that goes on.
@@ -109,10 +112,12 @@ pub struct Furniture<'a> {
     pub caps: Caps,
     pub json: bool,
     pub title: &'a str,
+    pub view: View,
+    pub store: Arc<SqliteStore>,
 }
 
 pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>) -> Result<Room> {
-    let Furniture { session_id, agent, grant, caps, json, title } = furniture;
+    let Furniture { session_id, agent, grant, caps, json, title, view, store } = furniture;
     for problem in &found.problems {
         terminal::note(&format!("warning: {}", visible(problem.message())));
     }
@@ -124,7 +129,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         facades: setup.facades()?,
         session_id,
         workspace: setup.workspace.display().to_string(),
-        store: setup.store()?,
+        store,
         models,
         grant,
         read_only: how.read_only,
@@ -135,6 +140,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         watchers: setup.telemetry.watchers()?,
         json,
         title: title.to_owned(),
+        view,
     })
 }
 

@@ -6,13 +6,14 @@ use posse_core::context::TOTAL_TOKENS_MAX;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{ContextStore, SessionRow, Store, TaskRow};
+use posse_runtime::ports::{ContextStore, SessionRow, Store, TaskQuery, Which};
 use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{Global, SessionsCommand};
+use crate::owner;
 use crate::render::many;
-use crate::setup::{Setup, is_alive};
+use crate::setup::Setup;
 use crate::terminal;
 
 pub async fn run(global: &Global, command: SessionsCommand) -> Result<ExitCode> {
@@ -114,13 +115,11 @@ fn row_json(row: &SessionRow) -> Value {
 
 /// What agents are working with is not taken from under them.
 async fn refuse_if_under_way(store: &dyn Store, session: &str) -> Result<()> {
-    let rows = store.tasks(u32::MAX).await?;
-    let running =
-        |row: &&TaskRow| row.id.session() == session && row.status == "running" && is_alive(&row.owner);
-    match rows.iter().find(running) {
+    let (of, status) = (Which::Session(session.to_owned()), Some("running".to_owned()));
+    let rows = store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await?;
+    match rows.iter().find(|row| owner::lives(row)) {
         Some(row) => {
-            let pid = row.owner.split(':').next().unwrap_or_default();
-            let text = format!("`{}` is being driven by process {pid}", row.id);
+            let text = format!("`{}` is being driven by process {}", row.id, owner::pid(row));
             Err(Error::new(ErrorCode::InvalidRequest, text).hint("wait for it, or end that process first"))
         }
         None => Ok(()),

@@ -1,6 +1,10 @@
 //! `posse tasks`: what is in the store, and going on with it.
 
+mod cancel;
+mod watch;
+
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use posse_core::budget::Caps;
@@ -10,24 +14,36 @@ use posse_core::message::Block;
 use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::Onward;
-use posse_runtime::ports::{Store, TaskRow};
+use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_store::SqliteStore;
 use serde_json::json;
 
-use super::drive::{Room, Work};
+use super::drive::{Room, View, Work};
 use super::run::{self, Furniture};
-use crate::args::{Global, How, More};
+use crate::args::{Global, How, ListArgs, More};
 use crate::render::count;
-use crate::setup::{Setup, is_alive};
-use crate::terminal;
+use crate::setup::{self, Setup};
+use crate::{owner, terminal};
+
+pub use cancel::{end_tree, run as cancel};
+pub use watch::run as watch;
 
 /// Results in a transcript are shown up to this size; `--result` shows one in full.
 const SHOWN: usize = 600;
 
-pub async fn list(global: &Global, limit: u32) -> Result<ExitCode> {
+/// Of so many tasks that begin alike, none is meant.
+const ALIKE_MAX: u32 = 1_000;
+
+pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let rows = setup.store()?.tasks(limit).await?;
+    let rows = listed(&*setup.store()?, filter).await?;
     if rows.is_empty() && !global.json {
-        terminal::note("no tasks yet; `posse run \"…\"` starts one");
+        let all = filter.session.is_none() && filter.status.is_none();
+        terminal::note(if all {
+            "no tasks yet; `posse run \"…\"` starts one"
+        } else {
+            "no task is like that"
+        });
     }
     for row in rows {
         if global.json {
@@ -47,6 +63,27 @@ pub async fn list(global: &Global, limit: u32) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> {
+    let of = match &filter.session {
+        Some(wanted) => Which::Session(super::sessions::find(store, Some(wanted)).await?),
+        None => Which::All,
+    };
+    let wanted = filter.status.as_deref();
+    let rows = match wanted {
+        // To the store both are running; which of them it is, the processes of this machine say.
+        Some("running" | "interrupted") => {
+            let running = Some("running".to_owned());
+            store.find_tasks(TaskQuery { status: running, ..TaskQuery::of(of) }).await?
+        }
+        _ => {
+            let status = filter.status.clone();
+            store.find_tasks(TaskQuery { of, status, limit: filter.limit }).await?
+        }
+    };
+    let fits = |row: &TaskRow| wanted.is_none_or(|wanted| status(row) == wanted);
+    Ok(rows.into_iter().filter(fits).take(filter.limit as usize).collect())
 }
 
 pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result<ExitCode> {
@@ -77,7 +114,7 @@ pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCo
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
     let how = How { max_cost: more.max_cost, ..How::default() };
-    let room = taken_up.room(&how, global.json, &row.title)?;
+    let room = taken_up.room(&how, View::Shown, global.json, &row.title)?;
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
     let onward = Onward::Finish { turns_max: more.max_turns, wall_ms_max };
@@ -94,17 +131,43 @@ pub struct TakenUp {
     pub row: TaskRow,
     pub start: TaskStart,
     pub setup: Setup,
+    store: Arc<SqliteStore>,
 }
 
 impl TakenUp {
+    /// Finds a task and takes it, if nobody drives it.
     pub async fn find(global: &Global, wanted: &str) -> Result<Self> {
-        let mut setup = Setup::load(global)?;
-        let store = setup.store()?;
+        let store = setup::store(global)?;
         let row = find(&*store, wanted).await?;
-        take_from_the_dead(&row)?;
+        if row.status == "running" && owner::lives(&row) {
+            let text = format!("`{}` is being driven by process {}", row.id, owner::pid(&row));
+            return Err(
+                Error::new(ErrorCode::TaskNotResumable, text).hint("wait for it, or end that process first")
+            );
+        }
+        let taken_up = Self::read(global, store, row).await?;
+        taken_up.take().await?;
+        Ok(taken_up)
+    }
+
+    /// What is known of it, before it is taken: with the configuration its workspace has today.
+    pub async fn read(global: &Global, store: Arc<SqliteStore>, row: TaskRow) -> Result<Self> {
         let start = start_of(&store.records(&row.id).await?)?;
-        setup.workspace = start.workspace.clone().into();
-        Ok(Self { row, start, setup })
+        let setup = Setup::load_in(global, start.workspace.clone().into())?;
+        Ok(Self { row, start, setup, store })
+    }
+
+    /// From a dead process, whose commands must not work beside us. Of several that try, one succeeds.
+    pub async fn take(&self) -> Result<()> {
+        let row = &self.row;
+        if row.status == "running" {
+            self.store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
+        }
+        let of = Which::Session(row.id.session().to_owned());
+        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
+        let left = self.store.find_tasks(running).await?.into_iter().filter(|row| !owner::lives(row));
+        sweep(left.map(|row| row.id).chain([row.id.clone()]).collect()).await;
+        Ok(())
     }
 
     pub fn caps(&self, how: &How) -> Caps {
@@ -112,8 +175,8 @@ impl TakenUp {
     }
 
     /// Of `how` counts what may change from one day to the next: the tape and the cost limit.
-    pub fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
-        let Self { row, start, setup } = self;
+    pub fn room(&self, how: &How, view: View, json: bool, title: &str) -> Result<Room> {
+        let Self { row, start, setup, store } = self;
         let found = setup.tools()?;
         let grant = setup.grant_again(&start.grant, &found)?;
         if let Some(missing) = grant.tools().find(|name| !found.has(name)) {
@@ -133,39 +196,42 @@ impl TakenUp {
                 caps: self.caps(how),
                 json,
                 title,
+                view,
+                store: store.clone(),
             },
         )
     }
 }
 
-/// Refuses a task that a living process drives, and ends what a dead one left running: it must not work beside us.
-fn take_from_the_dead(row: &TaskRow) -> Result<()> {
-    if row.status == "running" && is_alive(&row.owner) {
-        let pid = row.owner.split(':').next().unwrap_or_default();
-        let text = format!("`{}` is being driven by process {pid}", row.id);
-        return Err(
-            Error::new(ErrorCode::TaskNotResumable, text).hint("wait for it, or end that process first")
-        );
-    }
-    posse_tools::supervisor::sweep(&row.id);
-    Ok(())
+/// Ends the processes that were left of these tasks.
+async fn sweep(tasks: Vec<TaskId>) {
+    let swept = tokio::task::spawn_blocking(move || {
+        for task in &tasks {
+            posse_tools::supervisor::sweep(task);
+        }
+    });
+    // A panic in there would be a task that goes on beside what was left of it; everything else still holds.
+    let _ = swept.await;
 }
 
 /// A task by its id, the beginning of its id, or the short id of a child in the newest session.
 pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
-    let rows = store.tasks(u32::MAX).await?;
-    if let Some(row) = rows.iter().find(|row| row.id.as_str() == wanted) {
-        return Ok(row.clone());
+    let newest = |of: Which, limit: u32| TaskQuery { limit, ..TaskQuery::of(of) };
+    match store.task(&TaskId::from_store(wanted.to_owned())).await {
+        Err(e) if e.code() == ErrorCode::TaskNotFound => {}
+        found => return found,
     }
-    if let Some(row) = rows.iter().find(|row| row.id.short() == wanted) {
-        return Ok(row.clone());
+    if let Some(row) = store.find_tasks(newest(Which::Short(wanted.to_owned()), 1)).await?.pop() {
+        return Ok(row);
     }
-    let roots: Vec<&TaskRow> =
-        rows.iter().filter(|row| !wanted.is_empty() && row.id.as_str().starts_with(wanted)).collect();
-    let sessions: Vec<&&TaskRow> = roots.iter().filter(|row| row.parent.is_none()).collect();
-    match (sessions.as_slice(), roots.as_slice()) {
-        ([row], _) => Ok((**row).clone()),
-        ([], [row]) => Ok((*row).clone()),
+    let rows = match wanted {
+        "" => Vec::new(),
+        _ => store.find_tasks(newest(Which::Prefix(wanted.to_owned()), ALIKE_MAX)).await?,
+    };
+    let sessions: Vec<&TaskRow> = rows.iter().filter(|row| row.parent.is_none()).collect();
+    match (sessions.as_slice(), rows.as_slice()) {
+        ([row], _) => Ok((*row).clone()),
+        ([], [row]) => Ok(row.clone()),
         ([], []) => {
             Err(Error::new(ErrorCode::TaskNotFound, format!("no task is called `{}`", prefix(wanted, 80)))
                 .hint("`posse tasks list` shows what there is"))
@@ -177,7 +243,7 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
 
 /// A task whose process is gone is not running, whatever its last record says.
 pub fn status(row: &TaskRow) -> &str {
-    if row.status == "running" && !is_alive(&row.owner) { "interrupted" } else { &row.status }
+    if row.status == "running" && !owner::lives(row) { "interrupted" } else { &row.status }
 }
 
 fn row_json(row: &TaskRow) -> serde_json::Value {

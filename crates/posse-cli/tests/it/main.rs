@@ -18,3 +18,4 @@ mod tasks;
 mod telemetry;
 mod terminal;
 mod wires;
+mod worker;

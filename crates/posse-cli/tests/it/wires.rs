@@ -121,6 +121,7 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
         "in_doubt": [],
         "refused_tools": [],
         "warnings": [],
+        "left_running": [],
         "duration_ms": envelope["duration_ms"],
     });
     assert_eq!(*envelope, expected);

@@ -3,7 +3,7 @@
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::journal::Record;
+use posse_core::journal::{Record, start_of};
 use posse_core::message::find_fault;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::run::{Action, Planned, Replayed, Run, Step, replay};
@@ -13,7 +13,7 @@ use posse_core::{Error, ErrorCode, Result};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
-use crate::ports::Payload;
+use crate::ports::{Payload, Store};
 
 /// How to go on with a task.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,9 @@ pub async fn resume(
     if let Onward::Finish { wall_ms_max, .. } = &onward {
         match found.run.next_step(0) {
             Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
-            _ => refuse_without_time(&id, &found, *wall_ms_max)?,
+            Step::Finish(_) => refuse_without_time(&id, &found, *wall_ms_max)?,
+            // One that was interrupted and has no time left ends now, with what it has.
+            _ => {}
         }
     }
     let epoch = ports.store.claim(&id, owner).await?;
@@ -85,6 +87,42 @@ pub async fn resume(
     let agent = life.scene.start.agent.name.to_string();
     life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
     drive(ports, life, run).await
+}
+
+/// Ends a task that nobody drives, without asking anybody: what was begun is in doubt, the rest was not made. `epoch` is
+/// what claiming it gave.
+pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str) -> Result<Outcome> {
+    let records = store.records(id).await?;
+    let start = start_of(&records)?;
+    // Which effects the tools have does not matter any more: none of them is called.
+    let tools = start.grant.tools().map(|name| (name.to_owned(), Effect::Unsafe)).collect();
+    let Replayed { mut run, elapsed_ms, unresolved, lost_tokens, .. } = replay(&records, tools, 0)?;
+    if let Step::Finish(outcome) = run.next_step(0)
+        && matches!(records.last(), Some(Record::Finished { .. }))
+    {
+        return Ok(outcome);
+    }
+    run.on_lost(lost_tokens);
+    run.on_resume(None, None);
+    let mut ending =
+        vec![Record::Resumed { epoch, turns_max: None, wall_ms_max: None, lost_tokens, elapsed_ms }];
+    if let Step::CallTools(open) = run.next_step(0) {
+        let begun = |planned: &&Planned| unresolved.iter().any(|(key, _)| *key == planned.call.key);
+        for planned in open.iter().filter(begun) {
+            let result = in_doubt(&planned.call);
+            ending.push(Record::Done { result: result.clone(), full_text: None, elapsed_ms });
+            run.on_results(vec![result]);
+        }
+    }
+    run.on_cancel();
+    ending.push(Record::Cancelled { elapsed_ms });
+    let Step::Finish(mut outcome) = run.next_step(elapsed_ms) else {
+        return Err(Error::new(ErrorCode::Internal, format!("`{id}` does not end when it is cancelled")));
+    };
+    outcome.detail.get_or_insert_with(|| why.to_owned());
+    ending.push(Record::Finished { outcome: outcome.clone(), elapsed_ms });
+    store.append(id, epoch, ending).await?;
+    Ok(outcome)
 }
 
 impl Life<'_> {

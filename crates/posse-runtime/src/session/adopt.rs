@@ -4,21 +4,27 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::board::{Admission, Past};
 use posse_core::id::TaskId;
-use posse_core::journal::{Record, start_of};
+use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
+use posse_core::outcome::Outcome;
 use posse_core::run::replay;
 use posse_core::tool::{DELEGATION, canonical, own_name};
 use serde_json::Value;
 
-use super::family::{Family, end_of};
+use super::family::{Family, Parent, end_of};
 use super::task::{Done, Task};
 use super::{Begin, Session, subagent};
 use crate::context::now_ms;
-use crate::ports::TaskRow;
+use crate::driver::{self, Onward, Stop};
+use crate::ports::{TaskQuery, TaskRow, Which};
+
+/// How often a task that is driven elsewhere is looked at.
+const FOLLOW: Duration = Duration::from_millis(500);
 
 /// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
 struct Answered {
@@ -47,18 +53,25 @@ impl Session {
             .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
             .filter_map(|call| call.answer["task_id"].as_str())
             .collect();
-        let begun = begun(&family.parent.id, self, records);
-        let rows = self.store.tasks(u32::MAX).await?;
-        let in_session = rows.iter().filter(|row| row.id.session() == self.id);
-        let numbers = in_session.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
+        let calls = begun(&family.parent.id, self, records);
+        let in_session = self.store.find_tasks(TaskQuery::of(Which::Session(self.id.clone()))).await?;
+        let numbers = in_session.iter().filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
         self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
         // What a tool of the application runs is taken up by that tool.
-        let ours = |row: &&TaskRow| {
+        let ours = |row: &TaskRow| {
             row.parent.as_ref() == Some(&family.parent.id) && row.id.short().starts_with("t_")
         };
-        for row in rows.iter().rev().filter(ours) {
-            let was_collected = collected.contains(row.id.short());
-            self.adopt_child(family, row, was_collected, &begun).await?;
+        let mut children = Vec::new();
+        for row in in_session.into_iter().rev().filter(ours) {
+            let records = self.store.records(&row.id).await?;
+            let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
+            children.push(Child { row, records, begun });
+        }
+        // What has ended is known to those that waited for it, and what was at work keeps its place.
+        children.sort_by_key(|child| (child.row.status == "running", !child.begun));
+        for child in children {
+            let was_collected = collected.contains(child.row.id.short());
+            self.adopt_child(family, child, was_collected, &calls).await?;
         }
         Ok(())
     }
@@ -66,12 +79,11 @@ impl Session {
     async fn adopt_child(
         &self,
         family: &Arc<Family>,
-        row: &TaskRow,
+        child: Child,
         collected: bool,
         calls: &Begun,
     ) -> Result<()> {
-        let records = self.store.records(&row.id).await?;
-        let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
+        let Child { row, records, begun } = child;
         let start = start_of(&records)?;
         let has_key = |keys: &HashSet<String>| start.key.as_ref().is_some_and(|key| keys.contains(key));
         let collected = collected || has_key(&calls.answered);
@@ -79,15 +91,10 @@ impl Session {
             self.investigations.recall();
         }
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(row.id.clone(), start, stop, Begin::Again));
-        for record in &records {
-            if let Record::Steered { key, .. } = record {
-                task.inbox.recall(key.clone(), row.turns);
-            }
-        }
+        let task = recalled(&row, start, stop, &records, false);
         let ports = self.child_ports(&family.parent, &task)?;
         if row.status != "running" {
-            let done = last_outcome(records.clone());
+            let done = last_outcome(records);
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
             }
@@ -97,10 +104,18 @@ impl Session {
             return Ok(());
         }
         let past = if begun { Past::AtWork } else { Past::NotBegun };
-        match family.recall(&task, past, now_ms()) {
+        let admission = family.recall(&task, past, now_ms());
+        if (self.lives)(&row) {
+            self.follow(family, &task);
+            return Ok(());
+        }
+        match admission {
             Admission::Start => self.launch(family, &task, ports, Begin::Again),
-            Admission::Queued | Admission::Waiting => {}
-            Admission::Dependency => self.fail_dependant(family, &task, "a task it depends on").await,
+            Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
+            Admission::Dependency => {
+                self.take_over(&task).await?;
+                self.fail_dependant(family, &task, "a task it depends on").await;
+            }
         }
         if begun {
             let grandchildren = self.family(&task.id)?;
@@ -108,6 +123,96 @@ impl Session {
         }
         Ok(())
     }
+
+    /// A task that was detached from its parent and is driven elsewhere: its end is heard of here. If its driver dies, it
+    /// goes on here.
+    fn follow(&self, family: &Arc<Family>, task: &Arc<Task>) {
+        let Some(session) = self.this.upgrade() else { return };
+        let (family, task) = (family.clone(), task.clone());
+        task.runs();
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(FOLLOW).await;
+                let Ok(row) = session.store.task(&task.id).await else { continue };
+                if row.status != "running" {
+                    let records = session.store.records(&task.id).await.unwrap_or_default();
+                    let moves = family.ended(&task, last_outcome(records), row.turns, now_ms());
+                    return session.perform(&family, moves).await;
+                }
+                if (session.lives)(&row) {
+                    continue;
+                }
+                match session.child_ports(&family.parent, &task) {
+                    Ok(ports) => return session.launch(&family, &task, ports, Begin::Again),
+                    Err(e) => {
+                        let moves = family.ended(&task, Err(e.to_string()), row.turns, now_ms());
+                        return session.perform(&family, moves).await;
+                    }
+                }
+            }
+        });
+    }
+
+    /// What does not begin yet belongs to this process from now on.
+    async fn take_over(&self, task: &Task) -> Result<()> {
+        let epoch = self.store.claim(&task.id, &self.owner).await?;
+        task.epoch.store(epoch, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Goes on with a task whose parent has ended: detached from it, or asked for by name.
+    pub(super) async fn resume_alone(
+        &self,
+        parent: TaskId,
+        id: TaskId,
+        start: TaskStart,
+        records: &[Record],
+        onward: Onward,
+    ) -> Result<Outcome> {
+        let row = self.store.task(&id).await?;
+        let stop = self.stop.child();
+        let parent = Parent {
+            id: parent.clone(),
+            grant: self.grant.clone(),
+            agent: start.agent.clone(),
+            budget: self.budget.clone(),
+            own: stop.clone(),
+            stop: stop.child(),
+        };
+        let task = recalled(&row, start, stop, records, true);
+        let family = Arc::new(Family::new(parent, self.rules));
+        let ports = self.child_ports(&family.parent, &task)?;
+        family.recall(&task, Past::AtWork, now_ms());
+        self.families().insert(family.parent.id.clone(), family);
+        let children = self.family(&id)?;
+        self.adopt(&children, records).await?;
+        self.heed_cancels().await;
+        let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
+        let outcome = self.attended(driven).await;
+        self.end_children(&children).await;
+        task.finish(outcome.as_ref().map(Outcome::clone).map_err(ToString::to_string), row.turns);
+        outcome
+    }
+}
+
+/// A child of the store.
+struct Child {
+    row: TaskRow,
+    records: Vec<Record>,
+    /// A model was asked.
+    begun: bool,
+}
+
+fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], alone: bool) -> Arc<Task> {
+    let mut task = Task::new(row.id.clone(), start, stop, Begin::Again);
+    task.alone = alone;
+    for record in records {
+        if let Record::Steered { key, .. } = record {
+            task.inbox.recall(key.clone(), row.turns);
+        }
+    }
+    task.epoch.store(row.epoch, Ordering::Relaxed);
+    Arc::new(task)
 }
 
 /// The calls of a journal to `subagent` that have their answer.

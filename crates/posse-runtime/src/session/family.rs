@@ -22,6 +22,8 @@ pub(crate) struct Parent {
     pub grant: Grant,
     pub agent: Agent,
     pub budget: Arc<Account>,
+    /// Ends it, with its children.
+    pub own: Stop,
     /// Ends its children, and nothing else.
     pub stop: Stop,
 }

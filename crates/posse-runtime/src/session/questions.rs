@@ -62,7 +62,11 @@ impl Tool for AskParent {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let task = self.session.upgrade().and_then(|session| session.find_task(&input.context.task));
-            let Some(task) = task else { return ToolOutput::error("there is nobody to ask") };
+            let Some(task) = task.filter(|task| !task.alone) else {
+                let text =
+                    "there is nobody to ask; choose what is most likely wanted and say so in your answer";
+                return ToolOutput::error(text);
+            };
             let ask: Ask = match serde_json::from_str(input.arguments) {
                 Ok(ask) => ask,
                 Err(e) => return ToolOutput::error(format!("the question cannot be read: {e}")),

@@ -1,6 +1,7 @@
 //! A delegated task as its session sees it: how far it is, what it asks, what it said.
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,10 @@ pub(crate) struct Task {
     /// Ends this task and what it delegated.
     pub stop: Stop,
     pub inbox: Inbox,
+    /// Whoever delegated to it has ended, so nobody answers its questions.
+    pub alone: bool,
+    /// At which it may be written to before it runs: 1, or what taking it over gave.
+    pub epoch: AtomicU64,
     /// Whether its journal is of an earlier process.
     pub begin: Begin,
     /// Where what it uses is charged: reserved when it is spawned, given back when it has ended.
@@ -106,6 +111,8 @@ impl Task {
             start,
             stop,
             inbox: Inbox::default(),
+            alone: false,
+            epoch: AtomicU64::new(1),
             begin,
             budget: Mutex::default(),
             began: Instant::now(),

@@ -75,6 +75,7 @@ fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore
     let session = Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
+        lives: |_| false,
         workspace: ".".to_owned(),
         store: store.clone(),
         models: Arc::new(Script(script)),

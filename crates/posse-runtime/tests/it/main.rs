@@ -1,5 +1,6 @@
 //! The driver and the session with a scripted model, tools that watch themselves, and a store in memory.
 
+mod adoption;
 mod context;
 mod crashes;
 mod delegation;

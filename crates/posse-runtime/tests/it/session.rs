@@ -17,7 +17,7 @@ use posse_models::scripted::Scripted;
 use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::{Observers, Trace, TraceHook};
-use posse_runtime::ports::{Models, OpenModel, Store};
+use posse_runtime::ports::{Models, OpenModel, Store, TaskRow};
 use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
@@ -58,9 +58,19 @@ pub fn definition(name: &str, tools: &[&str]) -> Arc<Definition> {
 }
 
 pub fn session(script: &'static str, store: Arc<MemoryStore>, observers: Observers) -> Arc<Session> {
+    session_where(|_| false, script, store, observers)
+}
+
+pub fn session_where(
+    lives: fn(&TaskRow) -> bool,
+    script: &'static str,
+    store: Arc<MemoryStore>,
+    observers: Observers,
+) -> Arc<Session> {
     Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
+        lives,
         workspace: ".".to_owned(),
         store,
         models: Arc::new(Script(script)),

@@ -81,6 +81,7 @@ async fn play(seed: u64, seen: &mut Seen) -> Result<(), String> {
     let session = Session::new(SessionConfig {
         id: "s".to_owned(),
         owner: "test".to_owned(),
+        lives: |_| false,
         workspace: ".".to_owned(),
         store: store.clone(),
         models: Arc::new(Players { seed }),

@@ -62,7 +62,7 @@ fn this_process_plays_the_role_it_was_given() {
     let name = std::env::var(NAME).unwrap();
     match role.as_str() {
         "append forever" => crate::crash::append_forever(&place, &name),
-        "append" => crate::processes::append(&place, &name),
+        "transit" => crate::processes::transit(&place, &name),
         "share" => crate::context::share(&place, &name),
         "fill" => crate::full_disk::fill(&place),
         other => panic!("no role `{other}`"),

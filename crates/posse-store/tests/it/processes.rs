@@ -5,25 +5,35 @@ use std::time::Duration;
 
 use posse_core::ErrorCode;
 use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::outcome::StopReason;
 use posse_runtime::ports::Store;
 use posse_store::{Settings, SqliteStore};
-use posse_testkit::store_suite::{asked, new_task};
+use posse_testkit::store_suite::{asked, finished, new_task};
 
 use crate::child::{Other, say};
 use crate::{block_on, open, place};
 
-const PROCESSES: usize = 4;
-const APPENDS: u32 = 250;
+const PROCESSES: usize = 16;
+const TRANSITIONS: u64 = 1_000;
 
-/// The child's part.
-pub fn append(path: &Path, session: &str) {
+/// A task ends, and goes on again.
+fn transition(number: u64) -> Record {
+    if number % 2 == 1 {
+        return finished(StopReason::TurnsExhausted, "half");
+    }
+    Record::Resumed { epoch: 1, turns_max: None, wall_ms_max: None, lost_tokens: 0, elapsed_ms: number }
+}
+
+/// The child's part: every transition is on disk before the next one.
+pub fn transit(path: &Path, session: &str) {
     let store = open(path);
     let id = TaskId::root(session);
     block_on(async {
         store.create(new_task(session)).await.unwrap();
-        for turn in 1..=APPENDS {
-            if let Err(e) = store.append(&id, 1, vec![asked(turn)]).await {
-                say(format_args!("append {turn}: {e}"));
+        for number in 1..=TRANSITIONS {
+            if let Err(e) = store.append(&id, 1, vec![transition(number)]).await {
+                say(format_args!("transition {number}: {e}"));
             }
         }
     });
@@ -35,7 +45,7 @@ fn processes_that_start_and_write_at_once_lose_nothing_to_each_other() {
     let (_directory, path) = place();
     // They also race to create the file and its schema.
     let children: Vec<Other> =
-        (0..PROCESSES).map(|n| Other::start("append", &path, &format!("p{n}"))).collect();
+        (0..PROCESSES).map(|n| Other::start("transit", &path, &format!("p{n}"))).collect();
     for child in children {
         assert_eq!(child.hear_all(), ["done"]);
     }
@@ -43,8 +53,13 @@ fn processes_that_start_and_write_at_once_lose_nothing_to_each_other() {
     block_on(async {
         store.integrity().await.unwrap();
         for n in 0..PROCESSES {
-            let records = store.records(&TaskId::root(&format!("p{n}"))).await.unwrap();
-            assert_eq!(records[1..], (1..=APPENDS).map(asked).collect::<Vec<_>>());
+            let id = TaskId::root(&format!("p{n}"));
+            let records = store.records(&id).await.unwrap();
+            assert!(
+                records[1..] == (1..=TRANSITIONS).map(transition).collect::<Vec<_>>(),
+                "{id} is not whole"
+            );
+            assert_eq!(store.task(&id).await.unwrap().status, "running", "what the last transition says");
         }
     });
 }

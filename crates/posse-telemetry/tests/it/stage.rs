@@ -62,6 +62,7 @@ pub async fn play(
     let session = Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
+        lives: |_| false,
         workspace: "/somewhere".to_owned(),
         store: store.clone(),
         models: Arc::new(Script(script)),

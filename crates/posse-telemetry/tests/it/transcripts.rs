@@ -127,6 +127,8 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
         epoch: 3,
         created_ms: 0,
         updated_ms: 1_771_407_000_123,
+        seen_ms: 0,
+        cancel_requested: false,
         input_tokens: 0,
         output_tokens: 0,
         turns: 0,

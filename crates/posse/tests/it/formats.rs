@@ -208,6 +208,7 @@ async fn spawn(definition: Definition, name: &str) -> (Sent, Vec<ToolResult>) {
     let session = Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
+        lives: |_| false,
         workspace: ".".to_owned(),
         store: store.clone(),
         models: Arc::new(Spies { agent: name.to_owned(), sent: sent.clone() }),

@@ -103,6 +103,7 @@ async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
     let session = Session::new(SessionConfig {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
+        lives: |_| false,
         workspace: ".".to_owned(),
         store: stage.store.clone(),
         tools: stage.tools(),

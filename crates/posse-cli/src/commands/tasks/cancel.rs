@@ -1,0 +1,84 @@
+//! `posse tasks cancel`: ends a task whoever drives it. A living process is told through the store; what a dead one left is
+//! ended here.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use posse_core::journal::start_of;
+use posse_core::outcome::Outcome;
+use posse_core::{ErrorCode, Result};
+use posse_runtime::driver::end_cancelled;
+use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_store::SqliteStore;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::{find, sweep};
+use crate::args::Global;
+use crate::owner;
+use crate::setup;
+use crate::terminal;
+
+/// A process hears of it within a second, and a command it runs has a few to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(100);
+
+pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
+    let store = setup::store(global)?;
+    let mut row = find(&*store, wanted).await?;
+    if row.status != "running" {
+        return Ok(tell(&row, "it had ended before", global.json));
+    }
+    let deadline = Instant::now() + PATIENCE;
+    while row.status == "running" {
+        if !owner::lives(&row) {
+            match end_tree(&store, &row, "nobody was driving it").await {
+                Ok(_) => {}
+                // Somebody took it over in this moment; they are told.
+                Err(e) if e.code() == ErrorCode::OwnerLost => {}
+                Err(e) => return Err(e),
+            }
+        } else if !row.cancel_requested {
+            store.request_cancel(&row.id).await?;
+        } else if Instant::now() > deadline {
+            let note = format!("process {} was told and has not ended it yet", owner::pid(&row));
+            return Ok(tell(&row, &note, global.json));
+        } else {
+            tokio::time::sleep(LOOK).await;
+        }
+        row = store.task(&row.id).await?;
+    }
+    let note = if row.status == "cancelled" { "" } else { "it ended before it could be cancelled" };
+    Ok(tell(&row, note, global.json))
+}
+
+fn tell(row: &TaskRow, note: &str, json: bool) -> ExitCode {
+    if json {
+        terminal::out(&json!({ "task_id": row.id.as_str(), "status": row.status, "note": note }).to_string());
+    } else {
+        let note = if note.is_empty() { String::new() } else { format!(" · {note}") };
+        terminal::out(&format!("{} · {}{note}", row.id, row.status));
+    }
+    match row.status.as_str() {
+        "running" => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Ends what a dead process left of a task and of its children. Those that were detached go on without it.
+pub async fn end_tree(store: &SqliteStore, row: &TaskRow, why: &str) -> Result<Outcome> {
+    let epoch = store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
+    sweep(vec![row.id.clone()]).await;
+    let outcome = end_cancelled(store, &row.id, epoch, why).await?;
+    let (of, status) = (Which::ChildrenOf(row.id.clone()), Some("running".to_owned()));
+    for child in store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await? {
+        if owner::lives(&child) || start_of(&store.records(&child.id).await?)?.detached {
+            continue;
+        }
+        match Box::pin(end_tree(store, &child, "its orchestrator was cancelled")).await {
+            Err(e) if e.code() != ErrorCode::OwnerLost => return Err(e),
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,205 @@
+//! `posse worker`: goes on with what dead processes left. It finds the topmost task of each tree that nobody drives, takes it
+//! over and drives it to its end, in its own workspace. Several workers share the work: who claims a task has it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::id::TaskId;
+use posse_core::journal::start_of;
+use posse_core::outcome::Outcome;
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::driver::Onward;
+use posse_runtime::ports::{Store, TaskQuery, TaskRow};
+use posse_store::SqliteStore;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::{JoinSet, LocalSet};
+
+use super::drive::View;
+use super::tasks::{TakenUp, end_tree};
+use crate::args::{Global, How, WorkerArgs};
+use crate::render::{count, many};
+use crate::{owner, setup, terminal, wire};
+
+/// How often it looks for work.
+const LOOK: Duration = Duration::from_secs(2);
+
+pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
+    let worker = Worker { global: global.clone(), store: setup::store(global)? };
+    tokio::select! {
+        // What a room is made with stays on the thread it was made on.
+        given_up = LocalSet::new().run_until(worker.work(args)) => {
+            let given_up = given_up?;
+            let names: Vec<&str> = given_up.keys().map(TaskId::as_str).collect();
+            if names.is_empty() {
+                return Ok(ExitCode::SUCCESS);
+            }
+            Err(Error::new(ErrorCode::TaskNotResumable, format!("could not go on with {}", names.join(", ")))
+                .hint("the lines above say why; `posse tasks resume` or `posse tasks cancel` settles each of them"))
+        }
+        told = told_to_stop() => {
+            told?;
+            terminal::note("stopped; what was under way goes on with the next worker");
+            Ok(ExitCode::from(if args.until_idle { 130 } else { 0 }))
+        }
+    }
+}
+
+async fn told_to_stop() -> Result<()> {
+    let failed = |e| Error::new(ErrorCode::Io, "signals cannot be received").caused_by(e);
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+#[derive(Clone)]
+struct Worker {
+    global: Global,
+    store: Arc<SqliteStore>,
+}
+
+/// What becomes of a task that nobody drives.
+#[derive(Clone, Copy)]
+enum Fate {
+    GoOn,
+    End(&'static str),
+}
+
+impl Worker {
+    /// Works until there is nothing left, or for ever. Returns what it could not go on with.
+    async fn work(&self, args: &WorkerArgs) -> Result<BTreeMap<TaskId, ErrorCode>> {
+        let mut given_up = BTreeMap::new();
+        let mut busy = HashSet::new();
+        let mut jobs: JoinSet<(TaskId, Result<Outcome>)> = JoinSet::new();
+        loop {
+            let mut left = false;
+            for (row, fate) in self.look().await? {
+                if busy.contains(&row.id) || given_up.contains_key(&row.id) {
+                    continue;
+                }
+                left = true;
+                if jobs.len() < args.jobs as usize {
+                    busy.insert(row.id.clone());
+                    let worker = self.clone();
+                    jobs.spawn_local(async move { (row.id.clone(), worker.settle(row, fate).await) });
+                }
+            }
+            if args.until_idle && !left && jobs.is_empty() {
+                return Ok(given_up);
+            }
+            tokio::select! {
+                Some(ended) = jobs.join_next() => {
+                    let (id, settled) = ended.map_err(|e| {
+                        Error::new(ErrorCode::Internal, "a task crashed its driver").caused_by(e)
+                    })?;
+                    busy.remove(&id);
+                    match settled {
+                        Ok(outcome) => self.tell(&id, &outcome),
+                        // Another one has it.
+                        Err(e) if e.code() == ErrorCode::OwnerLost => {}
+                        Err(e) => {
+                            self.let_go(&id).await;
+                            self.complain(&id, &e);
+                            given_up.insert(id, e.code());
+                        }
+                    }
+                }
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+    }
+
+    /// The topmost tasks that nobody drives, oldest first.
+    async fn look(&self) -> Result<Vec<(TaskRow, Fate)>> {
+        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::default() };
+        let rows = self.store.find_tasks(running).await?;
+        let by_id: HashMap<&TaskId, &TaskRow> = rows.iter().map(|row| (&row.id, row)).collect();
+        let mut found = Vec::new();
+        for row in rows.iter().rev().filter(|row| !owner::lives(row)) {
+            // A parent that runs takes its children along, here or where it is driven.
+            if row.parent.as_ref().is_some_and(|parent| by_id.contains_key(parent)) {
+                continue;
+            }
+            let fate = match () {
+                () if row.cancel_requested => Fate::End("it was to be cancelled"),
+                () if row.parent.is_some() && !self.is_detached(row).await => {
+                    Fate::End("its orchestrator had ended")
+                }
+                () => Fate::GoOn,
+            };
+            found.push((row.clone(), fate));
+        }
+        Ok(found)
+    }
+
+    /// What cannot be read is not ended unseen: going on with it says what is wrong.
+    async fn is_detached(&self, row: &TaskRow) -> bool {
+        let start = self.store.records(&row.id).await.and_then(|records| start_of(&records));
+        start.map_or(true, |start| start.detached)
+    }
+
+    async fn settle(&self, row: TaskRow, fate: Fate) -> Result<Outcome> {
+        if let Fate::End(why) = fate {
+            return end_tree(&self.store, &row, why).await;
+        }
+        let (how, title) = (How::default(), row.title.clone());
+        // What can fail without the task is tried before it is taken.
+        let taken_up = TakenUp::read(&self.global, self.store.clone(), row).await?;
+        let room = taken_up.room(&how, View::Silent, self.global.json, &title)?;
+        taken_up.take().await?;
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        room.session.resume(taken_up.row.id.clone(), onward).await
+    }
+
+    /// A task that this process cannot go on with is not kept from others.
+    async fn let_go(&self, id: &TaskId) {
+        let Ok(row) = self.store.task(id).await else { return };
+        if row.status == "running" && row.owner == owner::owner() {
+            let _ = self.store.claim_from(id, row.epoch, "").await;
+        }
+    }
+
+    fn tell(&self, id: &TaskId, outcome: &Outcome) {
+        if self.global.json {
+            let line = json!({
+                "type": "task",
+                "task_id": id.as_str(),
+                "status": outcome.status().wire(),
+                "reason": outcome.stop.wire(),
+                "detail": outcome.detail,
+                "turns": outcome.turns,
+                "tool_calls": outcome.tool_calls,
+                "in_doubt": outcome.in_doubt.iter().map(|doubt| doubt.key.to_string()).collect::<Vec<_>>(),
+                "preview": outcome.preview(),
+            });
+            return terminal::out(&line.to_string());
+        }
+        let detail = outcome.detail.as_ref().map(|detail| format!(" ({})", visible(detail)));
+        terminal::out(&format!(
+            "{id} · {} · {}{} · {} · {} · {} tokens",
+            outcome.status().wire(),
+            outcome.stop.wire().replace('_', " "),
+            detail.unwrap_or_default(),
+            many(outcome.turns, "turn"),
+            many(outcome.tool_calls, "tool"),
+            count(outcome.usage.total())
+        ));
+    }
+
+    fn complain(&self, id: &TaskId, e: &Error) {
+        if self.global.json {
+            let mut line = wire::error(e);
+            line["task_id"] = json!(id.as_str());
+            return terminal::out(&line.to_string());
+        }
+        let hint = e.advice().map(|hint| format!(" · {}", visible(hint))).unwrap_or_default();
+        terminal::out(&format!("{id} · not taken up · {}: {}{hint}", e.code().wire(), visible(e.message())));
+    }
+}

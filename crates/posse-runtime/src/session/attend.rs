@@ -1,0 +1,66 @@
+//! What a session does beside its work: it shows that it lives, and hears when somebody in another process wants one of
+//! its tasks to end.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::id::TaskId;
+
+use super::Session;
+use super::family::Family;
+use crate::context::now_ms;
+
+/// How soon a wish to cancel is heard.
+const LISTEN: Duration = Duration::from_secs(1);
+/// An owner on another machine is taken for dead after a minute of silence, so it may miss a few of these.
+const BEAT_EVERY: u32 = 5;
+
+impl Session {
+    /// Drives something to its end, and attends to the store meanwhile.
+    pub(super) async fn attended<T>(&self, driven: impl Future<Output = T>) -> T {
+        tokio::select! {
+            ended = driven => ended,
+            () = self.attend() => unreachable!("it attends for as long as there is something to attend to"),
+        }
+    }
+
+    async fn attend(&self) {
+        let mut heard = HashSet::new();
+        for round in 1_u32.. {
+            tokio::time::sleep(LISTEN).await;
+            if round % BEAT_EVERY == 0 {
+                // A store that cannot be written to is noticed by whoever writes what matters.
+                let _ = self.store.beat(&self.owner, now_ms()).await;
+            }
+            self.heed(&mut heard).await;
+        }
+        std::future::pending().await
+    }
+
+    /// Hears what was wanted before this process took over.
+    pub(super) async fn heed_cancels(&self) {
+        self.heed(&mut HashSet::new()).await;
+    }
+
+    async fn heed(&self, heard: &mut HashSet<TaskId>) {
+        let wanted = self.store.cancel_requests().await.unwrap_or_default();
+        for id in wanted.into_iter().filter(|id| id.session() == self.id) {
+            if heard.contains(&id) {
+                continue;
+            }
+            let (own, delegated) = (self.known_family(&id), self.family_with(&id));
+            match (own, delegated) {
+                (_, Some(family)) => drop(self.cancel(&family, id.short(), "somebody cancelled it").await),
+                (Some(family), None) => family.parent.own.now.cancel(),
+                // Not here, or not here yet.
+                (None, None) => continue,
+            }
+            heard.insert(id);
+        }
+    }
+
+    fn family_with(&self, child: &TaskId) -> Option<Arc<Family>> {
+        self.families().values().find(|family| family.task(child.short()).is_ok()).cloned()
+    }
+}
