@@ -29,9 +29,10 @@ const LOOK: Duration = Duration::from_secs(2);
 
 pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
     let worker = Worker { global: global.clone(), store: setup::store(global)? };
+    // What a room is made with stays on the thread it was made on.
+    let rooms = LocalSet::new();
     tokio::select! {
-        // What a room is made with stays on the thread it was made on.
-        given_up = LocalSet::new().run_until(worker.work(args)) => {
+        given_up = rooms.run_until(worker.work(args)) => {
             let given_up = given_up?;
             let names: Vec<&str> = given_up.keys().map(TaskId::as_str).collect();
             if names.is_empty() {
