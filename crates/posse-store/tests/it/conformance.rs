@@ -118,3 +118,41 @@ fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
         .collect();
     assert_eq!(rows, [[1, i64::MAX, 5, 4, 3, 2], [2, 7, 8, 0, 0, 0], [3, i64::MAX, 5, 4, 3, 2]]);
 }
+
+/// A file of the time when each record had a row of its own and the task's row was written with each of them.
+#[test]
+fn a_journal_of_an_earlier_version_goes_on_where_it_ended() {
+    let (_directory, path) = place();
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    let older = rusqlite::Connection::open(&path).unwrap();
+    older.execute_batch(include_str!("schema_1.sql")).unwrap();
+    let records = [asked(1), replied("a", 7, 3)];
+    for (place, record) in (0i64..).zip(&records) {
+        older
+            .execute(
+                "INSERT INTO journal (position, kind, at_ms, payload)
+                 SELECT (number << 32) + ?1, ?2, 400, ?3 FROM tasks WHERE id = 'second'",
+                rusqlite::params![place, record.kind(), record.encode()],
+            )
+            .unwrap();
+    }
+    let sums =
+        "UPDATE tasks SET next_seq = 2, turns = 1, input_tokens = 8, output_tokens = 4 WHERE id = 'second'";
+    older.execute(sums, []).unwrap();
+    drop(older);
+
+    let (store, id) = (open(&path), TaskId::root("second"));
+    block_on(async {
+        assert_eq!(store.records(&id).await.unwrap(), records);
+        let row = store.task(&id).await.unwrap();
+        assert_eq!((row.turns, row.input_tokens, row.output_tokens, row.updated_ms), (1, 8, 4, 400));
+        let epoch = store.claim(&id, "now").await.unwrap();
+        let Record::Replied { mut reply, elapsed_ms } = replied("b", 20, 10) else { unreachable!() };
+        reply.lost = Usage::default();
+        let more = [Record::Replied { reply, elapsed_ms }, asked(2)];
+        store.append(&id, epoch, more.to_vec()).await.unwrap();
+        assert_eq!(store.records(&id).await.unwrap(), [&records[..], &more].concat());
+        let row = store.task(&id).await.unwrap();
+        assert_eq!((row.turns, row.input_tokens, row.output_tokens), (2, 28, 14));
+    });
+}
