@@ -43,6 +43,8 @@ async fn a_transcript_has_the_whole_conversation_in_order() {
     "#;
     let lines = transcript(script, Limits::default()).await;
     let written = lines[4]["text"].clone();
+    let system = lines[1]["text"].clone();
+    assert!(system.as_str().unwrap().starts_with("SECRET prompt\n\n"), "{system}");
     assert!(written.as_str().unwrap().contains(r#""version":1"#), "{written}");
     let expected = json!([
         {
@@ -50,7 +52,7 @@ async fn a_transcript_has_the_whole_conversation_in_order() {
             "model": "scripted:test", "workspace": "/somewhere", "tools": ["shared_context", "subagent"],
             "task": "SECRET task", "status": "completed",
         },
-        { "type": "message", "role": "system", "text": "SECRET prompt" },
+        { "type": "message", "role": "system", "text": system },
         { "type": "message", "role": "user", "text": "SECRET task" },
         {
             "type": "message", "role": "assistant", "turn": 1, "model": "scripted:test", "text": "I write.",
