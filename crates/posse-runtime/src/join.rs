@@ -19,7 +19,9 @@ pub(crate) async fn join_all<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T>
     poll_fn(|context| {
         // First, so that whoever rings from now on is heard.
         *lock(&board.waker) = Some(context.waker().clone());
-        for index in std::mem::take(&mut *lock(&board.rung)) {
+        // Not under the lock: a future may ring while it is polled.
+        let rung = std::mem::take(&mut *lock(&board.rung));
+        for index in rung {
             running -= usize::from(places[index].poll(&wakers[index]));
         }
         if running == 0 { Poll::Ready(()) } else { Poll::Pending }
@@ -83,6 +85,17 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
+
+    #[tokio::test]
+    async fn futures_may_wake_each_other_and_themselves_while_they_are_polled() {
+        let barrier = tokio::sync::Barrier::new(3);
+        let meet = || async {
+            tokio::task::yield_now().await;
+            barrier.wait().await.is_leader()
+        };
+        let leaders = join_all(vec![meet(), meet(), meet()]).await;
+        assert_eq!(leaders.into_iter().filter(|leads| *leads).count(), 1);
+    }
 
     #[tokio::test]
     async fn all_are_waited_for_in_order_and_only_the_woken_are_polled() {

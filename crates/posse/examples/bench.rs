@@ -157,12 +157,13 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     })?;
     let _ = own.set(Arc::downgrade(&session));
 
-    let (model, tool) = match flags.get("mode").map(String::as_str) {
-        Some("fanout") => (format!("openai:orch-{n}"), "delegate"),
-        _ => (format!("openai:work-{turns}"), "lookup"),
+    // Nobody hands on what it does not have itself, so the orchestrator has the worker's tool too.
+    let (model, tools) = match flags.get("mode").map(String::as_str) {
+        Some("fanout") => (format!("openai:orch-{n}"), vec!["delegate", "lookup"]),
+        _ => (format!("openai:work-{turns}"), vec!["lookup"]),
     };
     let agent = Agent {
-        rights: Rights::only([tool]),
+        rights: Rights::only(tools),
         settings: ModelSettings { buffered: !flags.contains_key("stream"), ..ModelSettings::default() },
         limits: Limits {
             turns_max: turns + 2,
