@@ -11,6 +11,7 @@ mod keys;
 mod kill;
 mod readme;
 mod record;
+mod review;
 mod rights;
 mod stopping;
 mod support;
