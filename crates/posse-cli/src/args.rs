@@ -230,6 +230,21 @@ pub enum ContextCommand {
         /// Forget the value after this many seconds.
         #[arg(long, value_name = "SECONDS")]
         ttl: Option<u64>,
+        /// Who may read it besides you and the orchestrator, such as `subagent:researcher:*` (comma-separated).
+        #[arg(long, value_name = "WHO", value_delimiter = ',')]
+        readable_by: Option<Vec<String>>,
+        /// Who may write it besides you and the orchestrator (comma-separated).
+        #[arg(long, value_name = "WHO", value_delimiter = ',')]
+        writable_by: Option<Vec<String>>,
+    },
+    /// Wait until one of these keys is written or deleted; fails if that does not happen in time.
+    Wait {
+        /// The keys.
+        #[arg(required = true)]
+        keys: Vec<String>,
+        /// For how long [default: 60].
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=300))]
+        timeout: Option<u64>,
     },
     /// Delete a key. Its history stays.
     Delete {

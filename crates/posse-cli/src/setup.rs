@@ -202,7 +202,7 @@ impl Setup {
 
     pub fn tools(&self) -> Result<Tools> {
         let workspace = Workspace::open(&self.workspace)?;
-        let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"));
+        let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"), posse_definitions::matter);
         let mut problems: Vec<Error> =
             warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
         let launch = self.launch();

@@ -89,6 +89,8 @@ const ALIASES: &[(&str, &[&str])] = &[
         &[
             "search_file_content",
             "search_for_pattern",
+            "find_symbol",
+            "find_usages",
             "grep_search",
             "ripgrep",
             "rg",
@@ -98,7 +100,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ),
     ("glob", &["glob_search", "find_files", "file_search", "filesearch"]),
     ("ls", &["list", "list_dir", "list_directory", "listdirectory", "listdir"]),
-    ("directory_tree", &["directorytree", "tree"]),
+    ("directory_tree", &["directorytree", "tree", "get_symbols_overview"]),
     ("think", &["sequential_thinking"]),
     ("skill", &["skills", "activate_skill"]),
     // Not among our own; a server may bring them, and lists that name them mean the same thing.
@@ -125,6 +127,13 @@ mod tests {
             ("Bash", "bash"),
             ("run_shell_command", "bash"),
             ("search-file-content", "grep"),
+            // R271
+            ("get_symbols_overview", "directory_tree"),
+            ("list_directory", "ls"),
+            ("find_symbol", "grep"),
+            ("read_file", "read"),
+            ("find_usages", "grep"),
+            ("search_for_pattern", "grep"),
             ("Agent", "subagent"),
             ("Subagent", "subagent"),
             ("Task", "subagent"),

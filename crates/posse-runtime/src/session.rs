@@ -19,7 +19,7 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
-use posse_core::definition::Definition;
+use posse_core::definition::{Definition, list_tools};
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
@@ -165,6 +165,7 @@ impl Session {
     ) -> Result<Outcome> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
+        agent.system_prompt = list_tools(&agent.system_prompt, &self.tools.offered(&grant));
         if let Some(guidance) = self.guidance(&grant) {
             agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
         }
@@ -199,6 +200,9 @@ impl Session {
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
         self.adopt(&family, &records).await?;
+        if matches!(onward, Onward::Message(_)) {
+            self.investigations.reset();
+        }
         self.heed_cancels().await;
         let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
         let outcome = self.attended(driven).await;
@@ -284,6 +288,7 @@ impl Session {
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
+        agent.system_prompt = list_tools(&agent.system_prompt, &self.children_tools.offered(&grant));
         agent.limits = request.bounds.narrow(&agent.limits);
         if let Some(schema) = request.output_schema {
             agent.settings.output_schema = Some(schema.to_string());

@@ -13,7 +13,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -140,6 +140,13 @@ const OWNERS: &str = "
         owner TEXT PRIMARY KEY,
         beat_ms INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+";
+
+const AUDIENCE: &str = "
+    -- JSON of who may read and write a key; NULL: everyone.
+    ALTER TABLE context ADD COLUMN audience TEXT;
+    ALTER TABLE context_history ADD COLUMN audience TEXT;
+    ALTER TABLE context_snapshot_entries ADD COLUMN audience TEXT;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use posse_core::budget::Caps;
+use posse_core::context::wire::utc;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
@@ -259,6 +260,8 @@ fn row_json(row: &TaskRow) -> serde_json::Value {
         "output_tokens": row.output_tokens,
         "created_ms": row.created_ms,
         "updated_ms": row.updated_ms,
+        // What has ended is not written to any more.
+        "completed_at": (row.status != "running").then(|| utc(row.updated_ms)),
     })
 }
 

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::outcome::Status;
-use posse_core::text::visible;
+use posse_core::streamed::Streamed;
+use posse_core::text::{prefix, visible};
+use posse_core::tool::{DELEGATION, canonical};
 use posse_runtime::ports::{Delta, Observer};
 
 use super::{count, many};
@@ -18,6 +20,8 @@ use crate::terminal;
 const FRAME: Duration = Duration::from_millis(100);
 /// More than fits on a line.
 const SAID_MAX: usize = 200;
+/// Of the arguments of a call that is being written: what it is about stands at the beginning.
+const ARGUMENTS_MAX: usize = 2_000;
 
 pub struct Live(Mutex<Screen>);
 
@@ -39,6 +43,8 @@ struct Row {
     doing: String,
     /// How the model's last message begins: what a finished task has to say.
     said: String,
+    /// The call to delegate that is being written: the tool, and the beginning of its arguments.
+    asking: Option<(usize, String, String)>,
     began: Instant,
     took: Option<Duration>,
     status: Option<Status>,
@@ -106,17 +112,34 @@ impl Observer for Live {
         let Some(row) = screen.rows.get_mut(task) else { return };
         row.doing = match delta {
             Delta::Text(text) => {
-                row.said.push_str(posse_core::text::prefix(text, SAID_MAX.saturating_sub(row.said.len())));
+                row.said.push_str(prefix(text, SAID_MAX.saturating_sub(row.said.len())));
                 "writing".to_owned()
             }
             Delta::Thinking(_) => "thinking".to_owned(),
-            Delta::ToolCall { name, .. } => format!("asking for {name}"),
-            Delta::ToolArguments { .. } => return,
+            Delta::ToolCall { index, name } => {
+                row.asking = (canonical(name) == DELEGATION).then(|| (index, name.to_owned(), String::new()));
+                format!("asking for {name}")
+            }
+            Delta::ToolArguments { index, fragment } => match row.delegating(index, fragment) {
+                Some(doing) => doing,
+                None => return,
+            },
             Delta::Restarted { why, wait } => {
                 row.said.clear();
                 format!("model: {why}, next try in {}s", wait.as_secs().max(1))
             }
         };
+    }
+}
+
+impl Row {
+    /// What is about to be delegated, as far as the model has written it.
+    fn delegating(&mut self, index: usize, fragment: &str) -> Option<String> {
+        let (_, name, arguments) = self.asking.as_mut().filter(|(at, ..)| *at == index)?;
+        arguments.push_str(prefix(fragment, ARGUMENTS_MAX.saturating_sub(arguments.len())));
+        let Streamed { description, prompt, .. } = Streamed::of(arguments);
+        let about = description.or(prompt)?.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(format!("asking for {name}: {}", prefix(&about, SAID_MAX)))
     }
 }
 
@@ -130,6 +153,7 @@ impl Screen {
             tokens: 0,
             doing: String::new(),
             said: String::new(),
+            asking: None,
             began: Instant::now(),
             took: None,
             status: None,
@@ -244,5 +268,31 @@ impl Row {
         );
         let cut: String = plain.chars().take(width.saturating_sub(1)).collect();
         if colours { cut.replacen(mark, &format!("\x1b[{colour}m{mark}\x1b[0m"), 1) } else { cut }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R390
+    #[test]
+    fn what_is_about_to_be_delegated_is_shown_while_it_is_written() {
+        let (live, task) = (Live::new("title"), TaskId::root("s1"));
+        live.event(&task, &Event::TurnStarted { turn: 1, turns_max: 5 });
+        let doing = || live.lock().rows[&task].doing.clone();
+        live.delta(&task, Delta::ToolCall { index: 0, name: "subagent" });
+        assert_eq!(doing(), "asking for subagent");
+        for (fragment, shown) in [
+            (r#"{"descr"#, "asking for subagent"),
+            (r#"iption": "Analyze the"#, "asking for subagent: Analyze the"),
+            (r#" auth\n code", "prompt": "Look"#, "asking for subagent: Analyze the auth code"),
+        ] {
+            live.delta(&task, Delta::ToolArguments { index: 0, fragment });
+            assert_eq!(doing(), shown);
+        }
+        live.delta(&task, Delta::ToolCall { index: 1, name: "write" });
+        live.delta(&task, Delta::ToolArguments { index: 1, fragment: r#"{"description": "secret"}"# });
+        assert_eq!(doing(), "asking for write");
     }
 }

@@ -246,11 +246,15 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
 fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
     let mut begun = Begun::default();
     let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return begun };
+    // What was begun before the person last said something belongs to another analysis.
+    let said = records.iter().rposition(|record| matches!(record, Record::Said { .. })).unwrap_or(0);
+    let turns = records[..said].iter().filter(|record| matches!(record, Record::Replied { .. })).count();
     for message in replayed.run.messages() {
         match message {
             Message::Assistant { blocks } => {
                 let calls = blocks.iter().filter_map(Block::as_call);
                 let ours = calls.filter(|call| own_name(&call.name) == "run_subagent");
+                let ours = ours.filter(|call| call.key.turn as usize > turns);
                 begun.investigations.extend(ours.map(|call| format!("{parent}/{}", call.key)));
             }
             Message::Results { results } => {

@@ -102,6 +102,8 @@ pub fn failure(done: &Done) -> Option<String> {
             Some("Max turns exceeded without producing a final response".to_owned())
         }
         StopReason::ModelFailed => Some(format!("Model API error: {detail}")),
+        // No call of a tool came to anything for too long; a single error is a result that the model acts on.
+        StopReason::Stalled => Some(format!("Tool execution error in turn {}: {detail}", outcome.turns)),
         StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {detail}")),
         other => Some(format!("{}: {detail}", other.wire())),
     }
