@@ -198,6 +198,7 @@ impl TakenUp {
                 title,
                 view,
                 store: store.clone(),
+                facades: setup.facades()?,
             },
         )
     }

@@ -12,6 +12,7 @@ mod kill;
 mod rates;
 mod readme;
 mod record;
+mod review;
 mod rights;
 mod stopping;
 mod support;
