@@ -232,7 +232,7 @@ fn until(head: &Head) -> String {
     if head.audience == Audience::default() {
         return until;
     }
-    format!("{until} · read by {} · written by {}", listed(readable_by), listed(writable_by))
+    format!("{until} · readable by {} · writable by {}", listed(readable_by), listed(writable_by))
 }
 
 fn listed(patterns: &[String]) -> String {
