@@ -126,9 +126,11 @@ impl Room {
             }
         };
         let outcome = tokio::select! {
+            // Whoever presses Ctrl-C at the first line is heard: the signals are received before anything is done.
+            biased;
+            e = self.listen() => Err(e),
             outcome = working => outcome,
             () = ticking => unreachable!("the ticker never ends"),
-            e = self.listen() => Err(e),
         };
         if let Some(live) = &self.live {
             live.finish();
