@@ -6,6 +6,7 @@ mod subject;
 
 use std::collections::BTreeSet;
 
+use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use crate::pattern::{Doubt, Subject, ToolPattern};
@@ -165,7 +166,9 @@ impl Grant {
         let refused = subjects.iter().find_map(|subject| {
             let why = self.conditions.iter().find_map(|rights| rights.refuse(tool, effect, subject))?;
             Some(match subject {
-                Subject::Command(words) if subjects.len() > 1 => format!("{why} (not `{}`)", words.join(" ")),
+                Subject::Command(words) if subjects.len() > 1 => {
+                    fixed!("refused-command", why, command = words.join(" "))
+                }
                 _ => why,
             })
         });
@@ -188,11 +191,11 @@ impl Grant {
     fn absence(&self, tool: &str) -> String {
         let read_only = self.conditions.iter().any(|rights| rights.access == Access::ReadOnly);
         if read_only && self.tools.contains(tool) {
-            return format!("this task may only look: `{tool}` could change something");
+            return fixed!("refused-read-only", tool);
         }
         let allowed: Vec<&str> = self.tools.iter().map(String::as_str).collect();
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-        format!("the tool `{tool}` is not granted to this task; granted: {allowed}")
+        fixed!("refused-not-granted", tool, allowed)
     }
 }
 
@@ -240,14 +243,14 @@ impl Rights {
     /// Why a call is not allowed, if it is not.
     fn refuse(&self, tool: &str, effect: Effect, subject: &Subject<'_>) -> Option<String> {
         if !self.access.allows(tool, effect) {
-            return Some(format!("this task may only look: `{tool}` could change something"));
+            return Some(fixed!("refused-read-only", tool));
         }
         self.refused_by_list(tool, subject)
             .or_else(|| self.refused_by_denial(tool, subject))
             .or_else(|| self.refused_by_rule(tool, subject))
             .or_else(|| self.refused_by_path(tool, subject))
             .map(|why| match subject {
-                Subject::Unclear(doubt) => format!("{why} ({doubt})"),
+                Subject::Unclear(doubt) => fixed!("refused-in-doubt", why, doubt),
                 Subject::Free | Subject::Text(_) | Subject::Command(_) | Subject::Path(_) => why,
             })
     }
@@ -259,14 +262,14 @@ impl Rights {
             return None;
         }
         let allowed: Vec<&str> = ours.iter().filter_map(|p| p.argument()).collect();
-        Some(format!("`{tool}` is allowed to this task only for: {}", allowed.join(", ")))
+        Some(fixed!("refused-other-calls", tool, allowed = allowed.join(", ")))
     }
 
     fn refused_by_denial(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
         let fits =
             |p: &&ToolPattern| p.names(tool) && p.argument().is_none_or(|a| subject.fits(a, Doubt::Fits));
         let pattern = self.deny.iter().find(fits)?;
-        Some(format!("this task must not call `{pattern}`"))
+        Some(fixed!("refused-denied", pattern))
     }
 
     fn refused_by_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
@@ -277,10 +280,8 @@ impl Rights {
         let rule = self.rules.iter().rev().find(fits)?;
         match rule.verdict {
             Verdict::Allow => None,
-            Verdict::Deny => Some(format!("a rule of this agent denies `{}`", rule.pattern)),
-            Verdict::Ask => {
-                Some(format!("`{}` needs a person's yes, and nobody can be asked here", rule.pattern))
-            }
+            Verdict::Deny => Some(fixed!("refused-by-rule", pattern = rule.pattern)),
+            Verdict::Ask => Some(fixed!("refused-asks", pattern = rule.pattern)),
         }
     }
 
@@ -290,13 +291,10 @@ impl Rights {
         match tool {
             "write" | "edit" => {
                 let inside = globs.iter().any(|glob| subject.fits(glob, Doubt::FitsNot));
-                (!inside).then(|| format!("this task may write only here: {}", where_to()))
+                (!inside).then(|| fixed!("refused-write-path", places = where_to()))
             }
             // What a command writes cannot be told from its text.
-            "bash" => Some(format!(
-                "this task may write only here: {}, and a command is not held to that",
-                where_to()
-            )),
+            "bash" => Some(fixed!("refused-command-writes", places = where_to())),
             _ => None,
         }
     }

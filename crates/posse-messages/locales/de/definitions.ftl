@@ -1,0 +1,1 @@
+# Deutsch. Das Glossar steht in core.ftl.

@@ -1,0 +1,1 @@
+# Español. El glosario está en core.ftl.

@@ -1,0 +1,1 @@
+# Français. Le glossaire est dans core.ftl.
