@@ -11,7 +11,7 @@ pub fn parse() -> Result<Args, clap::Error> {
     match language() {
         Language::English => Args::try_parse(),
         _ => {
-            let matches = translated(Args::command(), "help").try_get_matches()?;
+            let matches = translated(Args::command(), "help", Headings::new()).try_get_matches()?;
             Args::from_arg_matches(&matches)
         }
     }
@@ -45,20 +45,37 @@ pub fn complaint(error: &clap::Error) -> Option<String> {
     })
 }
 
+/// The command line is built once and lives as long as the process, and clap wants headings that do.
+#[derive(Clone, Copy)]
+struct Headings {
+    commands: &'static str,
+    arguments: &'static str,
+    options: &'static str,
+}
+
+impl Headings {
+    fn new() -> Self {
+        Self {
+            commands: say!("usage-commands").leak(),
+            arguments: say!("usage-arguments").leak(),
+            options: say!("usage-options").leak(),
+        }
+    }
+}
+
 /// `key` is that of the command: `help-tasks-list` for `posse tasks list`.
-fn translated(command: Command, key: &str) -> Command {
-    let (options, arguments) = (say!("usage-options"), say!("usage-arguments"));
+fn translated(command: Command, key: &str, headings: Headings) -> Command {
     let template =
         format!("{{about-with-newline}}\n{} {{usage}}\n\n{{all-args}}{{after-help}}", say!("usage-heading"));
     let mut command = command
         .help_template(template)
-        .subcommand_help_heading(say!("usage-commands"))
+        .subcommand_help_heading(headings.commands)
         .disable_help_flag(true)
         .disable_version_flag(true)
         .mut_args(|arg| {
-            let heading = if arg.is_positional() { &arguments } else { &options };
             let text = text_of(key, arg.get_id().as_str());
-            let arg = arg.help_heading(heading.clone());
+            let heading = if arg.is_positional() { headings.arguments } else { headings.options };
+            let arg = arg.help_heading(heading);
             match text {
                 Some(text) => arg.help(text),
                 None => arg,
@@ -66,7 +83,7 @@ fn translated(command: Command, key: &str) -> Command {
         })
         .mut_subcommands(|sub| {
             let key = format!("{key}-{}", sub.get_name());
-            translated(sub, &key)
+            translated(sub, &key, headings)
         });
     if let Some(about) = find(language(), key, &[]) {
         command = command.about(about);
@@ -74,7 +91,7 @@ fn translated(command: Command, key: &str) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help(say!("usage-help"));
     let version =
         Arg::new("version").short('V').long("version").action(ArgAction::Version).help(say!("usage-version"));
-    command.arg(help.help_heading(options.clone())).arg(version.help_heading(options))
+    command.arg(help.help_heading(headings.options)).arg(version.help_heading(headings.options))
 }
 
 /// A flag may mean the same in several commands, so its text may stand without one.
@@ -126,6 +143,6 @@ mod tests {
 
     #[test]
     fn a_translated_command_line_is_still_a_sound_one() {
-        translated(Args::command(), "help").debug_assert();
+        translated(Args::command(), "help", Headings::new()).debug_assert();
     }
 }

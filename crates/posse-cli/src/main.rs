@@ -57,11 +57,8 @@ fn wrong_usage(e: &clap::Error) -> ! {
         terminal::out(&wire::error(&error.hint(say!("help-hint"))).to_string());
     }
     let Some(complaint) = complaint else { e.exit() };
-    terminal::note(&format!(
-        "{}: {complaint}\n  {}",
-        say!("state-error"),
-        say!("error-hint", hint = say!("help-hint"))
-    ));
+    terminal::note(&say!("error-label", problem = complaint));
+    terminal::note(&format!("  {}", say!("error-hint", hint = say!("help-hint"))));
     std::process::exit(e.exit_code())
 }
 

@@ -111,7 +111,7 @@ impl Setup {
             (None, Some(path)) => Tape::Replay(path.clone()),
             (None, None) => Tape::None,
         };
-        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?))
+        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?.sharing(&self.state)))
     }
 
     /// The agent that `run` and `chat` talk to.

@@ -197,6 +197,7 @@ impl TakenUp {
                 title,
                 view,
                 store: store.clone(),
+                facades: setup.facades()?,
             },
         )
     }

@@ -439,3 +439,40 @@ usage-conflict = `{ $argument }` cannot be used together with `{ $other }`
 usage-value-missing = `{ $argument }` needs a value
 usage-value-unknown = `{ $value }` is no value of `{ $argument }`
 usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }
+
+## commands/review/git.rs
+
+review-no-repository = { $place } is not in a git repository
+review-no-repository-hint = `posse review` looks at the changes of a git work tree: start it in one
+git-odd-answer = its answer cannot be understood
+git-no-temporary = there is no place for a temporary directory
+review-base-unknown = `{ $base }` is no commit of this repository
+review-base-unknown-hint = name a branch, a tag or a commit, such as `--base main`
+review-no-commit = there is no commit yet to compare with
+review-no-commit-hint = leave out `--base`
+review-no-common-commit = `{ $base }` and HEAD have no commit in common
+review-no-common-commit-hint = in a shallow clone, fetch more of the history first
+git-missing = git is not installed, or not on the PATH
+git-missing-hint = `posse review` needs git 2.31 or newer
+git-not-started = it cannot be started
+git-unreadable = it cannot be read
+git-too-slow = it took more than { $seconds } s
+git-failed = `git { $what }` failed: { $why }
+
+## commands/review/report.rs
+
+review-suggestion = Suggestion:
+review-files =
+    { $n ->
+        [one] { $n } file
+       *[other] { $n } files
+    }
+review-nothing = no changes: nothing to review
+review-nothing-within = no changes in what was named: nothing to review
+review-nothing-since = no changes since `{ $base }`: nothing to review
+review-nothing-since-within = no changes since `{ $base }` in what was named: nothing to review
+review-unfinished = The review was not finished
+review-of = Review of { $files }
+review-no-findings = no findings
+review-cut = the diff is too large to be given whole; cut: { $names }. Review less at once: posse review PATH…
+review-cut-more = the diff is too large to be given whole; cut: { $names } and { $more } more. Review less at once: posse review PATH…

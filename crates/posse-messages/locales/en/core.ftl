@@ -74,7 +74,6 @@ refused-not-granted = the tool `{ $tool }` is not granted to this task; granted:
 refused-other-calls = `{ $tool }` is allowed to this task only for: { $allowed }
 refused-denied = this task must not call `{ $pattern }`
 refused-by-rule = a rule of this agent denies `{ $pattern }`
-refused-asks = `{ $pattern }` needs a person's yes, and nobody can be asked here
 refused-write-path = this task may write only here: { $places }
 refused-command-writes = this task may write only here: { $places }, and a command is not held to that
 refused-in-doubt = { $why } ({ $doubt })
@@ -189,3 +188,37 @@ verify-not-allowed-hint = commands that verify a result are run only for those w
 ## text.rs
 
 bytes-left-out = [{ $left_out } of { $bytes } bytes left out here]
+
+## run.rs
+
+some-calls = some calls
+rights-withdrawn = You have fewer rights than before. Not allowed any more: { $names }.
+
+## grant.rs
+
+refused-must-not-ask = `{ $tool }` could change something, and this task must not ask for that
+refused-no-network = this task has no network
+refused-command-network = this task may reach only: { $network }, and a command is not held to that
+refused-tool-network = this task may reach only: { $network }, and `{ $tool }` is not held to that
+refused-no-address = there is no address
+refused-address = this task may reach only: { $network }, not { $address }
+asks-may-change = `{ $tool }` could change something, which needs a person's yes
+refused-and-must-not-ask = { $why }, and this task must not ask
+
+## grant/rights.rs
+
+asks-pattern = `{ $pattern }` needs a person's yes
+refused-read-path = this task may read only here: { $places }
+refused-command-reads = this task may read only here: { $places }, and a command is not held to that
+
+## run/plan.rs
+
+refused-nobody-asked = refused: { $why }. A person could allow it, and nobody can be asked here
+
+## grant/network.rs
+
+hosts-too-many = a network has at most 1000 hosts
+host-invalid = `{ $shown }` names no host: { $why }
+host-invalid-hint = write a host such as docs.rs, or *.docs.rs for those below it, without `https://`
+not-a-port = this is no port
+below-a-number = nothing is below a number
