@@ -99,3 +99,7 @@ help_fail-on = Mit Code 4 enden, wenn es einen Befund gibt, der so schwer wiegt 
 help_output = Den Bericht in diese Datei schreiben statt in die Standardausgabe
 help_paths = Nur diese Dateien und Verzeichnisse [Vorgabe: das ganze Repository]
 help_sarif = SARIF 2.1.0 ausgeben, für Programme, die Befunde neben dem Code zeigen
+help-context-wait = Warten, bis einer dieser Schlüssel geschrieben oder gelöscht wird; scheitert, wenn das nicht rechtzeitig geschieht
+help-context-wait_timeout = Wie lange [Vorgabe: 60]
+help_readable-by = Wer ihn außer dir und dem Orchestrator lesen darf, etwa `subagent:researcher:*` (durch Kommas getrennt)
+help_writable-by = Wer ihn außer dir und dem Orchestrator schreiben darf (durch Kommas getrennt)

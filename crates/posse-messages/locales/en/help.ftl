@@ -99,3 +99,7 @@ help_fail-on = End with code 4 if there is a finding as grave as this, or graver
 help_output = Write the report to this file instead of standard output
 help_paths = Only these files and directories [default: the whole repository]
 help_sarif = Print SARIF 2.1.0, for tools that show findings beside the code
+help-context-wait = Wait until one of these keys is written or deleted; fails if that does not happen in time
+help-context-wait_timeout = For how long [default: 60]
+help_readable-by = Who may read it besides you and the orchestrator, such as `subagent:researcher:*` (comma-separated)
+help_writable-by = Who may write it besides you and the orchestrator (comma-separated)

@@ -99,3 +99,7 @@ help_fail-on = Terminar con el código 4 si hay un hallazgo de esta gravedad o m
 help_output = Escribir el informe en este archivo en lugar de la salida estándar
 help_paths = Solo estos archivos y directorios [por defecto: todo el repositorio]
 help_sarif = Mostrar SARIF 2.1.0, para herramientas que enseñan los hallazgos junto al código
+help-context-wait = Esperar a que se escriba o elimine una de estas claves; falla si no ocurre a tiempo
+help-context-wait_timeout = Cuánto tiempo [por defecto: 60]
+help_readable-by = Quién puede leerla además de ti y del orquestador, por ejemplo `subagent:researcher:*` (separado por comas)
+help_writable-by = Quién puede escribirla además de ti y del orquestador (separado por comas)

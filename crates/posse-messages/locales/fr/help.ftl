@@ -99,3 +99,7 @@ help_fail-on = Se terminer avec le code 4 s'il y a un constat de cette gravité 
 help_output = Écrire le rapport dans ce fichier au lieu de la sortie standard
 help_paths = Seulement ces fichiers et répertoires [par défaut : tout le dépôt]
 help_sarif = Afficher du SARIF 2.1.0, pour les outils qui montrent les constats à côté du code
+help-context-wait = Attendre que l'une de ces clés soit écrite ou supprimée ; échoue si cela n'arrive pas à temps
+help-context-wait_timeout = Pendant combien de temps [par défaut : 60]
+help_readable-by = Qui peut la lire en plus de vous et de l'orchestrateur, par exemple `subagent:researcher:*` (séparés par des virgules)
+help_writable-by = Qui peut l'écrire en plus de vous et de l'orchestrateur (séparés par des virgules)

@@ -99,3 +99,7 @@ help_fail-on = この重大度以上の指摘があればコード 4 で終了�
 help_output = 報告を標準出力の代わりにこのファイルに書く
 help_paths = これらのファイルとディレクトリだけ [既定: リポジトリ全体]
 help_sarif = 指摘をコードの横に表示するツール向けに SARIF 2.1.0 を出力する
+help-context-wait = これらのキーのいずれかが書き込まれるか削除されるまで待つ。時間内に起こらなければ失敗する
+help-context-wait_timeout = 待つ時間 [既定: 60]
+help_readable-by = あなたとオーケストレーターのほかに読める者。例: `subagent:researcher:*`（コンマ区切り）
+help_writable-by = あなたとオーケストレーターのほかに書ける者（コンマ区切り）

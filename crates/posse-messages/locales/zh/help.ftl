@@ -99,3 +99,7 @@ help_fail-on = 若有达到或超过此严重程度的问题，则以代码 4 �
 help_output = 将报告写入此文件而不是标准输出
 help_paths = 仅这些文件和目录 [默认：整个仓库]
 help_sarif = 输出 SARIF 2.1.0，供在代码旁显示问题的工具使用
+help-context-wait = 等待其中一个键被写入或删除；若未及时发生则失败
+help-context-wait_timeout = 等待多久 [默认：60]
+help_readable-by = 除你和编排者之外谁可以读取，例如 `subagent:researcher:*`（以逗号分隔）
+help_writable-by = 除你和编排者之外谁可以写入（以逗号分隔）
