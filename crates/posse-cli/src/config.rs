@@ -107,6 +107,8 @@ pub struct TelemetryConfig {
 pub struct SessionConfig {
     /// With which tools models delegate; each costs tokens in every request.
     pub tools: Option<Vec<String>>,
+    /// A task that was not heard of for so many seconds may lose its write lease.
+    pub lease_s: Option<Whole<1, 86_400>>,
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -236,6 +238,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("grant.allow", !project.grant.allow.is_empty()),
         ("bash.env", !project.bash.env.is_empty()),
         ("session.tools", project.session.tools.is_some()),
+        ("session.lease_s", project.session.lease_s.is_some()),
         ("prices", !project.prices.is_empty()),
         ("log", project.log.file.is_some() || project.log.level.is_some()),
         ("telemetry", project.telemetry.otlp_endpoint.is_some()),

@@ -13,6 +13,7 @@ mod setup;
 mod telemetry;
 mod terminal;
 mod wire;
+mod worktrees;
 
 use std::process::ExitCode;
 

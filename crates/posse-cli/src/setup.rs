@@ -71,7 +71,10 @@ impl Tools {
 
 pub struct Setup {
     pub config: Config,
+    /// Where tools work.
     pub workspace: PathBuf,
+    /// Where the configuration and the agents are looked for: the workspace, or what that is a worktree of.
+    pub project: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
 }
@@ -97,7 +100,8 @@ impl Setup {
             terminal::note(&format!("warning: {}", visible(warning)));
         }
         let telemetry = Telemetry::new(wishes(global, &config));
-        Ok(Self { config, workspace, state: state_dir(global)?, telemetry })
+        let project = workspace.clone();
+        Ok(Self { config, workspace, project, state: state_dir(global)?, telemetry })
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
@@ -156,6 +160,11 @@ impl Setup {
         })
     }
 
+    /// How long a holder of write leases may be silent.
+    pub fn lease_ms(&self) -> u64 {
+        self.config.session.lease_s.map_or(posse_core::lease::SILENCE_MS_MAX, |seconds| seconds.0 * 1000)
+    }
+
     /// Who can be delegated to.
     pub fn agents(&self, how: &How) -> Arc<AgentFiles> {
         Arc::new(AgentFiles::new(self.places(), self.trust(how.trust)))
@@ -164,7 +173,7 @@ impl Setup {
     /// Where definitions of agents are looked for.
     pub fn places(&self) -> Places {
         let home = process_env("HOME").map(PathBuf::from);
-        Places::find(&self.workspace, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
+        Places::find(&self.project, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
     }
 
     /// Whose definitions may run: those somebody said yes to, or all.
@@ -361,7 +370,8 @@ mod tests {
     use super::*;
 
     fn bare(config: Config) -> Setup {
-        Setup { config, workspace: PathBuf::new(), state: PathBuf::new(), telemetry: Telemetry::default() }
+        let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
+        Setup { config, workspace, project, state, telemetry: Telemetry::default() }
     }
 
     fn limits(config: &str, model: &str) -> Limits {

@@ -66,6 +66,16 @@ impl Toolbox {
         })
     }
 
+    /// The same tools, where these stand in for those of the same names. None is added.
+    pub fn replaced_by(&self, tools: &[Arc<dyn Tool>]) -> Result<Self> {
+        let stand_in = |tool: &Arc<dyn Tool>| {
+            let name = own_name(&tool.spec().name);
+            tools.iter().find(|other| own_name(&other.spec().name) == name).unwrap_or(tool).clone()
+        };
+        let mine = self.entries.values().flatten().map(|entry| stand_in(&entry.tool));
+        Ok(Self { shown: self.shown.clone(), approver: self.approver.clone(), ..Self::new(mine)? })
+    }
+
     /// The same tools, where a task is also shown what another grant offers. What it calls is decided by its own grant
     /// all the same. So the requests of two agents can begin alike, which is what a provider's prompt cache goes by.
     pub fn showing(&self, grant: Grant) -> Self {

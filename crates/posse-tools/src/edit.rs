@@ -66,7 +66,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     if old == new {
         return Err("`old_string` and `new_string` are the same, so nothing would change".into());
     }
-    let target = Target::find(&job.desk.workspace, &path, Parents::MustExist)?;
+    let target = Target::find(job, &path, Parents::MustExist)?;
     let Some(before) = target.now()? else {
         return Err(format!(
             "there is no `{}`; use `write` to create it, or `glob` to find its name",

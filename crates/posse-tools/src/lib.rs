@@ -22,6 +22,7 @@ mod think;
 pub mod verify;
 mod walk;
 pub mod workspace;
+pub mod worktree;
 mod write;
 
 /// Whether a tool of this name is ours; a user's own tool can never be.

@@ -47,7 +47,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
             count(WHOLE_BYTES_MAX, "byte")
         ));
     }
-    let target = Target::find(&job.desk.workspace, &path, Parents::Create)?;
+    let target = Target::find(job, &path, Parents::Create)?;
     let before = target.now()?;
     let stamp = Stamp::of_content(content);
     let size = format!(

@@ -47,6 +47,9 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     let room = Room::new(Parts {
         verifier: None,
         facades: Facades::default(),
+        lease_ms: posse_core::lease::SILENCE_MS_MAX,
+        worktrees: None,
+        apart_from: None,
         session_id: session_id.clone(),
         workspace: ".".to_owned(),
         store: store.clone(),

@@ -14,7 +14,7 @@ use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
+use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier, Worktrees};
 use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
@@ -60,6 +60,9 @@ pub struct Parts {
     pub view: View,
     pub verifier: Option<Arc<dyn Verifier>>,
     pub facades: Facades,
+    pub lease_ms: u64,
+    pub worktrees: Option<Arc<dyn Worktrees>>,
+    pub apart_from: Option<String>,
 }
 
 /// Whether what happens is shown while it happens.
@@ -104,6 +107,9 @@ impl Room {
             stop: stop.clone(),
             verifier: parts.verifier,
             facades: parts.facades,
+            lease_ms: parts.lease_ms,
+            worktrees: parts.worktrees,
+            apart_from: parts.apart_from,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
         Ok(Self { session, models, agents, live, json, operator, stop })

@@ -109,7 +109,4 @@ fn isolation(f: &mut Fields, d: &mut Definition) {
     let isolation =
         f.word("isolation", &[("none", Isolation::None, ""), ("worktree", Isolation::Worktree, "")]);
     d.isolation = isolation.unwrap_or_default();
-    if d.isolation == Isolation::Worktree {
-        f.unused("isolation", NO_WORKTREE);
-    }
 }

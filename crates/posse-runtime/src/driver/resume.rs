@@ -13,6 +13,7 @@ use posse_core::{Error, ErrorCode, Result};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
+use crate::leases;
 use crate::ports::{Payload, Store};
 
 /// How to go on with a task.
@@ -83,6 +84,7 @@ pub async fn resume(
         }
     };
     life.journal.commit().await?;
+    leases::wait(ports, &life.scene.id, epoch, &life.scene.start).await?;
     life.scene.payload(Payload::Start(&life.scene.start));
     let agent = life.scene.start.agent.name.to_string();
     life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });

@@ -6,6 +6,7 @@ mod crashes;
 mod delegation;
 mod facades;
 mod judging;
+mod leases;
 mod loop_;
 mod session;
 mod simulation;

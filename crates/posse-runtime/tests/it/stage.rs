@@ -129,6 +129,8 @@ impl Stage {
         let probe = Commands { world: self.world.clone(), store: self.store.clone() };
         Ports {
             verifier: self.verifies.then(|| Arc::new(probe) as Arc<dyn Verifier>),
+            holders: Default::default(),
+            worktrees: None,
             model: OpenModel {
                 model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
                 tariff: Tariff::default(),

@@ -107,7 +107,8 @@ impl Drop for StopOnDrop<'_> {
 /// A directory is swapped with a link to the outside as fast as possible while files are read and written through it.
 #[test]
 fn a_link_swapped_in_never_leads_outside() {
-    const TRIES: u32 = 20_000;
+    // G19 S02: with the path checked first and opened by name afterwards, this escapes within the first hundred tries.
+    const TRIES: u32 = 60_000;
     let place = Place::new(&[("d/secret.txt", "inside")]);
     let outside = place.outside.path().canonicalize().unwrap();
     place.link(&outside, "link");

@@ -18,6 +18,7 @@ use crate::session::task::Task;
 pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
+const FILE_OPERATIONS_MAX: u32 = 1_000;
 const LIMIT: &str = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
 
 /// Whether the arguments of a call are meant as a launch.
@@ -59,6 +60,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
         terms: Terms { priority: parameters.priority, ..Terms::default() },
         bounds: Bounds {
             tool_calls: Some(TOOL_CALLS_MAX),
+            file_operations: Some(FILE_OPERATIONS_MAX),
             wall_ms: Some(parameters.wall_ms),
             ..Bounds::default()
         },
@@ -96,6 +98,9 @@ fn launched(task: &Task, parameters: &Parameters) -> String {
 fn refusal(error: &Error) -> String {
     if error.code() == ErrorCode::MaxTasksExceeded {
         return LIMIT.to_owned();
+    }
+    if error.code() == ErrorCode::LeaseConflict {
+        return error.message().to_owned();
     }
     match error.advice() {
         Some(hint) => format!("Failed to create parallel task: {} ({hint})", error.message()),
