@@ -3,12 +3,16 @@
 //! Owns what a key is, how large values may be, how versions count and when a value is over. Knows no store: a store
 //! asks these functions inside its own transaction and writes down what they answer. Time is passed in.
 
+mod audience;
 pub mod wire;
 
 use std::fmt;
 
+use posse_messages::say;
+
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::{estimate_tokens, prefix};
+pub use audience::{Audience, PATTERN_MAX, PATTERNS_MAX, Wanted, unreadable};
 
 /// Curated state, not a data store: a value is a conclusion.
 pub const VALUE_TOKENS_MAX: u64 = 1_000;
@@ -39,10 +43,8 @@ pub struct Key(String);
 impl Key {
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
-            let text = format!("`{}` is not a key", prefix(raw, KEY_MAX).escape_default());
-            return Err(
-                Error::new(ErrorCode::InvalidKey, text).hint("use 1 to 64 characters of a-z, 0-9 and `_`")
-            );
+            let text = say!("key-invalid", key = prefix(raw, KEY_MAX).escape_default());
+            return Err(Error::new(ErrorCode::InvalidKey, text).hint(say!("name-shape-hint")));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -70,9 +72,8 @@ pub struct Label(String);
 impl Label {
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
-            let text = format!("`{}` is not a label of a snapshot", prefix(raw, KEY_MAX).escape_default());
-            return Err(Error::new(ErrorCode::InvalidRequest, text)
-                .hint("use 1 to 64 characters of a-z, 0-9 and `_`"));
+            let text = say!("label-invalid", label = prefix(raw, KEY_MAX).escape_default());
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("name-shape-hint")));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -113,6 +114,8 @@ pub struct Head {
     pub previous_version: Option<u64>,
     /// From this instant on the key does not exist.
     pub expires_at_ms: Option<u64>,
+    /// For whom it is.
+    pub audience: Audience,
 }
 
 impl Head {
@@ -122,12 +125,8 @@ impl Head {
 
     /// What a writer of a large value is told.
     pub fn warning(&self) -> Option<String> {
-        (self.tokens >= VALUE_TOKENS_WARN).then(|| {
-            format!(
-                "the value has about {} tokens of at most {VALUE_TOKENS_MAX}; distil it further",
-                self.tokens
-            )
-        })
+        (self.tokens >= VALUE_TOKENS_WARN)
+            .then(|| say!("value-is-large", tokens = self.tokens, value_tokens_max = VALUE_TOKENS_MAX))
     }
 }
 
@@ -169,6 +168,8 @@ pub struct Write {
     /// Write only if the key has this version now; 0 if it must not exist.
     pub expected_version: Option<u64>,
     pub expires_at_ms: Option<u64>,
+    /// For whom it is from now on.
+    pub audience: Wanted,
 }
 
 /// What someone wants to be different.
@@ -211,13 +212,14 @@ pub fn write(
 ) -> Result<Head> {
     let tokens = estimate_tokens(&write.value);
     if tokens > VALUE_TOKENS_MAX {
-        let text = format!("the value has about {tokens} tokens, the limit is {VALUE_TOKENS_MAX}");
-        return Err(
-            Error::new(ErrorCode::ValueTooLarge, text).hint("distil it, or split it over several keys")
-        );
+        let text = say!("value-too-large", tokens, value_tokens_max = VALUE_TOKENS_MAX);
+        return Err(Error::new(ErrorCode::ValueTooLarge, text).hint(say!("value-too-large-hint")));
     }
     let live = || heads.iter().filter(|head| head.is_live(now_ms));
     let current = live().find(|head| head.key == write.key);
+    if let Some(current) = current {
+        audience::check_writer(current, written_by)?;
+    }
     let version = current.map_or(0, |head| head.version);
     if write.expected_version.is_some_and(|expected| expected != version) {
         return Err(conflict(&write.key, current));
@@ -228,13 +230,11 @@ pub fn write(
         used += other.tokens;
     }
     if used + tokens > TOTAL_TOKENS_MAX {
-        let text = format!(
-            "the other keys hold {used} tokens, this value has {tokens}, and a session holds at most {TOTAL_TOKENS_MAX}"
-        );
+        let text = say!("context-full", used, tokens, total_tokens_max = TOTAL_TOKENS_MAX);
         return Err(full(text));
     }
     if keys >= KEYS_MAX {
-        return Err(full(format!("the session has {keys} keys already, and no more are possible")));
+        return Err(full(say!("context-keys-full", keys)));
     }
     Ok(Head {
         key: write.key.clone(),
@@ -245,12 +245,14 @@ pub fn write(
         written_at_ms: current.map_or(now_ms, |head| now_ms.max(head.written_at_ms)),
         previous_version: current.map_or(last_version, |head| head.previous_version),
         expires_at_ms: write.expires_at_ms,
+        audience: write.audience.over(current.map(|head| &head.audience)),
     })
 }
 
 /// Judges a deletion and returns what the history says about it.
 pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) -> Result<Head> {
     let current = current.filter(|head| head.is_live(now_ms)).ok_or_else(|| missing(key))?;
+    audience::check_writer(current, deleted_by)?;
     Ok(Head {
         written_by: deleted_by.to_owned(),
         written_at_ms: now_ms.max(current.written_at_ms),
@@ -262,11 +264,11 @@ pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) 
 /// Judges whether one more snapshot may be taken. Labels are never used twice: whoever knows one means that copy.
 pub fn snapshot(taken: &[Label], label: &Label) -> Result<()> {
     if taken.contains(label) {
-        return Err(Error::new(ErrorCode::InvalidRequest, format!("there is a snapshot `{label}` already"))
-            .hint("choose another label"));
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("snapshot-exists", label))
+            .hint(say!("snapshot-exists-hint")));
     }
     if taken.len() >= SNAPSHOTS_MAX {
-        return Err(full(format!("the session has {SNAPSHOTS_MAX} snapshots already")));
+        return Err(full(say!("snapshots-full", snapshots_max = SNAPSHOTS_MAX)));
     }
     Ok(())
 }
@@ -279,7 +281,10 @@ pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change
     let now = |key: &Key| current().find(|entry| entry.head.key == *key);
     let gone = current().filter(|entry| !wanted().any(|other| other.head.key == entry.head.key));
     let mut changes: Vec<Change> = gone.map(|entry| Change::Delete(entry.head.key.clone())).collect();
-    let same = |a: &Entry, b: &Entry| a.value == b.value && a.head.expires_at_ms == b.head.expires_at_ms;
+    let same = |a: &Entry, b: &Entry| {
+        let (head, other) = (&a.head, &b.head);
+        a.value == b.value && head.expires_at_ms == other.expires_at_ms && head.audience == other.audience
+    };
     let mut differing: Vec<&Entry> =
         wanted().filter(|entry| !now(&entry.head.key).is_some_and(|held| same(entry, held))).collect();
     let growth = |entry: &&Entry| {
@@ -293,6 +298,7 @@ pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change
             value: entry.value.clone(),
             expected_version: None,
             expires_at_ms: entry.head.expires_at_ms,
+            audience: Wanted::exactly(&entry.head.audience),
         })
     }));
     changes
@@ -318,17 +324,16 @@ pub fn enter(session: &str, state: Option<SessionState>, access: Access) -> Resu
     match (state, access) {
         (Some(SessionState::Open), _) | (Some(SessionState::Archived), Access::Read) => Ok(()),
         (Some(SessionState::Archived), Access::Change) => {
-            let text = format!("the session `{session}` is archived");
-            Err(Error::new(ErrorCode::SessionArchived, text).hint("it can be read and not be changed"))
+            let text = say!("session-archived", session);
+            Err(Error::new(ErrorCode::SessionArchived, text).hint(say!("session-archived-hint")))
         }
         (Some(SessionState::Deleted), _) => {
-            let text = format!("the shared context of the session `{session}` was deleted");
-            Err(Error::new(ErrorCode::SessionNotFound, text).hint("go on without it"))
+            let text = say!("session-context-deleted", session);
+            Err(Error::new(ErrorCode::SessionNotFound, text).hint(say!("session-context-deleted-hint")))
         }
         (None, _) => {
-            let text = format!("there is no session `{}`", prefix(session, SESSION_ID_MAX).escape_default());
-            Err(Error::new(ErrorCode::SessionNotFound, text)
-                .hint("`posse sessions list` shows what there is"))
+            let text = say!("session-not-found", session = prefix(session, SESSION_ID_MAX).escape_default());
+            Err(Error::new(ErrorCode::SessionNotFound, text).hint(say!("session-not-found-hint")))
         }
     }
 }
@@ -340,39 +345,35 @@ pub const SESSION_ID_MAX: usize = 64;
 pub fn check_session_id(id: &str) -> Result<()> {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.is_empty() || id.len() > SESSION_ID_MAX || !id.chars().all(legal) {
-        let text = format!("`{}` is not a session id", prefix(id, SESSION_ID_MAX).escape_default());
-        return Err(Error::new(ErrorCode::InvalidRequest, text)
-            .hint("use 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`"));
+        let text = say!("session-id-invalid", session = prefix(id, SESSION_ID_MAX).escape_default());
+        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("session-id-invalid-hint")));
     }
     Ok(())
 }
 
 /// The error for a key that has no value. For an optional key it is ordinary.
 pub fn missing(key: &Key) -> Error {
-    Error::new(ErrorCode::KeyNotFound, format!("there is no key `{key}`"))
-        .hint("`list_keys` shows what there is")
+    Error::new(ErrorCode::KeyNotFound, say!("key-not-found", key)).hint(say!("key-not-found-hint"))
 }
 
 /// The error for a snapshot that was never taken.
 pub fn no_snapshot(label: &Label) -> Error {
-    Error::new(ErrorCode::KeyNotFound, format!("there is no snapshot `{label}`"))
-        .hint("`posse context snapshot` shows what there is")
+    Error::new(ErrorCode::KeyNotFound, say!("snapshot-not-found", label))
+        .hint(say!("snapshot-not-found-hint"))
 }
 
 fn conflict(key: &Key, current: Option<&Head>) -> Error {
     match current {
         Some(head) => Error::new(
             ErrorCode::VersionConflict,
-            format!("`{key}` has version {} now, written by {}", head.version, head.written_by),
+            say!("version-conflict", key, version = head.version, written_by = head.written_by),
         )
-        .hint("read it, take over what changed, and write with that version as `expected_version`"),
-        None => {
-            Error::new(ErrorCode::VersionConflict, format!("`{key}` does not exist now; its version is 0"))
-                .hint("write with `expected_version` 0 to create it")
-        }
+        .hint(say!("version-conflict-hint")),
+        None => Error::new(ErrorCode::VersionConflict, say!("version-conflict-missing", key))
+            .hint(say!("version-conflict-missing-hint")),
     }
 }
 
 fn full(text: String) -> Error {
-    Error::new(ErrorCode::ContextFull, text).hint("delete what is no longer needed, or write shorter values")
+    Error::new(ErrorCode::ContextFull, text).hint(say!("context-full-hint"))
 }

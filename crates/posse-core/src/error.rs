@@ -54,6 +54,7 @@ codes! {
     ValueTooLarge = "VALUE_TOO_LARGE",
     ContextFull = "STORE_FULL",
     VersionConflict = "VERSION_CONFLICT",
+    AccessDenied = "ACCESS_DENIED",
     SessionNotFound = "SESSION_NOT_FOUND",
     SessionArchived = "SESSION_ARCHIVED",
     InvalidAction = "INVALID_ACTION",

@@ -24,6 +24,7 @@ pub mod pattern;
 pub mod reply;
 pub mod run;
 pub mod sections;
+pub mod streamed;
 pub mod task;
 pub mod text;
 pub mod tool;

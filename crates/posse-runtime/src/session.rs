@@ -19,7 +19,7 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
-use posse_core::definition::{Definition, Isolation};
+use posse_core::definition::{Definition, Isolation, list_tools};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -32,6 +32,7 @@ use posse_core::text::estimate_tokens;
 use posse_core::tool::{DELEGATION, Effect};
 use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 
 use crate::budget::Account;
 use crate::context::now_ms;
@@ -179,6 +180,7 @@ impl Session {
     ) -> Result<Outcome> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
+        agent.system_prompt = list_tools(&agent.system_prompt, &self.tools.offered(&grant));
         if let Some(guidance) = self.guidance(&grant) {
             agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
         }
@@ -222,6 +224,9 @@ impl Session {
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
         self.adopt(&family, &records).await?;
+        if matches!(onward, Onward::Message(_)) {
+            self.investigations.reset();
+        }
         self.heed_cancels().await;
         let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
         let outcome = self.attended(driven).await;
@@ -260,7 +265,7 @@ impl Session {
     /// Delegates a task of `parent` and waits for its end. A caller that gives up waiting leaves the task at work.
     pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Outcome> {
         let task = self.spawn(parent, request).await?;
-        let done = task.done().await.done.unwrap_or_else(|| Err("it has no outcome".to_owned()));
+        let done = task.done().await.done.unwrap_or_else(|| Err(say!("no-outcome")));
         done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
     }
 
@@ -296,7 +301,9 @@ impl Session {
             Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
             Admission::Queued | Admission::Waiting => {}
             Admission::Leasing => self.lease_later(&family, &task),
-            Admission::Dependency => self.fail_dependant(&family, &task, "one that ended before").await,
+            Admission::Dependency => {
+                self.fail_dependant(&family, &task, &fixed!("dependency-ended-before")).await
+            }
         }
         Ok(task)
     }
@@ -332,14 +339,15 @@ impl Session {
         let definition = self.find_agent(&request.agent)?;
         check_size(&request.task)?;
         if parent.grant.depth() == 0 {
-            let text = "delegation is not deeper than this here";
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint("do the task yourself"));
+            let text = say!("delegation-too-deep");
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("delegation-too-deep-hint")));
         }
         let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
         let Fitted { mut agent, grant, notes } = self.fit(parent, &definition, turns_usual)?;
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
+        agent.system_prompt = list_tools(&agent.system_prompt, &self.children_tools.offered(&grant));
         let write_lease = own_places(&parent.grant, &agent.rights, &request.rights, &grant)?;
         let apart = [definition.isolation, request.isolation].contains(&Isolation::Worktree);
         let mut terms = request.terms;
@@ -473,7 +481,7 @@ impl Session {
 
     async fn fail_dependant(&self, family: &Arc<Family>, task: &Arc<Task>, because_of: &str) {
         let outcome =
-            Outcome::unstarted(StopReason::DependencyFailed, format!("{because_of} did not complete"));
+            Outcome::unstarted(StopReason::DependencyFailed, fixed!("dependency-failed", because_of));
         self.end_unstarted(family, task, outcome).await;
     }
 
@@ -495,13 +503,13 @@ impl Session {
             family.running().into_iter().filter(|task| !task.start.detached).collect();
         for task in &running {
             let id = task.id.short();
-            let note = format!("{id} was still running when its orchestrator ended, and was cancelled");
+            let note = fixed!("child-cancelled", id);
             self.observers.event(&family.parent.id, &Event::Noted { note });
         }
         let all_done = async {
             for task in &running {
                 // One that ended meanwhile needs nothing more.
-                let _ = self.cancel(family, task.id.short(), "its orchestrator ended").await;
+                let _ = self.cancel(family, task.id.short(), &fixed!("orchestrator-ended")).await;
             }
             for task in &running {
                 task.done().await;
@@ -532,8 +540,7 @@ impl Session {
         if let Some(family) = self.known_family(parent) {
             return Ok(family);
         }
-        let nobody =
-            || Error::new(ErrorCode::InvalidRequest, "nobody in this session delegates under this name");
+        let nobody = || Error::new(ErrorCode::InvalidRequest, say!("nobody-delegates"));
         let task = self.find_task(parent).ok_or_else(nobody)?;
         let parent = Parent {
             id: task.id.clone(),
@@ -643,9 +650,8 @@ impl Session {
         if self.caps.cost_micros.or(caps.cost_micros).is_some()
             && let Some(unpriced) = model.tariff.unpriced(&agent.model)
         {
-            let text = format!("the price of `{unpriced}` is not known, so a cost limit cannot be kept");
-            return Err(Error::new(ErrorCode::InvalidRequest, text)
-                .hint("add its price to the configuration, or use another model"));
+            let text = say!("price-unknown", unpriced);
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("price-unknown-hint")));
         }
         let tools = match tools {
             Tools::Own => self.tools.clone(),
@@ -687,7 +693,6 @@ fn check_size(task: &str) -> Result<()> {
     if size <= TASK_TOKENS_MAX {
         return Ok(());
     }
-    let text = format!("the task has about {size} tokens, the limit is {TASK_TOKENS_MAX}");
-    Err(Error::new(ErrorCode::TaskTooLarge, text)
-        .hint("write the details to shared_context and name the key in the task"))
+    let text = say!("task-too-large", size, task_tokens_max = TASK_TOKENS_MAX);
+    Err(Error::new(ErrorCode::TaskTooLarge, text).hint(say!("task-too-large-hint")))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use posse_core::ErrorCode;
+use posse_messages::say;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::fault::{self, Fault};
@@ -13,7 +14,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, LEASES];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -142,6 +143,13 @@ const OWNERS: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+const AUDIENCE: &str = "
+    -- JSON of who may read and write a key; NULL: everyone.
+    ALTER TABLE context ADD COLUMN audience TEXT;
+    ALTER TABLE context_history ADD COLUMN audience TEXT;
+    ALTER TABLE context_snapshot_entries ADD COLUMN audience TEXT;
+";
+
 const LEASES: &str = "
     -- What tasks may write, one row for each task that holds places; deleted when the task ends. A token is never used again.
     CREATE TABLE leases (
@@ -170,21 +178,15 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault
         .map_err(failed)?;
     let fresh = version == 0 && application == 0 && tables == 0;
     if !fresh && application != APPLICATION_ID {
-        return Err(Fault::new(
-            ErrorCode::StoreUnavailable,
-            format!("`{}` is a database of another program", path.display()),
-        )
-        .hint("choose another state directory; the file was not changed"));
+        return Err(Fault::new(ErrorCode::StoreUnavailable, say!("store-foreign", path = path.display()))
+            .hint(say!("store-foreign-hint")));
     }
     if version > VERSION {
         return Err(Fault::new(
             ErrorCode::StoreNewer,
-            format!(
-                "the store `{}` has schema {version}; this program knows up to {VERSION}",
-                path.display()
-            ),
+            say!("store-newer", path = path.display(), version, known = VERSION),
         )
-        .hint("use the newer program that wrote it, or another state directory; the file was not changed"));
+        .hint(say!("store-newer-hint")));
     }
     Ok(version)
 }

@@ -67,7 +67,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
             }
         });
     let workspace = Workspace::open(&std::env::current_dir()?)?;
-    let (skills, _) = Skills::load(&workspace, &[]);
+    let (skills, _) = Skills::load(&workspace, &[], posse::definitions::matter);
     let mut tools: Vec<Arc<dyn Tool>> = posse::tools::files::toolset(workspace, skills);
     tools.push(Arc::new(research));
     tools.push(Arc::new(writer));

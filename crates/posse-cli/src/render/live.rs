@@ -8,16 +8,21 @@ use std::time::{Duration, Instant};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::outcome::Status;
-use posse_core::text::visible;
+use posse_core::streamed::Streamed;
+use posse_core::text::{prefix, visible};
+use posse_core::tool::{DELEGATION, canonical};
+use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{count, many};
+use super::{Thing, many, tokens};
 use crate::terminal;
 
 /// Often enough to look alive, seldom enough to cost nothing.
 const FRAME: Duration = Duration::from_millis(100);
 /// More than fits on a line.
 const SAID_MAX: usize = 200;
+/// Of the arguments of a call that is being written: what it is about stands at the beginning.
+const ARGUMENTS_MAX: usize = 2_000;
 
 pub struct Live(Mutex<Screen>);
 
@@ -39,6 +44,8 @@ struct Row {
     doing: String,
     /// How the model's last message begins: what a finished task has to say.
     said: String,
+    /// The call to delegate that is being written: the tool, and the beginning of its arguments.
+    asking: Option<(usize, String, String)>,
     began: Instant,
     took: Option<Duration>,
     status: Option<Status>,
@@ -95,7 +102,11 @@ impl Observer for Live {
         match event {
             Event::Noted { note } => self.note(&format!("{}: {}", task.short(), visible(note))),
             Event::ToolRefused { tool, why, .. } => {
-                self.note(&format!("{}: {} refused: {}", task.short(), visible(tool), visible(why)));
+                self.note(&format!(
+                    "{}: {}",
+                    task.short(),
+                    say!("plain-refused", tool = visible(tool), why = visible(why))
+                ));
             }
             _ => {}
         }
@@ -106,17 +117,34 @@ impl Observer for Live {
         let Some(row) = screen.rows.get_mut(task) else { return };
         row.doing = match delta {
             Delta::Text(text) => {
-                row.said.push_str(posse_core::text::prefix(text, SAID_MAX.saturating_sub(row.said.len())));
-                "writing".to_owned()
+                row.said.push_str(prefix(text, SAID_MAX.saturating_sub(row.said.len())));
+                say!("live-writing")
             }
-            Delta::Thinking(_) => "thinking".to_owned(),
-            Delta::ToolCall { name, .. } => format!("asking for {name}"),
-            Delta::ToolArguments { .. } => return,
+            Delta::Thinking(_) => say!("live-thinking"),
+            Delta::ToolCall { index, name } => {
+                row.asking = (canonical(name) == DELEGATION).then(|| (index, name.to_owned(), String::new()));
+                say!("asking-for", name)
+            }
+            Delta::ToolArguments { index, fragment } => match row.delegating(index, fragment) {
+                Some(doing) => doing,
+                None => return,
+            },
             Delta::Restarted { why, wait } => {
                 row.said.clear();
-                format!("model: {why}, next try in {}s", wait.as_secs().max(1))
+                say!("live-retry", why, seconds = wait.as_secs().max(1))
             }
         };
+    }
+}
+
+impl Row {
+    /// What is about to be delegated, as far as the model has written it.
+    fn delegating(&mut self, index: usize, fragment: &str) -> Option<String> {
+        let (_, name, arguments) = self.asking.as_mut().filter(|(at, ..)| *at == index)?;
+        arguments.push_str(prefix(fragment, ARGUMENTS_MAX.saturating_sub(arguments.len())));
+        let Streamed { description, prompt, .. } = Streamed::of(arguments);
+        let about = description.or(prompt)?.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(format!("{}: {}", say!("asking-for", name = name.as_str()), prefix(&about, SAID_MAX)))
     }
 }
 
@@ -130,6 +158,7 @@ impl Screen {
             tokens: 0,
             doing: String::new(),
             said: String::new(),
+            asking: None,
             began: Instant::now(),
             took: None,
             status: None,
@@ -138,23 +167,23 @@ impl Screen {
             Event::Started { agent, .. } => row.agent.clone_from(agent),
             Event::Resumed { agent, .. } => {
                 row.agent.clone_from(agent);
-                row.doing = "resumed".to_owned();
+                row.doing = say!("live-resumed");
             }
             Event::TurnStarted { turn, turns_max } => {
                 (row.turn, row.turns_max) = (*turn, *turns_max);
                 row.said.clear();
-                row.doing = "waiting for the model".to_owned();
+                row.doing = say!("waiting-for-model");
             }
             Event::Replied { usage, .. } => row.tokens += usage.total(),
             Event::ToolStarted { tool, summary, .. } => {
                 row.tools += 1;
                 row.doing = format!("{tool} {summary}");
             }
-            Event::ToolFinished { tool, why: Some(why), .. } => row.doing = format!("{tool} failed: {why}"),
-            Event::WrappingUp { .. } => row.doing = "reporting".to_owned(),
-            Event::Verifying { command } => row.doing = format!("verify {command}"),
+            Event::ToolFinished { tool, why: Some(why), .. } => row.doing = say!("tool-failed", tool, why),
+            Event::WrappingUp { .. } => row.doing = say!("live-reporting"),
+            Event::Verifying { command } => row.doing = say!("plain-verify", command),
             Event::Verified { command, passed: false, ending, .. } => {
-                row.doing = format!("verify {command} failed: {ending}");
+                row.doing = say!("verify-failing", command, ending);
             }
             Event::Finished { status, turns, .. } => {
                 (row.status, row.turn) = (Some(*status), *turns);
@@ -230,19 +259,45 @@ impl Row {
             Some(Status::Failed | Status::Cancelled) => ("✗", "31"),
         };
         let turns = match self.status {
-            None => format!("turn {}/{}", self.turn, self.turns_max),
-            Some(_) => many(self.turn, "turn"),
+            None => say!("live-turn", turn = self.turn, turns_max = self.turns_max),
+            Some(_) => many(self.turn, Thing::Turn),
         };
         let took = self.took.unwrap_or_else(|| self.began.elapsed()).as_secs_f64();
         let what = if self.doing.is_empty() { title } else { &self.doing };
         let label_width = 21 - branch.chars().count();
         let plain = format!(
-            "{branch}{mark} {label:<label_width$} {turns:<11} {:>3} tools {:>6} tokens {took:>5.1}s  {}",
-            self.tools,
-            count(self.tokens),
+            "{branch}{mark} {label:<label_width$} {turns:<11} {:>9} {:>13} {took:>5.1}s  {}",
+            say!("live-tools", n = self.tools),
+            tokens(self.tokens),
             visible(what)
         );
         let cut: String = plain.chars().take(width.saturating_sub(1)).collect();
         if colours { cut.replacen(mark, &format!("\x1b[{colour}m{mark}\x1b[0m"), 1) } else { cut }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R390
+    #[test]
+    fn what_is_about_to_be_delegated_is_shown_while_it_is_written() {
+        let (live, task) = (Live::new("title"), TaskId::root("s1"));
+        live.event(&task, &Event::TurnStarted { turn: 1, turns_max: 5 });
+        let doing = || live.lock().rows[&task].doing.clone();
+        live.delta(&task, Delta::ToolCall { index: 0, name: "subagent" });
+        assert_eq!(doing(), "asking for subagent");
+        for (fragment, shown) in [
+            (r#"{"descr"#, "asking for subagent"),
+            (r#"iption": "Analyze the"#, "asking for subagent: Analyze the"),
+            (r#" auth\n code", "prompt": "Look"#, "asking for subagent: Analyze the auth code"),
+        ] {
+            live.delta(&task, Delta::ToolArguments { index: 0, fragment });
+            assert_eq!(doing(), shown);
+        }
+        live.delta(&task, Delta::ToolCall { index: 1, name: "write" });
+        live.delta(&task, Delta::ToolArguments { index: 1, fragment: r#"{"description": "secret"}"# });
+        assert_eq!(doing(), "asking for write");
     }
 }

@@ -363,7 +363,8 @@ fn links_in_a_repository_lead_nowhere() {
         .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), format!("{entry}\n").as_bytes()).unwrap();
     child.wait().unwrap();
-    let ran = run(&place, "[{calls: [{bash: {command: 'ls -l; cat out/key.txt; touch made'}}]}, {text: Done.}]");
+    let ran =
+        run(&place, "[{calls: [{bash: {command: 'ls -l; cat out/key.txt; touch made'}}]}, {text: Done.}]");
     let tree = place.state().join("worktrees").join(id(&ran)).join("tree");
     assert!(fs::symlink_metadata(tree.join("out")).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&secret).unwrap(), "SECRET-CONTENT");

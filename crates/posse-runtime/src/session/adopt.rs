@@ -14,6 +14,7 @@ use posse_core::message::{Block, Message};
 use posse_core::outcome::Outcome;
 use posse_core::run::replay;
 use posse_core::tool::{DELEGATION, canonical, own_name};
+use posse_messages::{fixed, say};
 use serde_json::Value;
 
 use super::family::{Family, Parent, end_of};
@@ -121,7 +122,7 @@ impl Session {
             }
             Admission::Dependency => {
                 self.take_over(&task).await?;
-                self.fail_dependant(family, &task, "a task it depends on").await;
+                self.fail_dependant(family, &task, &fixed!("a-dependency")).await;
             }
         }
         if begun {
@@ -255,11 +256,15 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
 fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
     let mut begun = Begun::default();
     let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return begun };
+    // What was begun before the person last said something belongs to another analysis.
+    let said = records.iter().rposition(|record| matches!(record, Record::Said { .. })).unwrap_or(0);
+    let turns = records[..said].iter().filter(|record| matches!(record, Record::Replied { .. })).count();
     for message in replayed.run.messages() {
         match message {
             Message::Assistant { blocks } => {
                 let calls = blocks.iter().filter_map(Block::as_call);
                 let ours = calls.filter(|call| own_name(&call.name) == "run_subagent");
+                let ours = ours.filter(|call| call.key.turn as usize > turns);
                 begun.investigations.extend(ours.map(|call| format!("{parent}/{}", call.key)));
             }
             Message::Results { results } => {
@@ -278,5 +283,5 @@ fn last_outcome(records: Vec<Record>) -> Done {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    finished.ok_or_else(|| "its outcome was not written down".to_owned())
+    finished.ok_or_else(|| say!("outcome-lost"))
 }

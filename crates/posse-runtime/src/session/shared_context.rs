@@ -3,8 +3,9 @@
 use std::sync::{Arc, Weak};
 
 use posse_core::Result;
-use posse_core::context::wire::{Answer, Request};
+use posse_core::context::wire::{Answer, Request, Waited};
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 
 use super::{Session, subagent::wire_error};
 use crate::context::{Caller, perform};
@@ -34,7 +35,7 @@ impl Tool for SharedContextTool {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error("the session is closed");
+                return ToolOutput::error(say!("session-closed"));
             };
             match answer(&session, &input).await {
                 Ok(answer) => ToolOutput::text(answer.to_json().to_string()),
@@ -52,5 +53,12 @@ async fn answer(session: &Session, input: &ToolInput<'_>) -> Result<Answer> {
         participant: &participant,
         idempotency_key: Some(input.idempotency_key),
     };
-    perform(&*session.store, caller, request).await
+    let answered = perform(&*session.store, caller, request);
+    // Only a wait takes time, and it is not worth more than the caller's.
+    tokio::select! {
+        biased;
+        answer = answered => answer,
+        () = input.context.cancel.cancelled() => Ok(Answer::Waited(Waited::default())),
+        () = tokio::time::sleep(input.context.time_left) => Ok(Answer::Waited(Waited::default())),
+    }
 }

@@ -50,7 +50,7 @@ struct Room {
 fn agents() -> Vec<Arc<Definition>> {
     let inherits = |name: &str| Definition { rights: Rights::default(), ..(*definition(name, &[])).clone() };
     let investigator = Definition {
-        prompt: format!("Investigate {{{{task}}}}\n\n{NO_CONTEXT}"),
+        prompt: format!("Investigate {{{{task}}}}\n\n{NO_CONTEXT}\n\n## Tools\n{{{{tools}}}}\n"),
         task_in: Some(posse_core::definition::TaskIn::System),
         ..inherits("investigator")
     };
@@ -265,7 +265,7 @@ async fn who_is_cancelled_while_it_waits_takes_its_agent_along() {
 
 const GOOD: &str = "Find out how tokens are checked in src/auth. Return the lines.";
 
-// R233 R234 R247 R255 R257 R259 R267 R277 R284 R287 R304 R308 R314 R316
+// R233 R234 R247 R255 R257 R258 R259 R267 R277 R284 R287 R304 R308 R314 R316 R317
 #[tokio::test(start_paused = true)]
 async fn an_investigation_returns_its_parts() {
     let (results, room) = play(
@@ -291,6 +291,13 @@ async fn an_investigation_returns_its_parts() {
     assert_eq!((limits.tool_calls_max, limits.wall_ms_max), (8, 60_000));
     assert!(start.opening().0.contains("jwt.rs is new") && !start.opening().0.contains(NO_CONTEXT));
     assert!(start.opening().0.contains(GOOD));
+    // R268: the tools it has, and none to delegate with.
+    assert!(start.opening().0.contains("## Tools\n- `read`\n"), "{}", start.opening().0);
+    assert!(!start.opening().0.contains("subagent`"), "{}", start.opening().0);
+    // It is driven like every run, and knows nothing of its caller's conversation.
+    let records = room.child(1).await;
+    assert!(matches!(records.last(), Some(Record::Finished { .. })));
+    assert!(!format!("{records:?}").contains("the task"));
 }
 
 // R288 R309 R312 R318
@@ -576,6 +583,9 @@ fn the_guidance_lists_the_agents_that_are_there() {
         "Pass raw data in the task string",
         "Assume that the subagent knows your conversation history",
         "overly broad system prompts",
+        // R183 R184
+        "narrow ones, with the few tools their task needs",
+        "Let subagents ask each other for work through shared context: split the work yourself",
         "1. BEFORE spawning",
         "2. TASK STRING",
         "3. DURING execution",
@@ -588,7 +598,7 @@ fn the_guidance_lists_the_agents_that_are_there() {
     assert!(text.contains("26 agents: use list_agents with a query") && !text.contains("agent7"), "{text}");
 }
 
-// R294 R295 R296 R297 R298 R299 R300 R315 R318
+// R294-R301, R315, R318
 #[test]
 fn the_guidance_speaks_only_of_the_doors_there_are() {
     let of = |facades: &[Facade]| guidance(&facades.iter().copied().collect(), &agents());
@@ -673,4 +683,123 @@ fn a_door_is_named_by_its_tool() {
         no_agents.list().is_empty()
             && json!(Facades::default().costs(&no_agents)).to_string().contains("guidance")
     );
+}
+
+// R261
+#[tokio::test(start_paused = true)]
+async fn what_a_person_says_next_begins_with_new_investigations() {
+    let five: String =
+        (0..5).map(|_| format!("          - calls: [{{run_subagent: {{task: \"{GOOD}\"}}}}]\n")).collect();
+    let script = format!(
+        "        boss:\n{five}          - text: first\n{five}          - text: second\n        investigator:\n          - text: found\n"
+    );
+    let room = room(Box::leak(script.into_boxed_str()), &[Facade::RunSubagent], 1, MemoryStore::new());
+    assert_eq!(room.run().await.text, "first");
+    let more = Onward::Message("And the rest?".to_owned());
+    let outcome = room.session.resume(TaskId::root("s1"), more).await.unwrap();
+    let results = results(&room.store).await;
+    assert_eq!((outcome.text.as_str(), results.len()), ("second", 10));
+    assert!(results.iter().all(|result| !result.is_error), "{results:?}");
+}
+
+// R321
+#[tokio::test(start_paused = true)]
+async fn what_an_investigation_found_is_kept_where_there_is_a_shared_context() {
+    let script = r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - calls: [{shared_context: {action: read, key: findings_t_01}}]
+          - text: done
+        investigator:
+          - text: "<findings>a.rs:3 and much more</findings> <summary>It leaks.</summary>"
+        "#;
+    let (told, _) = play(script, &[Facade::RunSubagent, Facade::SharedContext]).await;
+    assert!(told[0].text.ends_with("\n\n[kept in shared context as `findings_t_01`]"), "{}", told[0].text);
+    let kept: serde_json::Value = serde_json::from_str(&told[1].text).unwrap();
+    assert_eq!(
+        (&kept["value"], &kept["written_by"]),
+        (&json!("It leaks."), &json!("subagent:investigator:t_01"))
+    );
+    let (told, _) = play(script, &[Facade::RunSubagent]).await;
+    assert!(told[0].text.ends_with("Tool calls made: 0"), "{}", told[0].text);
+
+    // Made again after a crash, it is kept once.
+    let facades = [Facade::RunSubagent, Facade::SharedContext];
+    let whole = room(script, &facades, 1, MemoryStore::new());
+    whole.run().await;
+    for died_after in 1..whole.store.writes() {
+        let again = room(script, &facades, 1, whole.store.as_of(died_after));
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        again.session.resume(TaskId::root("s1"), onward).await.unwrap();
+        let keys = again.session.context_keys().await.unwrap();
+        assert_eq!((keys.len(), keys[0].version), (1, 1), "write {died_after}");
+    }
+}
+
+// R424 R425 R428 R441 R450 R451 R454
+#[tokio::test(start_paused = true)]
+async fn launched_tasks_give_their_places_back_and_waiting_calls_work_beside_them() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls:
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Bad agent, prompt: Do something interesting, agent: nobody}
+          - calls: [{Agent: {prompt: Say hello., type: helper}}]
+          - calls: [{subagent: {action: list_tasks}}]
+          - calls: [{subagent: {action: wait, mode: all, timeout_ms: 45000}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls:
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+          - text: done
+        general:
+          - fail: {kind: unauthorised, message: the key is wrong}
+            delay_ms: 5000
+        helper:
+          - text: hello
+        "#,
+        &[Facade::Subagent, Facade::Agent],
+    )
+    .await;
+    let refused = "Failed to create parallel task: no agent is called `nobody`";
+    assert!(results[4].is_error && results[4].text.starts_with(refused), "{}", results[4].text);
+    assert_eq!(results[5].text, "hello", "one that is waited for, while four others run");
+    let listed: serde_json::Value = serde_json::from_str(&results[6].text).unwrap();
+    let running =
+        listed["tasks"].as_array().unwrap().iter().filter(|task| task["status"] == "running").count();
+    assert_eq!(running, 4, "{listed}");
+    let ended: serde_json::Value = serde_json::from_str(&results[8].text).unwrap();
+    assert_eq!(ended["status"], "failed");
+    assert!(ended["error"].as_str().unwrap().starts_with("Model API error: "), "{ended}");
+    assert!(
+        results[9..14].iter().all(|result| result.text.starts_with("Successfully launched")),
+        "{results:?}"
+    );
+    assert_eq!(room.store.tasks(100).await.unwrap().len(), 11);
+}
+
+// R335 R338 R350 R353 R354
+#[test]
+fn the_guide_has_numbers_to_begin_with() {
+    let guide = include_str!("../../../../docs/delegation.md");
+    for told in [
+        "about 5 for one tight question, about 20 for research that spreads out, 50 and more",
+        "about 1024 for short reasoning, about 4096 for a summary of research, 8192 and more",
+        "some 20,000 tokens before it has done anything",
+        "one provider counts 346",
+        "142 of them are about 4500",
+        "Give an agent that changes something (`edit`, `write`, `bash`) a `trace_hook`",
+        "OpenAI ignores it and goes by effort",
+        "Narrow specialists with few tools",
+        "Children do not ask for children through shared context",
+    ] {
+        assert!(guide.contains(told), "{told}");
+    }
 }

@@ -71,7 +71,7 @@ impl Place {
 
     pub fn task_with(&self, roots: &[PathBuf]) -> (Task, Vec<String>) {
         let workspace = Workspace::open(&self.root).unwrap();
-        let (skills, warnings) = Skills::load(&workspace, roots);
+        let (skills, warnings) = Skills::load(&workspace, roots, posse_definitions::matter);
         (Task::new(toolset(workspace, skills)), warnings)
     }
 }

@@ -94,6 +94,7 @@ fn worker() -> Arc<Definition> {
     Arc::new(worker)
 }
 
+// R310: a provider on the loopback that speaks a real one's bytes, many children, refusals and waits.
 #[tokio::test(start_paused = true)]
 async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
     let provider = Arc::new(Provider::default());

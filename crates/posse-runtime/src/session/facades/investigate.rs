@@ -4,15 +4,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use posse_core::Error;
+use posse_core::context::{Change, Key, Wanted, Write};
 use posse_core::grant::{Access, Rights};
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::pattern::ToolPattern;
 use posse_core::sections::Sections;
 use posse_core::task::{Bounds, INVESTIGATOR, TaskRequest};
-use posse_core::tool::{DELEGATION, ToolSpec};
+use posse_core::text::head_and_tail;
+use posse_core::tool::{DELEGATION, Effect, ToolSpec};
+use posse_messages::say;
 use serde::Deserialize;
 
-use super::{Delegated, delegate, spec};
+use super::{Delegated, Facade, delegate, spec};
+use crate::context::{Caller, change};
 use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
@@ -25,7 +29,10 @@ const TOOL_CALLS: u32 = 8;
 const TASK_CHARS_MIN: usize = 30;
 const TIMEOUT_MS: u64 = 60_000;
 
-/// How many were begun in a session.
+/// Of what is kept of an investigation: well below the most that a value may have.
+const FINDINGS_BYTES_MAX: usize = 3_000;
+
+/// How many were begun in a session since the person said something: what they say next is another analysis.
 #[derive(Default)]
 pub struct Investigations(AtomicU32);
 
@@ -44,6 +51,11 @@ impl Investigations {
     /// One of an earlier process.
     pub fn recall(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A new analysis begins.
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
     }
 }
 
@@ -80,14 +92,14 @@ impl Tool for RunSubagent {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error("the session is closed");
+                return ToolOutput::error(say!("session-closed"));
             };
             let call: Call = match serde_json::from_str(input.arguments) {
                 Ok(call) => call,
                 Err(e) => return ToolOutput::mistake(e.to_string()),
             };
             match call.task.trim().chars().count() {
-                0 => return ToolOutput::mistake(NO_TASK),
+                0 => return ToolOutput::mistake(say!("investigation-without-task")),
                 chars if chars < TASK_CHARS_MIN => return ToolOutput::mistake(too_short()),
                 _ => {}
             }
@@ -96,31 +108,55 @@ impl Tool for RunSubagent {
     }
 }
 
-const NO_TASK: &str = "Task too brief. Include: what to investigate, where to look, what to return.";
-
 fn too_short() -> String {
-    format!(
-        "Task too brief ({TASK_CHARS_MIN}+ chars needed). Include: WHAT to investigate, WHERE to look, WHAT to return."
-    )
+    say!("investigation-too-brief", task_chars_min = TASK_CHARS_MIN)
 }
 
 async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
     // A call that is made again after a crash was counted when it was first made.
     let again = session.family(&input.context.task).ok().and_then(|f| f.with_key(input.idempotency_key));
     if again.is_none() && !session.investigations.begin() {
-        return ToolOutput::error(format!(
-            "Maximum subagents ({PER_SESSION_MAX}) reached. Use direct tools for remaining investigations."
-        ));
+        return ToolOutput::error(say!("investigations-limit", per_session_max = PER_SESSION_MAX));
     }
     match delegate(session, input, request(call)).await {
-        Ok(delegated) => answer(&delegated),
+        Ok(delegated) => {
+            let kept = keep(session, input, &delegated).await;
+            let answer = answer(&delegated);
+            ToolOutput { text: format!("{}{}", answer.text, kept.unwrap_or_default()), ..answer }
+        }
         Err(e) => {
             if again.is_none() {
                 session.investigations.take_back();
             }
-            ToolOutput::error(format!("Subagent failed: {}", advised(&e)))
+            ToolOutput::error(say!("subagent-failed", why = advised(&e)))
         }
     }
+}
+
+/// Where a session has a shared context, what was found stays there for everyone, also after a restart. What is said about
+/// it, if there was anything to keep.
+async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &Delegated) -> Option<String> {
+    let may = session.grant.offers("shared_context", Effect::Idempotent);
+    let outcome = delegated.completed().filter(|_| may && session.facades.has(Facade::SharedContext))?;
+    let sections = outcome.sections();
+    let found = sections.summary.filter(|text| !text.trim().is_empty()).unwrap_or(sections.findings);
+    let id = &delegated.task.id;
+    let key = Key::parse(&format!("findings_{}", id.short())).ok()?;
+    // What is longer is in the store, under the task's name.
+    let value = head_and_tail(found.trim(), FINDINGS_BYTES_MAX);
+    let write = Write {
+        key: key.clone(),
+        value,
+        expected_version: None,
+        expires_at_ms: None,
+        audience: Wanted::default(),
+    };
+    let (participant, request) = (session.participant(id), format!("{}/findings", input.idempotency_key));
+    let caller = Caller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
+    Some(match change(&*session.store, caller, Change::Write(write)).await {
+        Ok(_) => format!("\n\n[kept in shared context as `{key}`]"),
+        Err(e) => format!("\n\n[not kept in shared context: {}]", e.message()),
+    })
 }
 
 /// It only looks and delegates nothing, whatever an agent of this name may do elsewhere.
@@ -149,17 +185,17 @@ fn answer(delegated: &Delegated) -> ToolOutput {
     let (why, outcome) = match (delegated.outcome().map(|outcome| outcome.stop), outcome) {
         // It has reported what it found within its limit, which is what was asked for.
         (Some(StopReason::ToolCallsExhausted), Some(outcome)) => {
-            let stopped = "the limit of tool calls was reached; what follows may be incomplete";
-            return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(stopped))));
+            let stopped = say!("tool-calls-limit-reached");
+            return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(&stopped))));
         }
         (Some(StopReason::DeadlinePassed), outcome) => {
             let seconds = delegated.seconds();
-            (format!("Subagent timed out after {seconds}s. Break into smaller tasks."), outcome)
+            (say!("subagent-timed-out", seconds), outcome)
         }
-        (_, outcome) => (format!("Subagent failed: {}", delegated.failure()), outcome),
+        (_, outcome) => (say!("subagent-failed", why = delegated.failure()), outcome),
     };
-    let partial =
-        outcome.map(|outcome| format!("\n\nPartial findings:\n{}", delegated.bounded(&outcome.text)));
+    let partial = outcome
+        .map(|outcome| format!("\n\n{}\n{}", say!("partial-findings"), delegated.bounded(&outcome.text)));
     ToolOutput::error(format!("{why}{}{notes}", partial.unwrap_or_default()))
 }
 
@@ -174,11 +210,11 @@ impl Findings<'_> {
         let part = |tag: &str, text: &str| format!("<{tag}>\n{text}\n</{tag}>");
         let Sections { findings, summary, answer } = &self.sections;
         let mut parts = Vec::new();
-        parts.extend(self.stopped.map(|why| format!("Stopped early: {why}.")));
+        parts.extend(self.stopped.map(|why| say!("stopped-early", why)));
         parts.push(part("findings", findings));
         parts.extend(summary.as_ref().map(|summary| part("summary", summary)));
         parts.extend(answer.as_ref().map(|answer| part("answer", answer)));
-        parts.push(format!("Tool calls made: {}", self.tool_calls));
+        parts.push(say!("tool-calls-made", tool_calls = self.tool_calls));
         parts.join("\n\n")
     }
 }
