@@ -12,6 +12,7 @@ mod kill;
 mod readme;
 mod record;
 mod rights;
+mod secrets;
 mod stopping;
 mod support;
 mod tasks;
