@@ -211,6 +211,10 @@ impl<'a> Writer<'a> {
     }
 
     fn want(&mut self, gap: Gap) {
+        // A paragraph inside of an item or a cell begins behind its mark.
+        if self.out.ends_with("- ") || self.out.ends_with("| ") {
+            return;
+        }
         self.gap = self.gap.max(gap);
     }
 
@@ -245,7 +249,7 @@ impl<'a> Writer<'a> {
         if UNSEEN.contains(&name) || (is_hidden && name != "input") {
             return if attributes.trim_end().ends_with('/') { after } else { behind(name, after) };
         }
-        if BLOCKS.contains(&name) {
+        if BLOCKS.contains(&name) && !self.is_inner_list(name) {
             self.want(Gap::Paragraph);
         }
         match name {
@@ -260,7 +264,7 @@ impl<'a> Writer<'a> {
             "td" | "th" => self.push("| "),
             "ul" | "ol" => self.lists = (self.lists + 1).min(LIST_DEPTH_MAX),
             "li" => {
-                self.gap = Gap::Line;
+                self.want(Gap::Line);
                 self.push(&format!("{}- ", "  ".repeat(self.lists.saturating_sub(1))));
             }
             "pre" => {
@@ -309,9 +313,13 @@ impl<'a> Writer<'a> {
             "td" | "th" => self.want(Gap::Space),
             _ => {}
         }
-        if BLOCKS.contains(&name) {
+        if BLOCKS.contains(&name) && !self.is_inner_list(name) {
             self.want(Gap::Paragraph);
         }
+    }
+
+    fn is_inner_list(&self, name: &str) -> bool {
+        self.lists > 0 && matches!(name, "ul" | "ol")
     }
 }
 
@@ -431,6 +439,7 @@ mod tests {
             ("<!-- open", ""),
             ("<script>x", ""),
             ("</a></pre></ul>x", "x"),
+            ("<ul><li><p>a</p></li><li><p>b</p></ul>c", "- a\n\n- b\n\nc"),
             ("<a href=/x>t", "[t"),
             ("<b =x y>t", "t"),
             ("&#x110000;&#0;&bogus;&", "&#x110000;&#0;&bogus;&"),

@@ -43,19 +43,21 @@ fn ids(line: &str) -> Vec<String> {
 /// The tests of a file by the rows they name. What a helper says does not count: it may never be called.
 fn marked(source: &str, found: &mut Tested) {
     let (mut before, mut is_test) = (Vec::new(), false);
-    let mut around: Option<String> = None;
+    let (mut around, mut in_helper): (Option<String>, bool) = (None, false);
     for line in source.lines() {
         let text = line.trim_start();
         if let Some(rest) = text.strip_prefix("async fn ").or_else(|| text.strip_prefix("fn ")) {
             let name = rest.split('(').next().unwrap_or_default().to_owned();
             around = std::mem::take(&mut is_test).then_some(name);
+            in_helper = around.is_none() && !text.ends_with('}');
             if around.is_none() {
                 before.clear();
             }
-        } else {
+        } else if !in_helper {
             before.extend(ids(line));
         }
         is_test |= text.starts_with("#[test") || text.starts_with("#[tokio::test");
+        in_helper &= line != "}" && line != "    }";
         if let Some(test) = &around {
             // Behind a test, a comment belongs to the next one.
             if !is_test {

@@ -22,10 +22,7 @@ const ALL: [&str; 3] = [FROM_ENV, FROM_HEADER, FROM_FILE];
 fn echo(status: u16, request: &Recorded) -> Answer {
     let said =
         request.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join("; ");
-    Answer::json(
-        status,
-        &json!({ "error": { "type": "x", "message": format!("your request was: {said}") } }),
-    )
+    Answer::json(status, &json!({ "error": { "type": "x", "message": format!("your request was: {said}") } }))
 }
 
 fn configure(place: &Place, url: &str, collector: &str) -> PathBuf {
