@@ -9,6 +9,7 @@ mod drive;
 mod export;
 mod init;
 mod refusals;
+pub mod review;
 mod run;
 mod sessions;
 mod tasks;
@@ -20,6 +21,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use posse_core::outcome::Status;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use crate::args::{Args, Command, TasksCommand};
 use crate::terminal;
@@ -40,6 +42,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Doctor => block_on(doctor::run(&global)),
         Command::Demo => block_on(demo::run(&global)),
         Command::Run(args) => block_on(run::run(&global, args)),
+        Command::Review(args) => block_on(review::run(&global, args)),
         Command::Chat(args) => block_on(chat::run(&global, args)),
         Command::Tasks(TasksCommand::List(filter)) => block_on(tasks::list(&global, &filter)),
         Command::Tasks(TasksCommand::Watch { task }) => block_on(tasks::watch(&global, &task)),
@@ -60,7 +63,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
 /// Agents wait for models nearly all of the time, so one thread drives them all; blocking work has its own.
 fn block_on(command: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| Error::new(ErrorCode::Io, "the runtime cannot start").caused_by(e))?;
+    let runtime = runtime.map_err(|e| Error::new(ErrorCode::Io, say!("runtime-not-started")).caused_by(e))?;
     let result = runtime.block_on(command);
     // A search that is still running must not hold up the exit.
     runtime.shutdown_background();
