@@ -21,6 +21,7 @@ pub mod message;
 pub mod outcome;
 pub mod output;
 pub mod pattern;
+pub mod redact;
 pub mod reply;
 pub mod run;
 pub mod sections;

@@ -21,7 +21,7 @@ use crate::workspace::Workspace;
 use crate::{edit, glob, grep, list, read, skill, think, write};
 
 /// An answer is at most this long even if the conversation has room for more.
-const ANSWER_BYTES_MAX: usize = 50_000;
+pub(crate) const ANSWER_BYTES_MAX: usize = 50_000;
 
 /// Below this an answer could not even hold its notes. A caller with less room cuts further itself.
 pub const ANSWER_BYTES_MIN: usize = 2_048;

@@ -9,6 +9,7 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
+use posse_core::redact::Redactor;
 use posse_core::text::{head_and_tail, visible};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
@@ -60,6 +61,7 @@ pub struct Parts {
     pub title: String,
     pub view: View,
     pub verifier: Option<Arc<dyn Verifier>>,
+    pub redactor: Redactor,
     pub facades: Facades,
     pub lease_ms: u64,
     pub worktrees: Option<Arc<dyn Worktrees>>,
@@ -99,7 +101,7 @@ impl Room {
             workspace: parts.workspace,
             store: parts.store,
             models: parts.models.clone(),
-            tools: Toolbox::new(parts.tools)?,
+            tools: Toolbox::new(parts.tools)?.redacted_by(parts.redactor),
             observers: Observers::new([observers, parts.watchers].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,

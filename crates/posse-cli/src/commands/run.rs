@@ -181,6 +181,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     check_model(&*models, agent, &caps)?;
     let verifier = setup.verifier(&found)?;
     Room::new(Parts {
+        redactor: setup.redactor(),
         verifier,
         facades,
         lease_ms: setup.lease_ms(),

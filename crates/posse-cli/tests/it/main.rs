@@ -16,6 +16,7 @@ mod readme;
 mod record;
 mod review;
 mod rights;
+mod secrets;
 mod stopping;
 mod support;
 mod tasks;

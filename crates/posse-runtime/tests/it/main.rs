@@ -5,6 +5,7 @@ mod context;
 mod crashes;
 mod delegation;
 mod facades;
+mod grants;
 mod judging;
 mod leases;
 mod loop_;
