@@ -62,6 +62,8 @@ pub enum Command {
     /// Tasks of the past and the present.
     #[command(subcommand)]
     Tasks(TasksCommand),
+    /// Who may write where: the write leases of running tasks.
+    Leases(LeasesArgs),
     /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
     Worker(WorkerArgs),
     /// What the participants of a session share: look at it and change it.
@@ -171,10 +173,46 @@ pub enum TasksCommand {
         /// The task's id, or the beginning of it.
         task: String,
     },
+    /// Print what a task changed in its own worktree, as a patch.
+    Diff {
+        /// The task's id, or the beginning of it.
+        task: String,
+    },
+    /// Merge what a task changed in its own worktree into your files. With a conflict nothing is changed.
+    Apply {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Also change files that configure programs or hold secrets.
+        #[arg(long)]
+        protected: bool,
+    },
+    /// Remove what a task changed in its own worktree.
+    Discard {
+        /// The task's id, or the beginning of it.
+        task: String,
+    },
     /// End a task and what it delegated, whoever drives it.
     Cancel {
         /// The task's id, or the beginning of it.
         task: String,
+    },
+}
+
+#[derive(ClapArgs)]
+pub struct LeasesArgs {
+    #[command(subcommand)]
+    pub command: Option<LeasesCommand>,
+}
+
+#[derive(Subcommand)]
+pub enum LeasesCommand {
+    /// Take the lease of a task whose process is gone.
+    Release {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Also from a task that is at work; its writes are refused then.
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -319,6 +357,9 @@ pub struct RunArgs {
     /// given several times, and may be run more than once.
     #[arg(long, value_name = "COMMAND")]
     pub verify: Vec<String>,
+    /// Where to work: in this directory, or in a git worktree of its own, made of the files as they are now.
+    #[arg(long, value_name = "HOW", value_parser = ["none", "worktree"])]
+    pub isolation: Option<String>,
     #[command(flatten)]
     pub how: How,
 }

@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use posse_core::agent::Effort;
+use posse_core::grant::Network;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use posse_net::Exception;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 pub const PROJECT_FILE: &str = "posse.toml";
@@ -33,6 +35,8 @@ pub struct Config {
     pub log: LogConfig,
     pub telemetry: TelemetryConfig,
     pub session: SessionConfig,
+    pub network: NetworkConfig,
+    pub secrets: SecretsConfig,
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
@@ -105,9 +109,46 @@ pub struct TelemetryConfig {
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
+pub struct NetworkConfig {
+    /// The only hosts that `fetch` may reach; without it, every public one.
+    pub hosts: Option<Network>,
+    /// Numbers that `fetch` may reach although they are not public, such as `127.0.0.1:8080`.
+    pub allow_private: Vec<PrivateAddress>,
+}
+
+/// A number, with or without a port.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct PrivateAddress(pub Exception);
+
+impl TryFrom<String> for PrivateAddress {
+    type Error = String;
+    fn try_from(raw: String) -> Result<Self, String> {
+        let found = Exception::parse(&raw);
+        found.map(Self).ok_or_else(|| format!("`{raw}` is no address such as `127.0.0.1:8080`"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretsConfig {
+    /// Whether keys are taken out of what tools return, before a model or the journal sees it.
+    pub redact: bool,
+}
+
+impl Default for SecretsConfig {
+    fn default() -> Self {
+        Self { redact: true }
+    }
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SessionConfig {
     /// With which tools models delegate; each costs tokens in every request.
     pub tools: Option<Vec<String>>,
+    /// A task that was not heard of for so many seconds may lose its write lease.
+    pub lease_s: Option<Whole<1, 86_400>>,
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -237,7 +278,10 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("grant.allow", !project.grant.allow.is_empty()),
         ("bash.env", !project.bash.env.is_empty()),
         ("session.tools", project.session.tools.is_some()),
+        ("session.lease_s", project.session.lease_s.is_some()),
         ("prices", !project.prices.is_empty()),
+        ("network", project.network.hosts.is_some() || !project.network.allow_private.is_empty()),
+        ("secrets.redact", !project.secrets.redact),
         ("log", project.log.file.is_some() || project.log.level.is_some()),
         ("telemetry", project.telemetry.otlp_endpoint.is_some()),
     ];
@@ -373,6 +417,7 @@ mod tests {
         assert!(wire.contains("unknown variant `open-ai`, expected one of `anthropic`, `openai`"), "{wire}");
     }
 
+    // G21, S10
     #[test]
     fn a_project_cannot_redirect_keys_or_allow_itself_tools() {
         let dir = tempfile::tempdir().unwrap();
@@ -384,6 +429,9 @@ mod tests {
             "[log]\nfile = \"/tmp/x\"\n",
             "[telemetry]\notlp_endpoint = \"http://evil\"\n",
             "[session]\ntools = [\"subagent\"]\n",
+            "[network]\nhosts = [\"evil.test\"]\n",
+            "[network]\nallow_private = [\"127.0.0.1\"]\n",
+            "[secrets]\nredact = false\n",
             "model = \"scripted:evil.yaml\"\n",
             "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
             "[aliases]\nfast = \"scripted:evil.yaml\"\n",

@@ -15,6 +15,7 @@ mod setup;
 mod telemetry;
 mod terminal;
 mod wire;
+mod worktrees;
 
 use std::process::ExitCode;
 

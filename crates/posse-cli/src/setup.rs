@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights, Root};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
+use posse_core::redact::Redactor;
 use posse_core::text::visible;
 use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
@@ -19,11 +20,13 @@ use posse_definitions::trust::Trust;
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
+use posse_net::{Pinned, SystemResolver};
 use posse_runtime::ports::{Tool, Verifier};
 use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::Confinement;
+use posse_tools::fetch::Fetch;
 use posse_tools::launch::{Environment, Launch};
 use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
@@ -37,8 +40,9 @@ use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
 
-/// Tools that are not given unless someone says so: a command can do anything its user can.
-const ASKED_FOR: &[&str] = &["bash"];
+/// Tools that are not given unless someone says so: a command can do anything its user can, and what a page is asked for
+/// leaves the machine.
+const ASKED_FOR: &[&str] = &["bash", "fetch"];
 
 /// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
 pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
@@ -72,7 +76,10 @@ impl Tools {
 
 pub struct Setup {
     pub config: Config,
+    /// Where tools work.
     pub workspace: PathBuf,
+    /// Where the configuration and the agents are looked for: the workspace, or what that is a worktree of.
+    pub project: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
 }
@@ -98,7 +105,8 @@ impl Setup {
             terminal::note(&say!("warning", text = visible(warning)));
         }
         let telemetry = Telemetry::new(wishes(global, &config));
-        Ok(Self { config, workspace, state: state_dir(global)?, telemetry })
+        let project = workspace.clone();
+        Ok(Self { config, workspace, project, state: state_dir(global)?, telemetry })
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
@@ -157,6 +165,11 @@ impl Setup {
         })
     }
 
+    /// How long a holder of write leases may be silent.
+    pub fn lease_ms(&self) -> u64 {
+        self.config.session.lease_s.map_or(posse_core::lease::SILENCE_MS_MAX, |seconds| seconds.0 * 1000)
+    }
+
     /// Who can be delegated to.
     pub fn agents(&self, how: &How) -> Arc<AgentFiles> {
         Arc::new(AgentFiles::new(self.places(), self.trust(how.trust)))
@@ -165,7 +178,7 @@ impl Setup {
     /// Where definitions of agents are looked for.
     pub fn places(&self) -> Places {
         let home = process_env("HOME").map(PathBuf::from);
-        Places::find(&self.workspace, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
+        Places::find(&self.project, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
     }
 
     /// Whose definitions may run: those somebody said yes to, or all.
@@ -209,6 +222,7 @@ impl Setup {
         let launch = self.launch();
         let mut tools = posse_tools::files::toolset(workspace, skills);
         tools.push(Arc::new(Bash::new(launch.clone())));
+        tools.push(Arc::new(Fetch::new(self.pinned())));
         // The user's first: of two tools with one name, a project's must not take the place of the user's.
         let project = self.workspace.join(".posse/tools");
         let mut dirs = user_dirs("tools");
@@ -244,7 +258,32 @@ impl Setup {
         let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
-        Ok(Grant::root(names, 1))
+        let network = self.config.network.hosts.clone().unwrap_or_default();
+        Ok(Grant::of_root(Root { tools: names.into_iter().collect(), depth: 1, network, ..Root::default() }))
+    }
+
+    /// What `fetch` connects with.
+    fn pinned(&self) -> Pinned {
+        let exceptions = self.config.network.allow_private.iter().map(|private| private.0).collect();
+        Pinned::new(Arc::new(SystemResolver), exceptions)
+    }
+
+    /// What is taken out of tools' results: keys by their shape, and those that the operator has here.
+    pub fn redactor(&self) -> Redactor {
+        if !self.config.secrets.redact {
+            return Redactor::off();
+        }
+        let providers = || self.config.providers.values();
+        let headers = providers().flat_map(|provider| provider.headers.values().cloned());
+        let files =
+            providers().filter_map(|provider| std::fs::read_to_string(provider.api_key_file.as_ref()?).ok());
+        let variables = self.key_variables().into_iter().filter_map(|name| process_env(&name));
+        Redactor::default().knowing(headers.chain(files).chain(variables))
+    }
+
+    fn key_variables(&self) -> Vec<String> {
+        let known = KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned());
+        known.chain(self.config.providers.values().filter_map(|provider| provider.key_variable())).collect()
     }
 
     /// Runs the commands that check results, unless no command may be run here at all.
@@ -256,7 +295,9 @@ impl Setup {
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
-        Ok(before.without(&self.denied(found)?))
+        // What could be reached then and cannot be reached today is over as well.
+        let today = Rights { network: self.config.network.hosts.clone(), ..Rights::default() };
+        Ok(before.without(&self.denied(found)?).keep(&today))
     }
 
     /// What the configuration denies, whatever flags say.
@@ -294,9 +335,7 @@ impl Setup {
     }
 
     fn launch(&self) -> Launch {
-        let mut keys: Vec<String> =
-            KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
-        keys.extend(self.config.providers.values().filter_map(|provider| provider.key_variable()));
+        let keys = self.key_variables();
         Launch {
             supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),
@@ -362,7 +401,8 @@ mod tests {
     use super::*;
 
     fn bare(config: Config) -> Setup {
-        Setup { config, workspace: PathBuf::new(), state: PathBuf::new(), telemetry: Telemetry::default() }
+        let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
+        Setup { config, workspace, project, state, telemetry: Telemetry::default() }
     }
 
     fn limits(config: &str, model: &str) -> Limits {

@@ -18,6 +18,7 @@ use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use self::rights::{Case, Objection};
+use crate::lease;
 use crate::pattern::{Subject, ToolPattern};
 use crate::tool::{Effect, SESSION_TOOLS};
 use crate::web::Address;
@@ -246,6 +247,18 @@ impl Grant {
         self.tools.iter().map(String::as_str)
     }
 
+    /// Whether it has a tool of ours that writes files.
+    pub fn can_write(&self) -> bool {
+        let tools = [("write", Effect::Idempotent), ("edit", Effect::Unsafe), ("bash", Effect::Unsafe)];
+        tools.iter().any(|(tool, effect)| self.offers(tool, *effect))
+    }
+
+    /// The directories, or files, that hold everything it may write, relative to the workspace; `None`: all of it. Commands
+    /// are confined to these.
+    pub fn write_roots(&self) -> Option<Vec<String>> {
+        self.write_paths().last().map(lease::roots)
+    }
+
     pub fn depth(&self) -> u32 {
         self.depth
     }
@@ -269,6 +282,7 @@ impl Grant {
     }
 
     /// Sets of globs, from the workspace on; a file may be written where one glob of each set fits. No set: anywhere.
+    /// The task's own is the last.
     pub fn write_paths(&self) -> impl Iterator<Item = &[String]> {
         self.conditions.iter().filter_map(|rights| rights.write_paths.as_deref())
     }

@@ -136,6 +136,12 @@ pub struct TaskStart {
     pub key: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detached: bool,
+    /// Globs that it holds for itself while it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write_lease: Vec<String>,
+    /// Where its workspace is a worktree of its own: the workspace that it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart_from: Option<String>,
 }
 
 fn is_usual(terms: &Terms) -> bool {
@@ -147,8 +153,22 @@ impl TaskStart {
     pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
         let (caps, workspace) = (Caps::default(), ".".to_owned());
         let (verify, notes, terms) = (Vec::new(), Vec::new(), Terms::default());
-        let (key, detached) = (None, false);
-        Self { agent, task: task.into(), grant, caps, workspace, verify, notes, terms, key, detached }
+        let (key, detached, write_lease, apart_from) = (None, false, Vec::new(), None);
+        let task = task.into();
+        Self {
+            agent,
+            task,
+            grant,
+            caps,
+            workspace,
+            verify,
+            notes,
+            terms,
+            key,
+            detached,
+            write_lease,
+            apart_from,
+        }
     }
 
     /// The system prompt and the first message, with the task in one of them.

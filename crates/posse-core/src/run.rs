@@ -44,6 +44,7 @@ pub struct Run {
     phase: Phase,
     turns: u32,
     tool_calls: u32,
+    file_operations: u32,
     /// What was used before the message that is being worked on: limits count from there.
     before: Before,
     usage: Usage,
@@ -74,6 +75,7 @@ pub struct Run {
 struct Before {
     turns: u32,
     tool_calls: u32,
+    file_operations: u32,
     elapsed_ms: u64,
 }
 
@@ -148,6 +150,7 @@ impl Run {
             phase: Phase::Asking,
             turns: 0,
             tool_calls: 0,
+            file_operations: 0,
             before: Before::default(),
             usage: Usage::default(),
             answered_by: BTreeMap::new(),
@@ -314,7 +317,8 @@ impl Run {
     /// The person says something more: the conversation goes on, with the limits counted afresh.
     pub fn on_message(&mut self, text: &str, elapsed_ms: u64) {
         self.close_open_calls();
-        self.before = Before { turns: self.turns, tool_calls: self.tool_calls, elapsed_ms };
+        let (tool_calls, file_operations) = (self.tool_calls, self.file_operations);
+        self.before = Before { turns: self.turns, tool_calls, file_operations, elapsed_ms };
         self.wrapping_up = None;
         self.counters = Counters::default();
         self.cycles = cycle::Cycles::default();

@@ -28,6 +28,9 @@ pub struct ToolSpec {
 /// The right to delegate. It has several doors: tools whose names stand for this one.
 pub const DELEGATION: &str = "subagent";
 
+/// Tools that look at files or change them, named by `path`.
+pub const FILE_TOOLS: &[&str] = &["read", "write", "edit", "grep", "glob", "ls", "directory_tree"];
+
 /// Tools that act inside the session and on nothing else.
 pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context", "ask_parent", "report_progress"];
 

@@ -67,7 +67,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "nothing"))]
     pub system_prompt_append: Option<String>,
-    /// Globs of the only files it may write; with it, `bash` is refused unless the kernel confines it.
+    /// Globs of the only files it may write, held by it alone while it runs; with it, `bash` is refused unless the kernel confines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "wherever its parent may"))]
     pub write_paths: Option<Names>,
@@ -117,7 +117,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub hidden: Option<bool>,
-    /// Whether it works in a git worktree of its own. Kept, not made yet.
+    /// Whether it works in a git worktree of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub isolation: Option<IsolationWord>,

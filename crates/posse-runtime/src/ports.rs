@@ -14,6 +14,7 @@ use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
+use posse_core::lease::{Lease, Places, Writing};
 use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::Tariff;
 use crate::driver::Nesting;
+use crate::leases::Fence;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -258,6 +260,8 @@ pub struct ToolContext {
     pub output_bytes_max: usize,
     /// What a tool needs that runs an agent of its own; `None` outside of a run.
     pub nesting: Option<Arc<Nesting>>,
+    /// Asked right before a file is put in place; without one, nobody else can be meant.
+    pub fence: Option<Arc<Fence>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -327,10 +331,32 @@ pub trait Verifier: Send + Sync {
     fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence>;
 }
 
+/// Gives tasks that work apart from others a copy of the workspace, and keeps what they changed there.
+pub trait Worktrees: Send + Sync {
+    /// Makes the copy of the workspace as it is now. Of a task that has one already, that one.
+    fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<Worktree>>;
+
+    /// Writes down what is different in there now, so that it survives the process, and names the files. Before the task
+    /// has ended.
+    fn keep<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<String>>>;
+
+    /// Removes it, for a task that was not created or changed nothing.
+    fn discard<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>>;
+}
+
+/// A copy of a workspace, and what works in it.
+#[derive(Clone)]
+pub struct Worktree {
+    pub workspace: String,
+    /// Those of the session's tools that are bound to a directory, bound to this one.
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub verifier: Option<Arc<dyn Verifier>>,
+}
+
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.
 pub trait Store: ContextStore {
-    /// Creates a task with its first records, owned by `owner` at epoch 1, and its session if that is new. Fails with
-    /// `INVALID_REQUEST` if the id exists.
+    /// Creates a task with its first records, owned by `owner` at epoch 1, with its lease, and its session if that is new.
+    /// Fails with `INVALID_REQUEST` if the id exists, and with `LEASE_CONFLICT` as `lease` does.
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>>;
 
     /// Queues records at once and in order; the future resolves when they are durable. Dropping the future does not
@@ -358,6 +384,20 @@ pub trait Store: ContextStore {
 
     /// Says that this owner lives now. Those that were silent for a day are forgotten.
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Gives a task all of these places, or none: fails with `LEASE_CONFLICT` if another task holds one of them, and with
+    /// `OWNER_LOST` if `epoch` is no longer the task's. Returns the lease's token; of a task that has these places already,
+    /// the one it has. A lease ends with its task, in the same write.
+    fn lease<'a>(&'a self, task: &'a TaskId, epoch: u64, request: LeaseRequest)
+    -> BoxFuture<'a, Result<u64>>;
+
+    /// Takes a lease away. Nothing changes if the task has another one by now, or none.
+    fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Everybody's, oldest first.
+    fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>>;
+
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>>;
 
     /// All records of a task in order. `TASK_NOT_FOUND` if there is no such task.
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>>;
@@ -424,6 +464,25 @@ pub struct NewTask {
     pub agent: String,
     pub owner: String,
     pub records: Vec<Record>,
+    /// What it holds from its beginning. If it cannot have that, it is not created.
+    pub lease: Option<LeaseRequest>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseRequest {
+    pub places: Places,
+    /// Leases, by their tokens, whose holders are dead: they end if they stand in the way.
+    pub dead: Vec<u64>,
+    /// A holder that was not heard of for longer than this loses its lease if it stands in the way.
+    pub silence_ms_max: u64,
+    pub now_ms: u64,
+}
+
+impl LeaseRequest {
+    /// Whether a lease that stands in the way is to be ended for this request.
+    pub fn ends(&self, lease: &Lease) -> bool {
+        self.dead.contains(&lease.token) || lease.is_expired(self.now_ms, self.silence_ms_max)
+    }
 }
 
 /// What listings show. `status` is `running` until a `Finished` record was appended.

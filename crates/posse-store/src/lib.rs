@@ -7,6 +7,7 @@ mod commit;
 mod context;
 mod fault;
 mod journal;
+mod leases;
 mod log;
 mod open;
 mod reader;
@@ -20,8 +21,9 @@ use posse_core::Result;
 use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::lease::{Lease, Writing};
 use posse_runtime::ports::{
-    BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskQuery, TaskRow,
+    BoxFuture, ChangeRequest, ContextStore, LeaseRequest, NewTask, SessionRow, Store, TaskQuery, TaskRow,
 };
 
 use crate::commit::{Job, Written};
@@ -127,6 +129,36 @@ impl Store for SqliteStore {
 
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {
         Box::pin(self.reader.read(reader::cancel_requests))
+    }
+
+    fn lease<'a>(
+        &'a self,
+        task: &'a TaskId,
+        epoch: u64,
+        request: LeaseRequest,
+    ) -> BoxFuture<'a, Result<u64>> {
+        let job = Job::Lease { task: task.clone(), epoch: signed(epoch), request };
+        let answer = self.writer.write(job);
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Token(token) => Ok(token),
+                _ => unreachable!("a lease has a token"),
+            }
+        })
+    }
+
+    fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.write(Job::EndLease { task: task.clone(), token });
+        Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>> {
+        Box::pin(self.reader.read(leases::list))
+    }
+
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>> {
+        let task = task.clone();
+        Box::pin(self.reader.read(move |connection, path| leases::writing(connection, path, &task)))
     }
 
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {

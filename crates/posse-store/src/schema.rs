@@ -14,7 +14,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -148,6 +148,18 @@ const AUDIENCE: &str = "
     ALTER TABLE context ADD COLUMN audience TEXT;
     ALTER TABLE context_history ADD COLUMN audience TEXT;
     ALTER TABLE context_snapshot_entries ADD COLUMN audience TEXT;
+";
+
+const LEASES: &str = "
+    -- What tasks may write, one row for each task that holds places; deleted when the task ends. A token is never used again.
+    CREATE TABLE leases (
+        token INTEGER PRIMARY KEY AUTOINCREMENT,
+        task INTEGER NOT NULL UNIQUE,
+        workspace TEXT NOT NULL,
+        -- One on each line.
+        paths TEXT NOT NULL,
+        since_ms INTEGER NOT NULL
+    ) STRICT;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

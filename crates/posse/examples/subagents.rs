@@ -88,6 +88,8 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         stop: Stop::default(),
         inbox: Inbox::default(),
         verifier: None,
+        holders: Default::default(),
+        worktrees: None,
     };
     let task = TaskStart::new(lead, "What is this project?", grant);
     let outcome = start(&ports, TaskId::root("example"), None, "example".to_owned(), task).await?;

@@ -307,6 +307,8 @@ impl SubAgent {
             stop: Stop { soon: nesting.stop.soon.child_token(), now: context.cancel.child_token() },
             inbox: Inbox::default(),
             verifier: None,
+            holders: nesting.holders,
+            worktrees: None,
         })
     }
 }

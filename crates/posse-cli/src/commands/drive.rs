@@ -9,13 +9,14 @@ use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
+use posse_core::redact::Redactor;
 use posse_core::text::{head_and_tail, visible};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
+use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier, Worktrees};
 use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
@@ -60,7 +61,11 @@ pub struct Parts {
     pub title: String,
     pub view: View,
     pub verifier: Option<Arc<dyn Verifier>>,
+    pub redactor: Redactor,
     pub facades: Facades,
+    pub lease_ms: u64,
+    pub worktrees: Option<Arc<dyn Worktrees>>,
+    pub apart_from: Option<String>,
 }
 
 /// Whether what happens is shown while it happens.
@@ -96,7 +101,7 @@ impl Room {
             workspace: parts.workspace,
             store: parts.store,
             models: parts.models.clone(),
-            tools: Toolbox::new(parts.tools)?,
+            tools: Toolbox::new(parts.tools)?.redacted_by(parts.redactor),
             observers: Observers::new([observers, parts.watchers].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
@@ -105,6 +110,9 @@ impl Room {
             stop: stop.clone(),
             verifier: parts.verifier,
             facades: parts.facades,
+            lease_ms: parts.lease_ms,
+            worktrees: parts.worktrees,
+            apart_from: parts.apart_from,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
         Ok(Self { session, models, agents, live, json, operator, stop })

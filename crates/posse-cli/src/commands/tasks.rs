@@ -1,5 +1,6 @@
 //! `posse tasks`: what is in the store, and going on with it.
 
+mod apart;
 mod cancel;
 mod watch;
 
@@ -27,6 +28,7 @@ use crate::render::tokens;
 use crate::setup::{self, Setup};
 use crate::{owner, terminal};
 
+pub use apart::{apply, diff, discard};
 pub use cancel::{end_tree, run as cancel};
 pub use watch::run as watch;
 
@@ -155,7 +157,14 @@ impl TakenUp {
     /// What is known of it, before it is taken: with the configuration its workspace has today.
     pub async fn read(global: &Global, store: Arc<SqliteStore>, row: TaskRow) -> Result<Self> {
         let start = start_of(&store.records(&row.id).await?)?;
-        let setup = Setup::load_in(global, start.workspace.clone().into())?;
+        // A worktree has the files of the workspace it was made of, and its configuration is there.
+        let origin = start.apart_from.as_ref().unwrap_or(&start.workspace);
+        let mut setup = Setup::load_in(global, origin.into())?;
+        setup.workspace = start.workspace.clone().into();
+        if start.apart_from.is_some() && !setup.workspace.is_dir() {
+            let text = format!("the worktree of `{}` is gone: it was applied or discarded", row.id);
+            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint("start a new task"));
+        }
         Ok(Self { row, start, setup, store })
     }
 
@@ -199,6 +208,7 @@ impl TakenUp {
                 view,
                 store: store.clone(),
                 facades: setup.facades()?,
+                apart_from: start.apart_from.clone(),
             },
         )
     }

@@ -33,6 +33,7 @@ cat /proc/$posse/environ > posse.txt
 tr '\0' ' ' < /proc/$posse/cmdline
 ";
 
+// S08, G22
 #[test]
 fn a_command_cannot_read_the_key_from_the_processes_above_it() {
     let place = Place::new();

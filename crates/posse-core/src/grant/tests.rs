@@ -380,6 +380,72 @@ fn a_list_can_allow_some_addresses_only() {
     assert!(!allows(&loose, "fetch", &url("https://docs.rs.evil.test/")), "a host is compared as a host");
 }
 
+// S33
+#[test]
+fn another_spelling_of_a_denied_file_is_denied() {
+    let grant = everything()
+        .narrow(&Rights { deny: patterns(&["Read(.env)", "Write(.git/**)"]), ..Rights::default() });
+    for denied in
+        [".ENV", ".Env", ".env.", ".env ", ".env::$DATA", ".env:x", "./.eNv", "a/../.ENV", "/w/.ENV"]
+    {
+        assert!(!allows(&grant, "read", &path(denied)), "{denied}");
+    }
+    for denied in [".GIT/config", ".git./config", ".git:x/config", ".Git/hooks/x"] {
+        assert!(!allows(&grant, "write", &path(denied)), "{denied}");
+    }
+    assert!(allows(&grant, "read", &path("environment")) && allows(&grant, "write", &path(".github/x")));
+}
+
+// S34: every tool that touches files or hosts is held to the same object, by each kind of rule.
+#[test]
+fn no_tool_is_outside_of_the_policy() {
+    let tools = [
+        "read",
+        "grep",
+        "glob",
+        "ls",
+        "directory_tree",
+        "write",
+        "edit",
+        "bash",
+        "fetch",
+        "mcp__x",
+        "web_search",
+    ];
+    let root = Grant::root(tools.map(str::to_owned), 1);
+    let arguments = |tool: &str| match tool {
+        "bash" => command("cat secret/x"),
+        "fetch" => serde_json::json!({ "url": "https://secret.test/" }).to_string(),
+        _ => path("secret/x"),
+    };
+    let may = |rights: Rights| -> Vec<&str> {
+        let grant = root.keep(&rights);
+        tools.into_iter().filter(|tool| allows(&grant, tool, &arguments(tool))).collect()
+    };
+    assert_eq!(may(Rights::default()), tools);
+    let read_roots = Rights { read_roots: Some(vec!["open".to_owned()]), ..Rights::default() };
+    assert_eq!(may(read_roots), ["write", "fetch", "mcp__x", "web_search"]);
+    let write_paths = Rights { write_paths: Some(vec!["open/**".to_owned()]), ..Rights::default() };
+    assert_eq!(
+        may(write_paths),
+        ["read", "grep", "glob", "ls", "directory_tree", "fetch", "mcp__x", "web_search"]
+    );
+    let network = Rights { network: Some(Network::parse(["open.test"]).unwrap()), ..Rights::default() };
+    assert_eq!(may(network), ["read", "grep", "glob", "ls", "directory_tree", "write", "edit"]);
+    for tool in tools {
+        let deny = Rights { deny: vec![ToolPattern::tool(tool)], ..Rights::default() };
+        assert!(!may(deny).contains(&tool), "{tool}");
+        let argument = if tool == "bash" { "cat *" } else { "secret/**" };
+        let some = Rights { deny: vec![ToolPattern::call(tool, argument)], ..Rights::default() };
+        // A host is denied by its name; what a server does with its arguments cannot be told, which counts as denied.
+        assert_eq!(may(some).contains(&tool), tool == "fetch", "{tool}");
+        let only = Rights { tools: Some(vec![ToolPattern::call(tool, "open/**")]), ..Rights::default() };
+        assert!(!may(only).contains(&tool), "{tool}");
+    }
+    let domain = Rights { deny: patterns(&["Fetch(domain:secret.test)"]), ..Rights::default() };
+    assert!(!may(domain).contains(&"fetch"));
+}
+
 #[test]
 fn autonomy_says_who_is_asked_and_a_child_never_has_more_of_it() {
     let rule = Rule { pattern: patterns(&["bash(git *)"]).remove(0), verdict: Verdict::Ask };

@@ -9,7 +9,7 @@ use crate::id::CallKey;
 use crate::message::{Arguments, Block, ToolCall, ToolResult};
 use crate::reply::{Reply, ReplyStop};
 use crate::text::prefix;
-use crate::tool::{Effect, canonical};
+use crate::tool::{Effect, FILE_TOOLS, canonical};
 
 /// Longest tool name kept in a history; providers refuse longer ones.
 const NAME_MAX: usize = 64;
@@ -63,6 +63,7 @@ impl Run {
                 }
                 None => {
                     self.tool_calls += 1;
+                    self.file_operations += u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_str()));
                     Action::Execute(self.tools.get(&canonical(&call.name)).copied().unwrap_or(Effect::Unsafe))
                 }
             };
@@ -116,6 +117,14 @@ impl Run {
         if index as u32 >= self.limits.calls_per_turn_max {
             let text = fixed!("calls-per-turn-limit", most = self.limits.calls_per_turn_max);
             return Some(ToolResult::error(call, text));
+        }
+        let file_operations = self.file_operations - self.before.file_operations;
+        if FILE_TOOLS.contains(&name.as_str()) && file_operations >= self.limits.file_operations_max {
+            let max = self.limits.file_operations_max;
+            return Some(ToolResult::error(
+                call,
+                format!("not run: the limit of {max} file operations is reached"),
+            ));
         }
         (self.tool_calls_used() >= self.limits.tool_calls_max).then(|| {
             let text = fixed!("tool-calls-limit", most = self.limits.tool_calls_max);

@@ -93,6 +93,24 @@ fn calls_over_the_limits_are_answered_and_not_run() {
     );
 }
 
+// R420: with 1000 for a launched task.
+#[test]
+fn file_operations_over_the_limit_are_answered_and_not_run() {
+    check(
+        Limits { file_operations_max: 2, ..limits() },
+        r#"
+        [read {"path":"a"}] & [write {"path":"b"}] & [read {"path":"c"}]
+        enough
+        "#,
+        r#"
+        read runs
+        write runs
+        read refused: not run: the limit of 2 file operations is reached
+        completed: answered "enough" turns=2
+        "#,
+    );
+}
+
 // R158
 #[test]
 fn unknown_and_ungranted_tools_are_refused_with_what_there_is() {

@@ -10,6 +10,7 @@ session-tasks-limit-hint = komm mit dem aus, was vorliegt
 task-still-running = `{ $id }` läuft noch
 task-waits-for = `{ $id }` wartet auf { $waits_for }
 task-waits-for-place = `{ $id }` wartet auf einen freien Platz
+task-waits-for-lease = `{ $id }` wartet, bis ihre Schreibpfade frei sind
 collect-later-hint = erledige etwas anderes und hole das Ergebnis später ab
 task-not-tracked = hier wird keine Aufgabe `{ $shown }` geführt
 task-never-spawned = sie wurde in dieser Sitzung nie gestartet

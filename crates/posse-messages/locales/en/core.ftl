@@ -9,6 +9,7 @@ session-tasks-limit-hint = finish with what there is
 task-still-running = `{ $id }` is still running
 task-waits-for = `{ $id }` waits for { $waits_for }
 task-waits-for-place = `{ $id }` waits for a place
+task-waits-for-lease = `{ $id }` waits until its write paths are free
 collect-later-hint = do something else and collect it later
 task-not-tracked = no task `{ $shown }` is tracked here
 task-never-spawned = it was never spawned in this session

@@ -10,6 +10,7 @@ session-tasks-limit-hint = termina con lo que hay
 task-still-running = `{ $id }` sigue en ejecución
 task-waits-for = `{ $id }` espera a { $waits_for }
 task-waits-for-place = `{ $id }` espera un lugar libre
+task-waits-for-lease = `{ $id }` espera a que sus rutas de escritura estén libres
 collect-later-hint = haz otra cosa y recógela más tarde
 task-not-tracked = aquí no se sigue ninguna tarea `{ $shown }`
 task-never-spawned = nunca se lanzó en esta sesión

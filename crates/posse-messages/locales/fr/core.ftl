@@ -10,6 +10,7 @@ session-tasks-limit-hint = terminez avec ce qu'il y a
 task-still-running = `{ $id }` est encore en cours
 task-waits-for = `{ $id }` attend { $waits_for }
 task-waits-for-place = `{ $id }` attend une place
+task-waits-for-lease = `{ $id }` attend que ses chemins d'écriture soient libres
 collect-later-hint = faites autre chose et récupérez-la plus tard
 task-not-tracked = aucune tâche `{ $shown }` n'est suivie ici
 task-never-spawned = elle n'a jamais été lancée dans cette session

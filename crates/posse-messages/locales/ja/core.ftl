@@ -10,6 +10,7 @@ session-tasks-limit-hint = いまあるもので完了してください
 task-still-running = `{ $id }` はまだ実行中です
 task-waits-for = `{ $id }` は { $waits_for } を待っています
 task-waits-for-place = `{ $id }` は空きを待っています
+task-waits-for-lease = `{ $id }` は書き込みパスが空くのを待っています
 collect-later-hint = ほかの作業をして、あとで回収してください
 task-not-tracked = タスク `{ $shown }` はここでは管理されていません
 task-never-spawned = このセッションで起動されたことがありません

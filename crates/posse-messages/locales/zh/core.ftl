@@ -10,6 +10,7 @@ session-tasks-limit-hint = 请用现有结果完成工作
 task-still-running = `{ $id }` 仍在运行
 task-waits-for = `{ $id }` 正在等待 { $waits_for }
 task-waits-for-place = `{ $id }` 正在等待空位
+task-waits-for-lease = `{ $id }` 正在等待其写入路径空闲
 collect-later-hint = 先做别的事，稍后再收取
 task-not-tracked = 这里没有跟踪任务 `{ $shown }`
 task-never-spawned = 它从未在本会话中启动

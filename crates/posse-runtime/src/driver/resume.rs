@@ -14,6 +14,7 @@ use posse_messages::say;
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
+use crate::leases;
 use crate::ports::{Payload, Store};
 
 /// How to go on with a task.
@@ -84,6 +85,7 @@ pub async fn resume(
         }
     };
     life.journal.commit().await?;
+    leases::wait(ports, &life.scene.id, epoch, &life.scene.start).await?;
     life.scene.payload(Payload::Start(&life.scene.start));
     let agent = life.scene.start.agent.name.to_string();
     life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });

@@ -93,6 +93,9 @@ impl Session {
         }
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
         let task = recalled(&row, start, stop, &records, false);
+        if row.status == "running" {
+            task.works_in(self.place_of(&task.id, &task.start).await?);
+        }
         let ports = self.child_ports(&family.parent, &task)?;
         if row.status != "running" {
             let done = last_outcome(records);
@@ -113,6 +116,10 @@ impl Session {
         match admission {
             Admission::Start => self.launch(family, &task, ports, Begin::Again),
             Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
+            Admission::Leasing => {
+                self.take_over(&task).await?;
+                self.lease_later(family, &task);
+            }
             Admission::Dependency => {
                 self.take_over(&task).await?;
                 self.fail_dependant(family, &task, &fixed!("a-dependency")).await;
@@ -176,6 +183,8 @@ impl Session {
             id: parent.clone(),
             grant: self.grant.clone(),
             agent: start.agent.clone(),
+            workspace: start.workspace.clone(),
+            place: None,
             budget: self.budget.clone(),
             own: stop.clone(),
             stop: stop.child(),

@@ -16,12 +16,16 @@ use super::facades::{alias_tag, task_tag};
 use super::task::{Done, Task, Tasks};
 use crate::budget::Account;
 use crate::driver::Stop;
+use crate::ports::Worktree;
 
 /// The task that delegates: nothing it hands out exceeds what it has itself.
 pub(crate) struct Parent {
     pub id: TaskId,
     pub grant: Grant,
     pub agent: Agent,
+    pub workspace: String,
+    /// If it works apart from others, so do its children.
+    pub place: Option<Worktree>,
     pub budget: Arc<Account>,
     /// Ends it, with its children.
     pub own: Stop,
@@ -96,6 +100,11 @@ impl Family {
         let mut children = self.lock();
         task.finish(done, turns);
         children.board.ended(task.id.short(), end, now_ms)
+    }
+
+    /// A task that waited for its write lease has it.
+    pub fn leased(&self, task: &Task, now_ms: u64) -> Vec<Move> {
+        self.lock().board.leased(task.id.short(), now_ms)
     }
 
     pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<Task>, Met, Vec<Move>)> {

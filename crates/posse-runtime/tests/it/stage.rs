@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
 use posse_core::event::Event;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
@@ -53,8 +53,11 @@ pub struct Stage {
     pub schema: Option<&'static str>,
     pub verify: &'static [&'static str],
     pub verifies: bool,
-    /// What the second process allows.
+    /// What the second process does not allow.
     pub denied_later: &'static [&'static str],
+    /// What the task asks for, and what the second process lets it have.
+    pub rights: Rights,
+    pub rights_later: Rights,
 }
 
 #[derive(Default)]
@@ -82,6 +85,8 @@ impl Stage {
             verify: &[],
             verifies: true,
             denied_later: &[],
+            rights: Rights::default(),
+            rights_later: Rights::default(),
         }
     }
 
@@ -91,7 +96,8 @@ impl Stage {
 
     pub async fn go_on(&self, onward: Onward) -> Result<Outcome> {
         let denied: Vec<String> = self.denied_later.iter().map(|name| (*name).to_owned()).collect();
-        resume(&self.ports(), id(), "second", onward, &self.task().grant.without(&denied)).await
+        let allowed = self.task().grant.without(&denied).keep(&self.rights_later);
+        resume(&self.ports(), id(), "second", onward, &allowed).await
     }
 
     /// The same world, as another process finds it.
@@ -120,7 +126,7 @@ impl Stage {
         let mut names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
         names.push("bash".to_owned());
         let verify = self.verify.iter().map(|command| (*command).to_owned()).collect();
-        TaskStart { verify, ..TaskStart::new(agent, "the task", Grant::root(names, 0)) }
+        TaskStart { verify, ..TaskStart::new(agent, "the task", Grant::root(names, 0).keep(&self.rights)) }
     }
 
     fn ports(&self) -> Ports {
@@ -129,6 +135,8 @@ impl Stage {
         let probe = Commands { world: self.world.clone(), store: self.store.clone() };
         Ports {
             verifier: self.verifies.then(|| Arc::new(probe) as Arc<dyn Verifier>),
+            holders: Default::default(),
+            worktrees: None,
             model: OpenModel {
                 model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
                 tariff: Tariff::default(),

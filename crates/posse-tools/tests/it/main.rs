@@ -5,6 +5,7 @@ mod bash;
 mod change;
 mod driver;
 mod escape;
+mod fetch;
 mod find;
 mod own;
 mod read;

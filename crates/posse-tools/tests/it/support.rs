@@ -104,6 +104,7 @@ impl Task {
             time_left: Duration::from_secs(60),
             output_bytes_max: self.room,
             nesting: None,
+            fence: None,
         };
         let input = ToolInput {
             key: CallKey { turn: 1, index: 0 },

@@ -119,6 +119,8 @@ impl Stage {
             stop: self.stop.clone(),
             inbox: Inbox::default(),
             verifier: None,
+            holders: Default::default(),
+            worktrees: None,
         }
     }
 

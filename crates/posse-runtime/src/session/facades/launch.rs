@@ -20,6 +20,7 @@ use crate::session::task::Task;
 pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
+const FILE_OPERATIONS_MAX: u32 = 1_000;
 
 /// Whether the arguments of a call are meant as a launch.
 pub fn is_meant(arguments: &Map<String, Value>) -> bool {
@@ -72,6 +73,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
         terms: Terms { priority: parameters.priority, ..Terms::default() },
         bounds: Bounds {
             tool_calls: Some(TOOL_CALLS_MAX),
+            file_operations: Some(FILE_OPERATIONS_MAX),
             wall_ms: Some(parameters.wall_ms),
             ..Bounds::default()
         },
@@ -103,6 +105,9 @@ fn launched(task: &Task, parameters: &Parameters) -> String {
 fn refusal(error: &Error) -> String {
     if error.code() == ErrorCode::MaxTasksExceeded {
         return say!("launch-limit");
+    }
+    if error.code() == ErrorCode::LeaseConflict {
+        return error.message().to_owned();
     }
     match error.advice() {
         Some(hint) => say!("launch-failed-hint", message = error.message(), hint),
