@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::approval::{self, Mode, Policy};
 use posse_core::budget::Caps;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights, Rule, Verdict};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
+use posse_core::pattern::ToolPattern;
 use posse_core::text::visible;
 use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
@@ -31,7 +33,7 @@ use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
-use crate::config::{self, Config, Sources};
+use crate::config::{self, ApprovalDefault, ApprovalMode, Config, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
@@ -243,7 +245,36 @@ impl Setup {
         let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
-        Ok(Grant::root(names, 1))
+        Ok(Grant::root(names, 1).keep(&self.asked_about()?))
+    }
+
+    /// What the operator wants to be asked about, at every depth.
+    fn asked_about(&self) -> Result<Rights> {
+        let patterns = patterns("approvals.ask", &self.config.approvals.ask)?;
+        let rules = patterns.into_iter().map(|pattern| Rule { pattern, verdict: Verdict::Ask });
+        Ok(Rights { rules: rules.collect(), ..Rights::default() })
+    }
+
+    /// What becomes of calls that a person has to be asked about. `attended`: one sits here.
+    pub fn approvals(&self, how: &How, attended: bool) -> Result<Policy> {
+        let configured = &self.config.approvals;
+        let mode = match how.approvals.or(configured.mode) {
+            Some(ApprovalMode::Ask) => Mode::Ask,
+            Some(ApprovalMode::Deny) => Mode::Deny,
+            Some(ApprovalMode::AllowListed) => Mode::AllowListed,
+            None if attended => Mode::Ask,
+            None => Mode::Unattended,
+        };
+        let usual = Policy::new(mode);
+        Ok(Policy {
+            allow: patterns("approvals.allow", &configured.allow)?,
+            deadline_ms: configured.deadline_s.map_or(usual.deadline_ms, |seconds| seconds.0 * 1000),
+            on_deadline: match configured.default {
+                Some(ApprovalDefault::Approve) => approval::Verdict::Approve,
+                Some(ApprovalDefault::Deny) | None => usual.on_deadline,
+            },
+            ..usual
+        })
     }
 
     /// Runs the commands that check results, unless no command may be run here at all.
@@ -303,6 +334,17 @@ impl Setup {
             confinement: Confinement::default(),
         }
     }
+}
+
+fn patterns(key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
+    let mut all = Vec::new();
+    for raw in list {
+        all.extend(ToolPattern::parse(raw).map_err(|e| {
+            let text = format!("`{key}`: {}", e.message());
+            Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
+        })?);
+    }
+    Ok(all)
 }
 
 fn user() -> u32 {

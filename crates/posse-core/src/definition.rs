@@ -146,7 +146,8 @@ pub struct DefinedLimits {
     pub cost_micros: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// Every call that changes something is asked for.
     Ask,
@@ -229,8 +230,9 @@ impl Definition {
     /// as `base` has it.
     pub fn resolve(&self, base: &Agent, models: Models) -> Agent {
         let mut rights = self.rights.clone();
-        // Nobody can be asked yet, and what nobody can be asked about is refused.
-        if matches!(self.approval, Some(Approval::Ask | Approval::Deny)) {
+        rights.approval = self.approval;
+        // Every change would be asked about, and what would be asked about is refused.
+        if self.approval == Some(Approval::Deny) {
             rights.access = Access::ReadOnly;
         }
         let usual = &base.limits;

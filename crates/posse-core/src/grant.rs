@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::approval::Asked;
+use crate::definition::Approval;
 use crate::pattern::{Doubt, Subject, ToolPattern};
 use crate::tool::{Effect, SESSION_TOOLS};
 
@@ -42,6 +44,9 @@ pub struct Rights {
     /// Files may be written only where one of these globs fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_paths: Option<Vec<String>>,
+    /// What becomes of calls that a person has to be asked about. It can only make it stricter than its parent has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +89,8 @@ pub struct Call<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     Allow,
+    /// Allowed if a person says yes.
+    Ask(Asked),
     /// Why, in words that help the model to do something else.
     Deny(String),
 }
@@ -152,16 +159,17 @@ impl Grant {
         self.conditions.iter().rev().find_map(restricted).unwrap_or_else(|| vec![tool.to_owned()])
     }
 
-    /// Of a line with several commands, each must be allowed.
+    /// Of a line with several commands, each must be allowed. What one condition denies is denied, and what one asks about is
+    /// asked about, whatever the others say.
     pub fn decide(&self, call: Call<'_>) -> Decision {
-        let Call { tool, effect, arguments, workspace } = call;
+        let Call { tool, effect, .. } = call;
         if !self.offers(tool, effect) {
             return Decision::Deny(self.absence(tool));
         }
         if self.conditions.is_empty() {
             return Decision::Allow;
         }
-        let subjects = subject::of(tool, arguments, workspace);
+        let subjects = subjects(call);
         let refused = subjects.iter().find_map(|subject| {
             let why = self.conditions.iter().find_map(|rights| rights.refuse(tool, effect, subject))?;
             Some(match subject {
@@ -169,7 +177,30 @@ impl Grant {
                 _ => why,
             })
         });
-        refused.map_or(Decision::Allow, Decision::Deny)
+        match refused {
+            Some(why) => Decision::Deny(why),
+            None => self.asks(tool, effect, &subjects),
+        }
+    }
+
+    fn asks(&self, tool: &str, effect: Effect, subjects: &[Subject<'_>]) -> Decision {
+        let mut covers: Vec<String> = Vec::new();
+        for subject in subjects {
+            for rule in self.conditions.iter().filter_map(|rights| rights.asks(tool, effect, subject)) {
+                if !covers.contains(&rule) {
+                    covers.push(rule);
+                }
+            }
+        }
+        if covers.is_empty() {
+            return Decision::Allow;
+        }
+        let rules = covers.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
+        let why = format!("{rules} needs a person's yes");
+        match self.conditions.iter().any(|rights| rights.approval == Some(Approval::Deny)) {
+            true => Decision::Deny(format!("{why}, and nobody is asked for this agent")),
+            false => Decision::Ask(Asked { why, covers }),
+        }
     }
 
     pub fn tools(&self) -> impl Iterator<Item = &str> {
@@ -194,6 +225,11 @@ impl Grant {
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
         format!("the tool `{tool}` is not granted to this task; granted: {allowed}")
     }
+}
+
+/// What a call is about, one for each of its parts.
+pub(crate) fn subjects(call: Call<'_>) -> Vec<Subject<'static>> {
+    subject::of(call.tool, call.arguments, call.workspace)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -221,6 +257,7 @@ impl Rights {
         for rule in self.rules.iter().filter(|rule| rule.pattern.names(tool)) {
             match (rule.verdict, rule.pattern.argument()) {
                 (Verdict::Allow, _) => ruled_out = false,
+                (Verdict::Ask, _) if self.approval != Some(Approval::Deny) => ruled_out = false,
                 (Verdict::Ask | Verdict::Deny, None) => ruled_out = true,
                 (Verdict::Ask | Verdict::Deny, Some(_)) => {}
             }
@@ -235,6 +272,7 @@ impl Rights {
             || !self.rules.is_empty()
             || self.access != Access::Whole
             || self.write_paths.is_some()
+            || self.approval.is_some()
     }
 
     /// Why a call is not allowed, if it is not.
@@ -270,18 +308,33 @@ impl Rights {
     }
 
     fn refused_by_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
+        let rule = self.last_rule(tool, subject)?;
+        let denies = rule.verdict == Verdict::Deny;
+        denies.then(|| format!("a rule of this agent denies `{}`", rule.pattern))
+    }
+
+    /// The rule by which a person has to be asked about the call, as a pattern.
+    fn asks(&self, tool: &str, effect: Effect, subject: &Subject<'_>) -> Option<String> {
+        // To look after one's tasks is nothing to be asked about.
+        if *subject == Subject::Free {
+            return None;
+        }
+        // The agent asks for every change of its own; what happens inside the session changes nothing outside of it.
+        let changes = effect != Effect::Pure && !SESSION_TOOLS.contains(&tool);
+        if self.approval == Some(Approval::Ask) && changes {
+            return Some(tool.to_owned());
+        }
+        let rule = self.last_rule(tool, subject)?;
+        let asks = rule.verdict == Verdict::Ask && self.approval != Some(Approval::Auto);
+        asks.then(|| rule.pattern.to_string())
+    }
+
+    fn last_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<&Rule> {
         let fits = |rule: &&Rule| {
             let doubt = if rule.verdict == Verdict::Allow { Doubt::FitsNot } else { Doubt::Fits };
             rule.pattern.names(tool) && rule.pattern.argument().is_none_or(|a| subject.fits(a, doubt))
         };
-        let rule = self.rules.iter().rev().find(fits)?;
-        match rule.verdict {
-            Verdict::Allow => None,
-            Verdict::Deny => Some(format!("a rule of this agent denies `{}`", rule.pattern)),
-            Verdict::Ask => {
-                Some(format!("`{}` needs a person's yes, and nobody can be asked here", rule.pattern))
-            }
-        }
+        self.rules.iter().rev().find(fits)
     }
 
     fn refused_by_path(&self, tool: &str, subject: &Subject<'_>) -> Option<String> {
@@ -350,7 +403,7 @@ mod tests {
         let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
         match grant.decide(call) {
             Decision::Deny(why) => why,
-            Decision::Allow => panic!("{text} is allowed"),
+            other => panic!("{text}: {other:?}"),
         }
     }
 
@@ -501,8 +554,58 @@ mod tests {
         );
         assert!(grant.offers("bash", Effect::Unsafe), "some commands are allowed");
         assert!(!grant.offers("write", Effect::Unsafe), "no call is");
-        let why = denied_command(&grant, "ls");
-        assert!(why.contains("needs a person's yes"), "{why}");
+        let asked = Asked { why: "`bash` needs a person's yes".to_owned(), covers: vec!["bash".to_owned()] };
+        assert_eq!(decide(&grant, "bash", &command("ls")), Decision::Ask(asked));
+    }
+
+    fn decide(grant: &Grant, tool: &str, arguments: &str) -> Decision {
+        let effect = if ["read", "grep"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
+        grant.decide(Call { tool, effect, arguments, workspace: "" })
+    }
+
+    fn asks(grant: &Grant, tool: &str, arguments: &str) -> Vec<String> {
+        match decide(grant, tool, arguments) {
+            Decision::Ask(asked) => asked.covers,
+            Decision::Allow | Decision::Deny(_) => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_agent_says_whether_it_is_asked_about_and_never_less_than_its_parent() {
+        let with = |approval| Rights { approval: Some(approval), ..Rights::default() };
+        let asking = everything().narrow(&with(Approval::Ask));
+        assert_eq!(asks(&asking, "write", &path("a")), ["write"]);
+        assert!(allows(&asking, "read", &path("a")) && allows(&asking, "shared_context", "{}"));
+        let child = asking.narrow(&with(Approval::Auto));
+        assert_eq!(asks(&child, "write", &path("a")), ["write"], "its parent asks");
+        let strict = asking.narrow(&with(Approval::Deny));
+        assert!(
+            matches!(decide(&strict, "write", &path("a")), Decision::Deny(why) if why.contains("nobody is asked"))
+        );
+        let rule = Rule { pattern: patterns(&["bash(git push *)"]).remove(0), verdict: Verdict::Ask };
+        let own = |approval| {
+            everything().narrow(&Rights { rules: vec![rule.clone()], approval, ..Rights::default() })
+        };
+        let push = command("git status && git push");
+        assert_eq!(asks(&own(None), "bash", &push), ["bash(git push *)"]);
+        assert!(allows(&own(Some(Approval::Auto)), "bash", &push), "its own rule, its own word");
+        assert!(matches!(decide(&own(Some(Approval::Deny)), "bash", &push), Decision::Deny(_)));
+    }
+
+    #[test]
+    fn a_person_is_asked_about_a_new_task_and_not_about_looking_after_it() {
+        let rule = Rule { pattern: patterns(&["subagent"]).remove(0), verdict: Verdict::Ask };
+        let grant = everything().keep(&Rights { rules: vec![rule], ..Rights::default() });
+        for new in [
+            r#"{"action":"spawn","agent":"a","task":"t"}"#,
+            r#"{"description":"d","prompt":"p"}"#,
+            r#"{"_text":"<prompt>p</prompt>"}"#,
+            r#"{"task":"t"}"#,
+            r#"{"type":"a","prompt":"p"}"#,
+        ] {
+            assert_eq!(asks(&grant, "subagent", new), ["subagent"], "{new}");
+        }
+        assert!(allows(&grant, "subagent", r#"{"action":"collect","task_id":"t_01"}"#));
     }
 
     #[test]
@@ -575,8 +678,13 @@ mod tests {
         let access = proptest::sample::select(vec![Access::Whole, Access::ReadOnly]);
         let rules = proptest::collection::vec((tool(), verdict()), 0..4);
         let paths = proptest::option::of(proptest::collection::vec("[a-b]", 0..2));
-        (proptest::option::of(list()), list(), rules, access, paths).prop_map(
-            |(tools, deny, rules, access, paths)| Rights {
+        let approval = proptest::option::of(proptest::sample::select(vec![
+            Approval::Ask,
+            Approval::Deny,
+            Approval::Auto,
+        ]));
+        (proptest::option::of(list()), list(), rules, access, paths, approval).prop_map(
+            |(tools, deny, rules, access, paths, approval)| Rights {
                 tools: tools.map(|tools| patterns(&tools)),
                 deny: patterns(&deny),
                 rules: rules
@@ -585,12 +693,13 @@ mod tests {
                     .collect(),
                 access,
                 write_paths: paths,
+                approval,
             },
         )
     }
 
     proptest! {
-        // R362
+        // R362 G16
         #[test]
         fn a_child_never_has_more_than_its_parent(
             depth in 0u32..4, requests in proptest::collection::vec(any_rights(), 0..5)
@@ -608,6 +717,16 @@ mod tests {
                 for (tool, arguments) in &calls {
                     if allows(&child, tool, arguments) {
                         prop_assert!(allows(&parent, tool, arguments), "{} {}", tool, arguments);
+                    }
+                    // A child asks at least where its parent asks, and about at least as much.
+                    let (ours, theirs) = (decide(&parent, tool, arguments), decide(&child, tool, arguments));
+                    match (ours, theirs) {
+                        (Decision::Deny(_), theirs) => prop_assert!(matches!(theirs, Decision::Deny(_))),
+                        (Decision::Ask(_), Decision::Deny(_)) | (Decision::Allow, _) => {}
+                        (Decision::Ask(ours), Decision::Ask(theirs)) => {
+                            prop_assert!(ours.covers.iter().all(|rule| theirs.covers.contains(rule)));
+                        }
+                        (Decision::Ask(_), Decision::Allow) => prop_assert!(false, "laxer: {} {}", tool, arguments),
                     }
                 }
                 let kept: Grant = serde_json::from_str(&serde_json::to_string(&child).unwrap()).unwrap();

@@ -78,9 +78,14 @@ pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
             return Err(invalid(text).hint(format!("a command has 1 to {COMMAND_BYTES_MAX} bytes")));
         }
         let arguments = json!({ "command": command }).to_string();
-        if let Decision::Deny(why) =
-            asker.decide(Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" })
-        {
+        let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+        let refused = match asker.decide(call) {
+            Decision::Allow => None,
+            Decision::Deny(why) => Some(why),
+            // Nobody is asked about a check, which may be run again and again.
+            Decision::Ask(asked) => Some(asked.why),
+        };
+        if let Some(why) = refused {
             let text = format!("the result cannot be verified with `{shown}`: {why}");
             return Err(invalid(text).hint(
                 "commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), \

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
+use posse_core::provenance::unmarked;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::usage::Usage;
@@ -490,9 +491,9 @@ impl Filler<'_> {
             .and_then(|results| results.get(number))
             .ok_or_else(|| format!("there is no result for `{{result:{which}}}`"))?;
         if pointer.is_empty() {
-            return Ok(Value::String(result.text.clone()));
+            return Ok(Value::String(unmarked(&result.text).to_owned()));
         }
-        let json: Value = serde_json::from_str(&result.text)
+        let json: Value = serde_json::from_str(unmarked(&result.text))
             .map_err(|_| format!("the result for `{{result:{which}}}` is not JSON"))?;
         json.pointer(pointer).cloned().ok_or_else(|| format!("there is nothing at `{{result:{which}}}`"))
     }

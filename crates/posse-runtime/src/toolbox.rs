@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
+use posse_core::approval::Policy;
 use posse_core::grant::Grant;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec, canonical, own_name};
 use posse_core::{Error, ErrorCode, Result};
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 use self::plain::Plain;
 use crate::panics::Contained;
-use crate::ports::{Approval, Approver, ProposedCall, Tool, ToolInput, ToolOutput};
+use crate::ports::{Approver, Proposal, Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
 
 #[derive(Clone, Default)]
@@ -24,6 +25,8 @@ pub struct Toolbox {
     /// Whose tools are shown, if not only those of the task itself.
     shown: Option<Arc<Grant>>,
     approver: Option<Arc<dyn Approver>>,
+    /// What becomes of calls that a person has to be asked about when there is no approver.
+    policy: Arc<Policy>,
 }
 
 struct Entry {
@@ -53,7 +56,7 @@ impl Toolbox {
             }
             doors.push(Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
         }
-        Ok(Self { entries: Arc::new(entries), shown: None, approver: None })
+        Ok(Self { entries: Arc::new(entries), shown: None, approver: None, policy: Arc::default() })
     }
 
     /// These tools and more.
@@ -62,6 +65,7 @@ impl Toolbox {
         Ok(Self {
             shown: self.shown.clone(),
             approver: self.approver.clone(),
+            policy: self.policy.clone(),
             ..Self::new(mine.chain(tools))?
         })
     }
@@ -75,6 +79,28 @@ impl Toolbox {
     /// The same tools, where this one is asked before a call that has an effect, and nobody else.
     pub fn approved_by(&self, approver: Arc<dyn Approver>) -> Self {
         Self { approver: Some(approver), ..self.clone() }
+    }
+
+    /// The same tools, where this is what becomes of calls that a person has to be asked about.
+    pub fn with_approvals(&self, policy: Policy) -> Self {
+        Self { policy: Arc::new(policy), ..self.clone() }
+    }
+
+    pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
+        self.approver.as_ref()
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// How the tool presents a call that somebody is asked about; `Err` if it cannot be made anyway.
+    pub(crate) fn propose(&self, name: &str, input: &ToolInput<'_>) -> Result<Proposal, Answer> {
+        let Some(entry) = self.find(name) else { return Ok(Proposal::default()) };
+        if let Some(complaint) = entry.complaint(input.arguments) {
+            return Err(Answer::Mistake(complaint));
+        }
+        entry.tool.propose(input).map_err(Answer::Ran)
     }
 
     /// What can be granted.
@@ -110,22 +136,6 @@ impl Toolbox {
         };
         if let Some(complaint) = entry.complaint(input.arguments) {
             return Answer::Mistake(complaint);
-        }
-        if let Some(approver) = &self.approver
-            && entry.tool.spec().effect != Effect::Pure
-        {
-            let call = ProposedCall { task: &input.context.task, tool: name, arguments: input.arguments };
-            match Contained(approver.approve(call)).await {
-                Ok(Approval::Granted) => {}
-                Ok(Approval::Denied(why)) => {
-                    return Answer::Ran(ToolOutput::error(format!("refused: {why}")));
-                }
-                // A check that cannot be made counts as refused.
-                Err(panic) => {
-                    let text = format!("refused: internal_error: the approver crashed ({panic})");
-                    return Answer::Ran(ToolOutput::error(text));
-                }
-            }
         }
         match Contained(entry.tool.call(input)).await {
             Ok(output) => Answer::Ran(output),

@@ -95,6 +95,7 @@ impl Entries {
                 Record::Started(_)
                 | Record::Asked { .. }
                 | Record::Intended { .. }
+                | Record::Resolved { .. }
                 | Record::Done { .. }
                 | Record::Checked { .. }
                 | Record::Verifying { .. }

@@ -1,12 +1,14 @@
 //! A store in memory with the semantics of the real one, which can fail on demand and can show what was durable
 //! after any number of writes, as if the process had died there.
 
+mod approvals;
 mod context;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use posse_core::approval::{Answer, Parked, Request};
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
@@ -28,6 +30,7 @@ struct State {
     tasks: Vec<Task>,
     numbers: HashMap<TaskId, usize>,
     contexts: Contexts,
+    approvals: Vec<Parked>,
     beats: HashMap<String, u64>,
     appends: u64,
     faults: VecDeque<(u64, ErrorCode)>,
@@ -47,6 +50,9 @@ enum Write {
     Beat(String, u64),
     Context(ChangeRequest),
     Session(String, SessionChange, u64),
+    Park(Request),
+    Answer(String, String, Answer),
+    Close(TaskId, String),
 }
 
 enum Applied {
@@ -54,6 +60,7 @@ enum Applied {
     Sign,
     Context(Changed),
     Session,
+    Approval(Parked),
 }
 
 impl MemoryStore {
@@ -112,7 +119,7 @@ impl State {
     fn claim(&mut self, claim: Write) -> Result<u64> {
         match self.apply(now_ms(), claim)? {
             Applied::Epoch(epoch) => Ok(epoch),
-            Applied::Sign | Applied::Context(_) | Applied::Session => {
+            Applied::Sign | Applied::Context(_) | Applied::Session | Applied::Approval(_) => {
                 unreachable!("a claim writes an epoch")
             }
         }
@@ -154,6 +161,12 @@ impl State {
             Write::Session(session, change, now_ms) => {
                 self.contexts.change_session(session, *change, *now_ms)?;
                 Applied::Session
+            }
+            Write::Park(request) => Applied::Approval(self.park(request)?),
+            Write::Answer(id, hash, answer) => Applied::Approval(self.answer(id, hash, answer)?),
+            Write::Close(task, why) => {
+                self.close(task, why);
+                Applied::Sign
             }
         };
         self.log.push((at_ms, write));
@@ -230,6 +243,7 @@ impl Note for TaskRow {
             Record::Started(_)
             | Record::Asked { .. }
             | Record::Intended { .. }
+            | Record::Resolved { .. }
             | Record::Done { .. }
             | Record::Checked { .. }
             | Record::Verifying { .. }
@@ -323,8 +337,8 @@ fn now_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context_suite;
     use crate::store_suite::{self, asked, new_task};
+    use crate::{approval_suite, context_suite};
     use std::sync::Arc;
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -339,6 +353,11 @@ mod tests {
     #[test]
     fn it_keeps_the_contract_of_a_context_store() {
         block_on(context_suite::run(|| Arc::new(MemoryStore::new())));
+    }
+
+    #[test]
+    fn it_keeps_the_contract_of_an_approval_store() {
+        block_on(approval_suite::run(|| Arc::new(MemoryStore::new())));
     }
 
     #[test]

@@ -124,7 +124,10 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     let models = setup.models(how)?;
     check_model(&*models, agent, &caps)?;
     let verifier = setup.verifier(&found)?;
+    let attended = matches!(view, View::Shown) && !json && terminal::is_attended();
     Room::new(Parts {
+        approvals: setup.approvals(how, attended)?,
+        attended,
         verifier,
         facades: setup.facades()?,
         session_id,

@@ -25,6 +25,7 @@ impl Life<'_> {
             if self.scene.ports.stop.now.is_cancelled() {
                 break;
             }
+            let Some(batch) = self.permit(run, batch).await? else { break };
             self.announce(&batch).await?;
             let context = self.scene.tool_context(run);
             let made = batch.iter().map(|planned| self.scene.make(planned, &context));
@@ -46,6 +47,7 @@ impl Life<'_> {
         for Planned { call, action } in batch {
             match action {
                 Action::Execute(Effect::Pure) | Action::Refuse(_) => {}
+                Action::Ask(..) => unreachable!("whoever had to be asked was asked"),
                 Action::Execute(effect) => {
                     effectful = true;
                     self.journal.note(Record::Intended {
@@ -83,16 +85,8 @@ impl Scene<'_> {
             )),
         };
         let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
-        let result = match answer {
-            Answer::Mistake(why) => ToolResult::mistake(call, why),
-            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
-            Answer::Ran(output) => ToolResult {
-                in_doubt: output.cut_off && effectful,
-                is_error: output.is_error,
-                changed: output.changed,
-                ..ToolResult::new(call, never_empty(output.text))
-            },
-        };
+        let mut result = answer.into_result(call);
+        result.in_doubt &= effectful;
         self.payload(Payload::Result { call, result: &result });
         self.event(|| Event::ToolFinished {
             key,
@@ -123,6 +117,21 @@ impl Scene<'_> {
             time_left: self.time_left(run),
             output_bytes_max: run.limits().result_bytes_max,
             nesting: Some(self.nesting.clone()),
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
+        match self {
+            Answer::Mistake(why) => ToolResult::mistake(call, why),
+            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
+            Answer::Ran(output) => ToolResult {
+                in_doubt: output.cut_off,
+                is_error: output.is_error,
+                changed: output.changed,
+                ..ToolResult::new(call, never_empty(output.text))
+            },
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The driver and the session with a scripted model, tools that watch themselves, and a store in memory.
 
 mod adoption;
+mod approvals;
 mod context;
 mod crashes;
 mod delegation;
 mod facades;
+mod injection;
 mod judging;
 mod loop_;
 mod session;

@@ -3,21 +3,24 @@
 
 mod parameters;
 
+use posse_core::approval::shown_prompt;
 use posse_core::board::{Priority, Terms};
 use posse_core::grant::{Access, Rights};
 use posse_core::task::{Bounds, GENERAL, TaskRequest, agent_named};
+use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::TURNS;
 use super::alias::alias;
 use crate::context::now_ms;
-use crate::ports::{ToolInput, ToolOutput};
+use crate::ports::{Proposal, ToolInput, ToolOutput};
 use crate::session::Session;
 use crate::session::task::Task;
 pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
+const DENIED: &str = "User denied subagent creation";
 const LIMIT: &str = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
 
 /// Whether the arguments of a call are meant as a launch.
@@ -36,6 +39,37 @@ pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<St
     match session.spawn(&input.context.task, request).await {
         Ok(task) => ToolOutput::text(launched(&task, &parameters)),
         Err(e) => ToolOutput::error(refusal(&e)),
+    }
+}
+
+/// What a launch shows to whoever is asked about it. One that would fail anyway is not asked about.
+pub fn propose(
+    session: &Session,
+    input: &ToolInput<'_>,
+    arguments: &Map<String, Value>,
+) -> Result<Proposal, ToolOutput> {
+    let parameters = Parameters::parse(arguments).map_err(ToolOutput::mistake)?;
+    let terms = Terms { priority: parameters.priority, ..Terms::default() };
+    let family = session.family(&input.context.task).map_err(|e| ToolOutput::error(refusal(&e)))?;
+    let again = family.with_key(input.idempotency_key).is_some();
+    if !again {
+        family.check_room(&terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
+    }
+    let shown = json!({
+        "tool": DELEGATION,
+        "description": parameters.description,
+        "prompt": shown_prompt(&parameters.prompt),
+        "writePermissions": parameters.write_paths.is_some(),
+        "priority": word(parameters.priority),
+    });
+    Ok(Proposal { shown: Some(shown), refusal: Some(DENIED) })
+}
+
+fn word(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Low => "low",
+        Priority::Normal => "normal",
+        Priority::High => "high",
     }
 }
 
@@ -71,11 +105,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
 
 fn launched(task: &Task, parameters: &Parameters) -> String {
     let id = task.id.short();
-    let priority = match parameters.priority {
-        Priority::Low => "low",
-        Priority::Normal => "normal",
-        Priority::High => "high",
-    };
+    let priority = word(parameters.priority);
     format!(
         "Successfully launched subagent\n\n\
          Successfully launched parallel task:\n\
