@@ -593,10 +593,13 @@ mod tests {
         let all = with(Verdict::Approve, "bash", "a2");
         let no = with(Verdict::Deny, "bash", "a3");
         let by = |id: &str| By::Standing(id.to_owned());
-        assert_eq!(said(&["bash(git push *)"], &[push.clone()]), Some((Verdict::Approve, by("a1"))));
-        assert_eq!(said(&["bash"], &[push.clone()]), None, "another rule asks");
         assert_eq!(
-            said(&["bash", "bash(git push *)"], &[push.clone()]),
+            said(&["bash(git push *)"], std::slice::from_ref(&push)),
+            Some((Verdict::Approve, by("a1")))
+        );
+        assert_eq!(said(&["bash"], std::slice::from_ref(&push)), None, "another rule asks");
+        assert_eq!(
+            said(&["bash", "bash(git push *)"], std::slice::from_ref(&push)),
             None,
             "one of two rules is answered"
         );

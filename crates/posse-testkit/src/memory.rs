@@ -60,7 +60,7 @@ enum Applied {
     Sign,
     Context(Changed),
     Session,
-    Approval(Parked),
+    Approval(Box<Parked>),
 }
 
 impl MemoryStore {
@@ -162,8 +162,8 @@ impl State {
                 self.contexts.change_session(session, *change, *now_ms)?;
                 Applied::Session
             }
-            Write::Park(request) => Applied::Approval(self.park(request)?),
-            Write::Answer(id, hash, answer) => Applied::Approval(self.answer(id, hash, answer)?),
+            Write::Park(request) => Applied::Approval(Box::new(self.park(request)?)),
+            Write::Answer(id, hash, answer) => Applied::Approval(Box::new(self.answer(id, hash, answer)?)),
             Write::Close(task, why) => {
                 self.close(task, why);
                 Applied::Sign

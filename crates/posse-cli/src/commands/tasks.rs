@@ -38,7 +38,7 @@ const ALIKE_MAX: u32 = 1_000;
 pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
-    let rows = listed(&*store, filter).await?;
+    let rows = listed(&store, filter).await?;
     let open = store.approvals(ApprovalQuery::Open).await?;
     let asks = |row: &TaskRow| open.iter().find(|parked| parked.request.task == row.id);
     if rows.is_empty() && !global.json {

@@ -62,7 +62,7 @@ impl State {
 impl MemoryStore {
     fn approve(&self, write: Write) -> Result<Parked> {
         match self.lock().apply(now_ms(), write)? {
-            Applied::Approval(parked) => Ok(parked),
+            Applied::Approval(parked) => Ok(*parked),
             Applied::Epoch(_) | Applied::Sign | Applied::Context(_) | Applied::Session => {
                 unreachable!("it writes an approval")
             }
