@@ -65,6 +65,8 @@ impl Desk {
             if let Err(e) = asked {
                 return e;
             }
+            // An answer for the session also answers others that wait; they hear it in this time.
+            tokio::time::sleep(LOOK * 2).await;
         }
         std::future::pending().await
     }
@@ -116,6 +118,7 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
     let (width, _) = terminal::size();
     let lines = wrapped(&described(parked), width);
     let (first, rest) = lines.split_at(lines.len().min(LINES_FIRST));
+    terminal::note("");
     show(first);
     if !rest.is_empty() {
         terminal::note(&format!("({} more lines; v shows everything)", rest.len()));

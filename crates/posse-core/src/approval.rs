@@ -303,7 +303,7 @@ impl Answer {
 
 /// What earlier answers say about a call: a no for any of what is asked is a no; a yes needs one for all of it.
 pub fn standing(
-    asked: &Asked,
+    covers: &[String],
     task: &TaskId,
     path: &[TaskId],
     earlier: &[Parked],
@@ -325,10 +325,10 @@ pub fn standing(
             says && parked.request.covers.contains(rule)
         })
     };
-    let denied = asked.covers.iter().find_map(|rule| of(Verdict::Deny, rule));
+    let denied = covers.iter().find_map(|rule| of(Verdict::Deny, rule));
     let approved = || {
-        let all = asked.covers.iter().all(|rule| of(Verdict::Approve, rule).is_some());
-        asked.covers.first().filter(|_| all).and_then(|rule| of(Verdict::Approve, rule))
+        let all = covers.iter().all(|rule| of(Verdict::Approve, rule).is_some());
+        covers.first().filter(|_| all).and_then(|rule| of(Verdict::Approve, rule))
     };
     let (verdict, parked) = match denied {
         Some(parked) => (Verdict::Deny, parked),
@@ -432,16 +432,14 @@ pub fn described(parked: &Parked) -> Vec<String> {
     let mut lines = vec![format!("{} wants to call `{}`: {}", legible(agent), legible(tool), legible(why))];
     let way: Vec<&str> = path.iter().chain([task]).map(TaskId::as_str).collect();
     lines.push(format!("task {} · call {key} · approval {}", way.join(" > "), parked.id));
-    if let Some(Value::Object(shown)) = shown {
-        lines.extend(shown.iter().map(|(name, value)| field(name, value)).collect::<Vec<_>>().concat());
-        lines.push("in full:".to_owned());
-    }
-    match serde_json::from_str::<Value>(arguments) {
-        Ok(Value::Object(fields)) if fields.is_empty() => lines.push("no arguments".to_owned()),
-        Ok(Value::Object(fields)) => {
-            lines.extend(fields.iter().map(|(name, value)| field(name, value)).collect::<Vec<_>>().concat());
-        }
-        _ => lines.push(legible(arguments)),
+    let fields = match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::from_iter([("arguments".to_owned(), json!(arguments))]),
+    };
+    // What the tool says beside what is there anyway.
+    let said = shown.iter().filter_map(Value::as_object).flatten();
+    for (name, value) in said.filter(|(name, _)| !fields.contains_key(*name)).chain(&fields) {
+        lines.extend(field(name, value));
     }
     lines.push(format!("{} bytes · sha256 {hash}", arguments.len()));
     lines.push(format!("an answer for more than this call covers: {}", legible(&covers.join(", "))));
@@ -554,7 +552,7 @@ mod tests {
 
     #[test]
     fn an_answer_reaches_as_far_as_it_says_and_no_further() {
-        let asked = Asked { why: String::new(), covers: vec!["bash".to_owned()] };
+        let asked = ["bash".to_owned()];
         let reaches = |scope: Scope, of: &str, path: &[&str]| {
             let path: Vec<TaskId> = path.iter().map(|id| task(id)).collect();
             standing(&asked, &task(of), &path, &[answered(Answer { scope, ..yes() })], 1_600).is_some()
@@ -581,10 +579,7 @@ mod tests {
             (parked.id, parked.request.covers) = (id.to_owned(), vec![covers.to_owned()]);
             parked
         };
-        let asked = |covers: &[&str]| Asked {
-            why: String::new(),
-            covers: covers.iter().map(|rule| (*rule).to_owned()).collect(),
-        };
+        let asked = |covers: &[&str]| covers.iter().map(|rule| (*rule).to_owned()).collect::<Vec<String>>();
         let said = |covers: &[&str], earlier: &[Parked]| {
             standing(&asked(covers), &task("s"), &[], earlier, 1_600)
                 .map(|answer| (answer.verdict, answer.by))
@@ -694,7 +689,6 @@ mod tests {
             "helper wants to call `bash`: `bash` needs a person's yes",
             "task s > s.t_01 · call 2.1 · approval a7",
             "  prompt: p...",
-            "in full:",
             "  content:",
             "  | first",
             &format!("  | {}", "x".repeat(100_000)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use posse_core::approval::{Answer, Parked, Scope, State, Verdict, described, legible};
 use posse_core::context::wire::utc;
-use posse_core::text::visible;
+use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
@@ -60,8 +60,9 @@ fn line(parked: &Parked) -> String {
         State::Answered(answer) => format!("{} by {}", answer.scope.wire(), answer.by),
         State::Closed(why) => why.clone(),
     };
-    let about: String = legible(&request.arguments).replace('\n', " ").chars().take(60).collect();
-    let more = if about.len() < request.arguments.len() { "…" } else { "" };
+    let whole = legible(&request.arguments).replace('\n', " ");
+    let about = prefix(&whole, 60);
+    let more = if about.len() < whole.len() { "…" } else { "" };
     format!(
         "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}{more}",
         parked.id,

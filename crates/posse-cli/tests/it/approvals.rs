@@ -205,7 +205,7 @@ fn whoever_sits_at_the_terminal_is_asked_there() {
     fs::remove_file(place.workspace().join("a.txt")).unwrap();
     let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "not this file")]);
     assert_eq!(written(&place), None, "{shown}");
-    assert!(shown.contains("a person said no: not this file"), "{shown}");
+    assert!(shown.contains("write refused: a person said no: not this file"), "{shown}");
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl Life<'_> {
                 Review::Granted => planned.action = Action::Execute(effect),
                 Review::Refused(result) => {
                     let (key, tool, why) =
-                        (planned.call.key, planned.call.name.clone(), reason(&result.text));
+                        (planned.call.key, planned.call.name.clone(), reason(why_of(&result.text)));
                     self.scene.event(|| Event::ToolRefused { key, tool, why });
                     planned.action = Action::Refuse(result);
                 }
@@ -111,6 +111,9 @@ impl Life<'_> {
         if asked.is_some() {
             self.write_down(run, call, &resolved);
         }
+        if stop.now.is_cancelled() {
+            return Ok(Review::Over);
+        }
         match resolved.answer.verdict {
             Verdict::Approve => Ok(Review::Granted),
             Verdict::Deny => Ok(Review::Refused(refused(call, asked.as_ref(), &resolved.answer, &proposal))),
@@ -140,6 +143,10 @@ enum Review {
     Refused(ToolResult),
     /// The run is over.
     Over,
+}
+
+fn why_of(refusal: &str) -> &str {
+    refusal.strip_prefix("refused: ").unwrap_or(refusal)
 }
 
 /// What the model is told. A person's no is no mistake of the model; a no of the configuration will be the same next time.
@@ -212,7 +219,7 @@ impl Scene<'_> {
         let sealed = self.sealed(call, asked, proposal).await?;
         let parked = match self.known(&sealed).await? {
             Some(parked) => parked,
-            None => match self.decided(&sealed, effect, asked).await? {
+            None => match self.decided(&sealed, effect).await? {
                 Some(answer) => return Ok(Resolved { approval: None, answer }),
                 None => self.ports.store.park(sealed.clone()).await?,
             },
@@ -273,14 +280,19 @@ impl Scene<'_> {
         }
     }
 
-    /// What is decided without asking: by an earlier answer, or by the operator.
-    async fn decided(&self, sealed: &Request, effect: Effect, asked: &Asked) -> Result<Option<Answer>> {
+    /// What an earlier answer says that holds for more than its own call.
+    async fn covered(&self, sealed: &Request) -> Result<Option<Answer>> {
         let query = ApprovalQuery::Standing(self.id.session().to_owned());
         let earlier = self.ports.store.approvals(query).await?;
-        let now_ms = sealed.asked_ms;
-        if let Some(answer) = standing(asked, &sealed.task, &sealed.path, &earlier, now_ms) {
+        Ok(standing(&sealed.covers, &sealed.task, &sealed.path, &earlier, now_ms()))
+    }
+
+    /// What is decided without asking: by an earlier answer, or by the operator.
+    async fn decided(&self, sealed: &Request, effect: Effect) -> Result<Option<Answer>> {
+        if let Some(answer) = self.covered(sealed).await? {
             return Ok(Some(answer));
         }
+        let now_ms = sealed.asked_ms;
         let Request { tool, arguments, .. } = sealed;
         let call = Call { tool, effect, arguments, workspace: &self.start.workspace };
         Ok(match self.ports.tools.policy().resolve(call) {
@@ -323,15 +335,20 @@ impl Scene<'_> {
                     let answer = Answer { reason, ..Answer::new(Verdict::Deny, By::Policy, now_ms()) };
                     return Ok(Resolved { approval: Some(parked.id.clone()), answer });
                 }
-                State::Open if Instant::now() >= until => {
-                    let default = Answer::new(sealed.on_deadline, By::Deadline, deadline_ms);
-                    match store.answer(&parked.id, &sealed.hash, default).await {
-                        // Somebody was faster.
-                        Err(e) if e.code() == ErrorCode::ApprovalClosed => {}
-                        answered => drop(answered?),
+                State::Open => {
+                    let over = Instant::now() >= until;
+                    let default = || Answer::new(sealed.on_deadline, By::Deadline, deadline_ms);
+                    // What was said about another call meanwhile may be about this one, too.
+                    let answer = if over { Some(default()) } else { self.covered(sealed).await? };
+                    match answer {
+                        None => tokio::time::sleep_until(until.min(Instant::now() + LISTEN)).await,
+                        Some(answer) => match store.answer(&parked.id, &sealed.hash, answer).await {
+                            // Somebody was faster.
+                            Err(e) if e.code() == ErrorCode::ApprovalClosed => {}
+                            answered => drop(answered?),
+                        },
                     }
                 }
-                State::Open => tokio::time::sleep_until(until.min(Instant::now() + LISTEN)).await,
             }
             parked = store.approval(&parked.id).await?;
         }

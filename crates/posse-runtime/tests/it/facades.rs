@@ -825,3 +825,35 @@ async fn others_go_on_while_one_waits_and_its_status_says_so() {
     assert_eq!(parked[0].request.path, [TaskId::root("s1")]);
     assert!(matches!(parked[0].state, State::Answered(_)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_for_the_session_is_heard_by_those_who_wait_already() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: general, task: write}}, {subagent: {action: spawn, agent: general, task: write}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        general:
+          - calls: [{write: {path: a}}]
+          - text: wrote
+        "#,
+        "write",
+    );
+    let answering = async {
+        let both = loop {
+            let open = room.store.approvals(ApprovalQuery::Open).await.unwrap();
+            if open.len() == 2 {
+                break open;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        };
+        let yes = answer(&both[1], posse_core::approval::Verdict::Approve);
+        say(&room.store, &both[1], posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+    };
+    let (outcome, ()) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(room.calls.lock().unwrap().len(), 2);
+    let first = room.store.approval("a1").await.unwrap();
+    assert_eq!(first.to_json()["answer"]["by"], "earlier answer a2");
+}
