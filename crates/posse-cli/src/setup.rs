@@ -112,7 +112,7 @@ impl Setup {
             (None, Some(path)) => Tape::Replay(path.clone()),
             (None, None) => Tape::None,
         };
-        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?))
+        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?.sharing(&self.state)))
     }
 
     /// The agent that `run` and `chat` talk to.
@@ -284,9 +284,10 @@ impl Setup {
         Ok((!denied.iter().any(|name| name == "bash")).then(verifier))
     }
 
-    /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
+    /// What a task that goes on may do: what it was given when it was begun, without what is denied today, and asked about what is
+    /// asked about today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
-        Ok(before.without(&self.denied(found)?))
+        Ok(before.without(&self.denied(found)?).keep(&self.asked_about()?))
     }
 
     /// What the configuration denies, whatever flags say.

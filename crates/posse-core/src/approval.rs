@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::Call;
 use crate::id::{CallKey, TaskId};
-use crate::pattern::{Doubt, Subject, ToolPattern};
+use crate::pattern::{Fit, Purpose, Subject, ToolPattern};
 use crate::text::{prefix, visible};
 
 /// Longest reason that is kept: the model reads it.
@@ -403,7 +403,7 @@ impl Policy {
         let subjects = crate::grant::subjects(call);
         let listed = |subject: &Subject<'_>| {
             let fits = |pattern: &ToolPattern| {
-                pattern.argument().is_none_or(|wanted| subject.fits(wanted, Doubt::FitsNot))
+                pattern.argument().is_none_or(|wanted| subject.fit(wanted, Purpose::Give) == Fit::Surely)
             };
             self.allow.iter().filter(|pattern| pattern.names(call.tool)).any(fits)
         };

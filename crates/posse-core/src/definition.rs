@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, Effort, ModelSettings};
 use crate::budget::Caps;
-use crate::grant::{Access, Rights};
+use crate::grant::{Autonomy, Rights};
 use crate::id::AgentName;
 use crate::limits::Limits;
 
@@ -146,8 +146,7 @@ pub struct DefinedLimits {
     pub cost_micros: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// Every call that changes something is asked for.
     Ask,
@@ -230,11 +229,12 @@ impl Definition {
     /// as `base` has it.
     pub fn resolve(&self, base: &Agent, models: Models) -> Agent {
         let mut rights = self.rights.clone();
-        rights.approval = self.approval;
-        // Every change would be asked about, and what would be asked about is refused.
-        if self.approval == Some(Approval::Deny) {
-            rights.access = Access::ReadOnly;
-        }
+        let autonomy = self.approval.map(|approval| match approval {
+            Approval::Auto => Autonomy::Free,
+            Approval::Ask => Autonomy::Asks,
+            Approval::Deny => Autonomy::Refuses,
+        });
+        rights.autonomy = rights.autonomy.max(autonomy);
         let usual = &base.limits;
         let limits = Limits {
             turns_max: self.limits.turns.unwrap_or(usual.turns_max),

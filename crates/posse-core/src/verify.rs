@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::grant::{Call, Decision, Grant};
+use crate::grant::{Call, Grant};
 use crate::text::{prefix, visible};
 use crate::tool::Effect;
 
@@ -79,13 +79,8 @@ pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
         }
         let arguments = json!({ "command": command }).to_string();
         let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
-        let refused = match asker.decide(call) {
-            Decision::Allow => None,
-            Decision::Deny(why) => Some(why),
-            // Nobody is asked about a check, which may be run again and again.
-            Decision::Ask(asked) => Some(asked.why),
-        };
-        if let Some(why) = refused {
+        // Nobody is asked about a command that verifies.
+        if let Some(why) = asker.decide(call).reason() {
             let text = format!("the result cannot be verified with `{shown}`: {why}");
             return Err(invalid(text).hint(
                 "commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), \

@@ -51,7 +51,7 @@ pub struct Ports {
 /// What a tool needs to run an agent of its own inside the run that called it. Whatever it runs gets no more than that
 /// run has.
 pub struct Nesting {
-    pub grant: Grant,
+    pub grant: Arc<Grant>,
     pub limits: Limits,
     pub settings: ModelSettings,
     pub workspace: String,
@@ -65,7 +65,7 @@ pub struct Nesting {
 impl Nesting {
     fn of(ports: &Ports, start: &TaskStart) -> Self {
         Self {
-            grant: start.grant.clone(),
+            grant: Arc::new(start.grant.clone()),
             limits: start.agent.limits.clone(),
             settings: start.agent.settings.clone(),
             workspace: start.workspace.clone(),

@@ -212,6 +212,7 @@ impl TakenUp {
                 title,
                 view,
                 store: store.clone(),
+                facades: setup.facades()?,
             },
         )
     }

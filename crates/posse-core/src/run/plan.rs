@@ -146,9 +146,11 @@ impl Planned {
         };
         let tool = canonical(&self.call.name);
         let call = Call { tool: &tool, effect: *effect, arguments, workspace };
-        if let Decision::Deny(why) = grant.decide(call) {
-            self.action = Action::Refuse(ToolResult::mistake(&self.call, format!("refused: {why}")));
-        }
+        self.action = match grant.decide(call) {
+            Decision::Allow => Action::Execute(*effect),
+            Decision::Ask(asked) => Action::Ask(*effect, asked),
+            Decision::Deny(why) => Action::Refuse(ToolResult::mistake(&self.call, format!("refused: {why}"))),
+        };
     }
 
     /// What came from outside is said to. Refusals are our own words.

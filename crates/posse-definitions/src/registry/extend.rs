@@ -176,9 +176,15 @@ fn overlay_rights(child: Rights, parent: Rights) -> Rights {
         tools: child.tools.or(parent.tools),
         deny: parent.deny.into_iter().chain(child.deny).collect(),
         rules: parent.rules.into_iter().chain(child.rules).collect(),
-        approval: stricter(child.approval, parent.approval),
         access: if read_only { Access::ReadOnly } else { Access::Whole },
         write_paths: child.write_paths.or(parent.write_paths),
+        read_roots: child.read_roots.or(parent.read_roots),
+        network: match (child.network, parent.network) {
+            (Some(child), Some(parent)) => Some(parent.narrow(&child)),
+            (child, parent) => child.or(parent),
+        },
+        autonomy: child.autonomy.max(parent.autonomy),
+        sandbox: child.sandbox.max(parent.sandbox),
     }
 }
 
