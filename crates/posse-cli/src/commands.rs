@@ -1,6 +1,7 @@
 //! One module per command.
 
 mod agents;
+mod approvals;
 mod chat;
 mod context;
 mod demo;
@@ -64,6 +65,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Export { task, out, tree }) => {
             block_on(export::run(&global, &task, out.as_deref(), tree))
         }
+        Command::Approvals(command) => block_on(approvals::run(&global, command)),
         Command::Context(args) => block_on(context::run(&global, args)),
         Command::Sessions(command) => block_on(sessions::run(&global, command)),
         Command::Tasks(TasksCommand::Resume { task, more }) => block_on(tasks::resume(&global, &task, &more)),

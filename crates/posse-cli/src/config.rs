@@ -37,6 +37,7 @@ pub struct Config {
     pub session: SessionConfig,
     pub network: NetworkConfig,
     pub secrets: SecretsConfig,
+    pub approvals: ApprovalsConfig,
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
@@ -151,6 +152,40 @@ pub struct SessionConfig {
     pub lease_s: Option<Whole<1, 86_400>>,
 }
 
+/// Who is asked before a call is made, and what counts when nobody answers.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApprovalsConfig {
+    /// Left out: whoever sits at the terminal is asked; where nobody does, nobody is.
+    pub mode: Option<ApprovalMode>,
+    /// How long a call waits for its answer.
+    pub deadline_s: Option<Whole<1, 604_800>>,
+    /// What counts when no answer came: `deny`, unless this says otherwise.
+    pub default: Option<ApprovalDefault>,
+    /// Calls to ask about, such as `bash`, `bash(git push *)`, `write(docs/**)` or `subagent`.
+    pub ask: Vec<String>,
+    /// Of the calls that would be asked about, those that are done without asking.
+    pub allow: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalMode {
+    /// Calls wait for an answer, from this terminal or from `posse approvals`.
+    Ask,
+    /// What would be asked about is refused.
+    Deny,
+    /// Nobody is asked: what `approvals.allow` lists is done, the rest is refused.
+    AllowListed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalDefault {
+    Approve,
+    Deny,
+}
+
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
@@ -260,6 +295,7 @@ impl Config {
         mine.temperature = theirs.temperature.or(mine.temperature);
         mine.thinking_tokens = theirs.thinking_tokens.or(mine.thinking_tokens);
         self.grant.deny.extend(project.grant.deny);
+        self.approvals.ask.extend(project.approvals.ask);
     }
 }
 
@@ -279,6 +315,10 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("bash.env", !project.bash.env.is_empty()),
         ("session.tools", project.session.tools.is_some()),
         ("session.lease_s", project.session.lease_s.is_some()),
+        ("approvals.mode", project.approvals.mode.is_some()),
+        ("approvals.deadline_s", project.approvals.deadline_s.is_some()),
+        ("approvals.default", project.approvals.default.is_some()),
+        ("approvals.allow", !project.approvals.allow.is_empty()),
         ("prices", !project.prices.is_empty()),
         ("network", project.network.hosts.is_some() || !project.network.allow_private.is_empty()),
         ("secrets.redact", !project.secrets.redact),

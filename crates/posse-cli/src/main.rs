@@ -5,6 +5,7 @@ mod agents;
 mod args;
 mod commands;
 mod config;
+mod desk;
 mod envelope;
 mod help;
 mod language;

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::approval::{self, Mode, Policy};
 use posse_core::budget::Caps;
-use posse_core::grant::{Grant, Rights, Root};
+use posse_core::grant::{Grant, Rights, Root, Rule, Verdict};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
+use posse_core::pattern::ToolPattern;
 use posse_core::redact::Redactor;
 use posse_core::text::visible;
 use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
@@ -35,7 +37,7 @@ use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
-use crate::config::{self, Config, Sources};
+use crate::config::{self, ApprovalDefault, ApprovalMode, Config, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
@@ -259,7 +261,8 @@ impl Setup {
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
         let network = self.config.network.hosts.clone().unwrap_or_default();
-        Ok(Grant::of_root(Root { tools: names.into_iter().collect(), depth: 1, network, ..Root::default() }))
+        let root = Root { tools: names.into_iter().collect(), depth: 1, network, ..Root::default() };
+        Ok(Grant::of_root(root).keep(&self.asked_about()?))
     }
 
     /// What `fetch` connects with.
@@ -286,6 +289,35 @@ impl Setup {
         known.chain(self.config.providers.values().filter_map(|provider| provider.key_variable())).collect()
     }
 
+    /// What the operator wants to be asked about, at every depth.
+    fn asked_about(&self) -> Result<Rights> {
+        let patterns = patterns("approvals.ask", &self.config.approvals.ask)?;
+        let rules = patterns.into_iter().map(|pattern| Rule { pattern, verdict: Verdict::Ask });
+        Ok(Rights { rules: rules.collect(), ..Rights::default() })
+    }
+
+    /// What becomes of calls that a person has to be asked about. `attended`: one sits here.
+    pub fn approvals(&self, how: &How, attended: bool) -> Result<Policy> {
+        let configured = &self.config.approvals;
+        let mode = match how.approvals.or(configured.mode) {
+            Some(ApprovalMode::Ask) => Mode::Ask,
+            Some(ApprovalMode::Deny) => Mode::Deny,
+            Some(ApprovalMode::AllowListed) => Mode::AllowListed,
+            None if attended => Mode::Ask,
+            None => Mode::Unattended,
+        };
+        let usual = Policy::new(mode);
+        Ok(Policy {
+            allow: patterns("approvals.allow", &configured.allow)?,
+            deadline_ms: configured.deadline_s.map_or(usual.deadline_ms, |seconds| seconds.0 * 1000),
+            on_deadline: match configured.default {
+                Some(ApprovalDefault::Approve) => approval::Verdict::Approve,
+                Some(ApprovalDefault::Deny) | None => usual.on_deadline,
+            },
+            ..usual
+        })
+    }
+
     /// Runs the commands that check results, unless no command may be run here at all.
     pub fn verifier(&self, found: &Tools) -> Result<Option<Arc<dyn Verifier>>> {
         let denied = found.named(&self.config.grant.deny)?;
@@ -293,11 +325,12 @@ impl Setup {
         Ok((!denied.iter().any(|name| name == "bash")).then(verifier))
     }
 
-    /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
+    /// What a task that goes on may do: what it was given when it was begun, without what is denied today, and asked about what is
+    /// asked about today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
         // What could be reached then and cannot be reached today is over as well.
         let today = Rights { network: self.config.network.hosts.clone(), ..Rights::default() };
-        Ok(before.without(&self.denied(found)?).keep(&today))
+        Ok(before.without(&self.denied(found)?).keep(&today).keep(&self.asked_about()?))
     }
 
     /// What the configuration denies, whatever flags say.
@@ -343,6 +376,17 @@ impl Setup {
             confinement: Confinement::default(),
         }
     }
+}
+
+fn patterns(key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
+    let mut all = Vec::new();
+    for raw in list {
+        all.extend(ToolPattern::parse(raw).map_err(|e| {
+            let text = format!("`{key}`: {}", e.message());
+            Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
+        })?);
+    }
+    Ok(all)
 }
 
 fn user() -> u32 {

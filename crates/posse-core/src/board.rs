@@ -149,6 +149,16 @@ impl Board {
 
     /// Takes a task in, or says why not; then nothing has changed.
     pub fn admit(&mut self, id: &str, terms: Terms, now_ms: u64) -> Result<Admission> {
+        self.check_room(&terms)?;
+        let state = self.first_state(&terms);
+        self.arrivals += 1;
+        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
+        self.tasks.insert(id.to_owned(), entry);
+        Ok(state.admission())
+    }
+
+    /// Whether a task with these terms would be taken in.
+    pub fn check_room(&self, terms: &Terms) -> Result<()> {
         if let Some(unknown) = terms.depends_on.iter().find(|other| !self.tasks.contains_key(*other)) {
             return Err(Error::new(ErrorCode::TaskNotFound, say!("depends-on-unknown", unknown))
                 .hint(say!("depends-on-unknown-hint")));
@@ -157,14 +167,10 @@ impl Board {
             let text = say!("session-tasks-limit", count = self.tasks.len());
             return Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint(say!("session-tasks-limit-hint")));
         }
-        let state = self.first_state(&terms);
-        if matches!(state, State::Waiting | State::Leasing | State::Queued) {
-            self.check_waiting(&terms, state)?;
+        match self.first_state(terms) {
+            state @ (State::Waiting | State::Leasing | State::Queued) => self.check_waiting(terms, state),
+            State::Running | State::Ended(_) => Ok(()),
         }
-        self.arrivals += 1;
-        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
-        self.tasks.insert(id.to_owned(), entry);
-        Ok(state.admission())
     }
 
     /// Takes a task back that was admitted and could not be written down: it was never here.

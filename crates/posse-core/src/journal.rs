@@ -6,6 +6,7 @@ use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::approval::{By, Verdict};
 use crate::board::Terms;
 use crate::budget::Caps;
 use crate::definition::place;
@@ -44,7 +45,16 @@ pub enum Record {
         effect: Effect,
         epoch: u64,
     },
-    /// The result as the conversation has it, and the full text where that is longer.
+    /// Somebody had to be asked about a call, and this is what was decided. `approval` is where the question is kept.
+    Resolved {
+        key: CallKey,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<String>,
+        verdict: Verdict,
+        by: By,
+        elapsed_ms: u64,
+    },
+    /// The result of the call, and the full text where that is longer.
     Done {
         result: ToolResult,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -234,6 +244,7 @@ impl Record {
             Record::Replied { .. } => "replied",
             Record::Unanswered { .. } => "unanswered",
             Record::Intended { .. } => "intended",
+            Record::Resolved { .. } => "resolved",
             Record::Done { .. } => "done",
             Record::Checked { .. } => "checked",
             Record::Verifying { .. } => "verifying",
@@ -280,6 +291,7 @@ impl Record {
             Record::Asked { elapsed_ms, .. }
             | Record::Replied { elapsed_ms, .. }
             | Record::Unanswered { elapsed_ms, .. }
+            | Record::Resolved { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
             | Record::Checked { elapsed_ms, .. }
             | Record::Verified { elapsed_ms, .. }

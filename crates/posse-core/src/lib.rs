@@ -4,6 +4,7 @@
 //! performed by `posse-runtime`; what is written down here is kept by a store.
 
 pub mod agent;
+pub mod approval;
 pub mod board;
 pub mod budget;
 pub mod context;
@@ -21,6 +22,7 @@ pub mod message;
 pub mod outcome;
 pub mod output;
 pub mod pattern;
+pub mod provenance;
 pub mod redact;
 pub mod reply;
 pub mod run;

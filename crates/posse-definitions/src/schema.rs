@@ -80,7 +80,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "full"))]
     pub network: Option<Network>,
-    /// What happens with calls that a person would be asked about.
+    /// What happens with calls that a person would be asked about: `ask` asks about every change, `deny` changes nothing, `auto` takes back the agent's own rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "as the session does"))]
     pub approval: Option<ApprovalWord>,

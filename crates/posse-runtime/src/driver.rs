@@ -1,6 +1,7 @@
 //! The one loop, for the orchestrator and for every subagent. It performs what `Run` decides and writes down what
 //! happened; it decides nothing itself.
 
+mod approval;
 mod calls;
 mod judge;
 mod resume;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::approval::{self, Parked};
 use posse_core::board::Urgency;
 use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::definition::Definition;
@@ -22,6 +23,7 @@ use posse_core::usage::Usage;
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Tariff;
@@ -235,8 +237,23 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// What whoever is asked about this call should see beside its arguments. An error is the answer to a call that would
+    /// fail anyway: nobody is asked in vain.
+    fn propose(&self, _input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
+        Ok(Proposal::default())
+    }
+
     /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// How a tool presents a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Proposal {
+    /// The most important about it, an object.
+    pub shown: Option<Value>,
+    /// What the model is told if somebody says no, instead of the usual words.
+    pub refusal: Option<&'static str>,
 }
 
 pub struct ToolInput<'a> {
@@ -294,7 +311,8 @@ impl ToolOutput {
     }
 }
 
-/// Is asked before a call that has an effect is made.
+/// Is asked before a call that has an effect is made, and about calls that a rule wants to be asked about. With one, nothing is
+/// parked in the store.
 pub trait Approver: Send + Sync {
     fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval>;
 }
@@ -305,6 +323,10 @@ pub struct ProposedCall<'a> {
     pub task: &'a TaskId,
     pub tool: &'a str,
     pub arguments: &'a str,
+    /// What the tool says about it.
+    pub shown: Option<&'a Value>,
+    /// Why a person should be asked, if a rule says so.
+    pub why: Option<&'a str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -353,8 +375,54 @@ pub struct Worktree {
     pub verifier: Option<Arc<dyn Verifier>>,
 }
 
+/// Keeps calls that wait for a person's yes, and the answers. What a returned future resolved for is on disk and seen by every
+/// process on the same store. The rules are those of `posse_core::approval`, applied inside one transaction, so that of
+/// several answers one counts. Time is passed in.
+pub trait ApprovalStore: Send + Sync {
+    /// Parks a call. One that was parked before keeps its place and its answer, as `Parked::park_again` says;
+    /// `APPROVAL_MISMATCH` if it was another call then.
+    fn park(&self, request: approval::Request) -> BoxFuture<'_, Result<Parked>>;
+
+    /// `APPROVAL_CLOSED` if somebody was faster or its task has ended, `APPROVAL_MISMATCH` if `hash` is of something else.
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        hash: &'a str,
+        answer: approval::Answer,
+    ) -> BoxFuture<'a, Result<Parked>>;
+
+    /// Nobody waits for the answers to this task's questions any more.
+    fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>>;
+
+    /// `APPROVAL_NOT_FOUND` if there is none.
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Parked>>;
+
+    /// Oldest first.
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>>;
+}
+
+/// Which approvals are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalQuery {
+    /// The newest ones, whatever became of them.
+    Newest(u32),
+    /// Those that wait, of tasks that have not ended.
+    Open,
+    /// Answers of a session that hold for more than one call.
+    Standing(String),
+    /// That of one call, if it was ever parked.
+    Call(TaskId, CallKey),
+}
+
+/// The error for an id that no approval has.
+pub fn unknown_approval(id: &str) -> Error {
+    let id = posse_core::text::prefix(id, 80);
+    Error::new(ErrorCode::ApprovalNotFound, format!("no approval is called `{id}`"))
+        .hint("`posse approvals list` shows what waits for an answer")
+}
+
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.
-pub trait Store: ContextStore {
+pub trait Store: ContextStore + ApprovalStore {
     /// Creates a task with its first records, owned by `owner` at epoch 1, with its lease, and its session if that is new.
     /// Fails with `INVALID_REQUEST` if the id exists, and with `LEASE_CONFLICT` as `lease` does.
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>>;

@@ -27,6 +27,7 @@ use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::lease::OnConflict;
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
+use posse_core::provenance::{RULE, is_foreign};
 use posse_core::task::{NO_CONTEXT, TaskRequest};
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{DELEGATION, Effect};
@@ -184,6 +185,7 @@ impl Session {
         if let Some(guidance) = self.guidance(&grant) {
             agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
         }
+        tell_of_marks(&mut agent, &grant);
         let workspace = self.workspace.clone();
         let caps = self.caps;
         let write_lease = own_places(&self.grant, &agent.rights, &Rights::default(), &grant)?;
@@ -366,6 +368,7 @@ impl Session {
                 task = format!("{task}\n\n## Context\n\n{context}");
             }
         }
+        tell_of_marks(&mut agent, &grant);
         agent.system_prompt = format!("{}\n\n{}", agent.system_prompt, SUBAGENT_SUFFIX.trim_end());
         Ok(TaskStart {
             caps: definition.caps().least(&request.bounds.caps),
@@ -677,6 +680,13 @@ struct Fitted {
 enum Tools {
     Own,
     OfChildren,
+}
+
+/// Whoever has tools that bring in what others wrote is told what the marks around it mean.
+fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
+    if grant.tools().any(is_foreign) {
+        agent.system_prompt = format!("{}\n\n{RULE}", agent.system_prompt);
+    }
 }
 
 /// What a delegated task may use when its definition does not say.

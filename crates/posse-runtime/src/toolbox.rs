@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
+use posse_core::approval::Policy;
 use posse_core::grant::Grant;
 use posse_core::redact::Redactor;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec, canonical, own_name};
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use self::plain::Plain;
 use crate::panics::Contained;
-use crate::ports::{Approval, Approver, ProposedCall, Tool, ToolInput, ToolOutput};
+use crate::ports::{Approver, Proposal, Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
 
 #[derive(Clone, Default)]
@@ -29,6 +30,8 @@ pub struct Toolbox {
     approver: Option<Arc<dyn Approver>>,
     /// What is taken out of results before anybody sees them.
     redactor: Arc<Redactor>,
+    /// What becomes of calls that a person has to be asked about when there is no approver.
+    policy: Arc<Policy>,
 }
 
 struct Entry {
@@ -68,6 +71,7 @@ impl Toolbox {
             shown: self.shown.clone(),
             approver: self.approver.clone(),
             redactor: self.redactor.clone(),
+            policy: self.policy.clone(),
             ..Self::new(mine.chain(tools))?
         })
     }
@@ -100,6 +104,28 @@ impl Toolbox {
 
     pub(crate) fn redactor(&self) -> &Redactor {
         &self.redactor
+    }
+
+    /// The same tools, where this is what becomes of calls that a person has to be asked about.
+    pub fn with_approvals(&self, policy: Policy) -> Self {
+        Self { policy: Arc::new(policy), ..self.clone() }
+    }
+
+    pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
+        self.approver.as_ref()
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// How the tool presents a call that somebody is asked about; `Err` if it cannot be made anyway.
+    pub(crate) fn propose(&self, name: &str, input: &ToolInput<'_>) -> Result<Proposal, Answer> {
+        let Some(entry) = self.find(name) else { return Ok(Proposal::default()) };
+        if let Some(complaint) = entry.complaint(input.arguments) {
+            return Err(Answer::Mistake(complaint));
+        }
+        entry.tool.propose(input).map_err(Answer::Ran)
     }
 
     /// What can be granted.
@@ -135,22 +161,6 @@ impl Toolbox {
         };
         if let Some(complaint) = entry.complaint(input.arguments) {
             return Answer::Mistake(complaint);
-        }
-        if let Some(approver) = &self.approver
-            && entry.tool.spec().effect != Effect::Pure
-        {
-            let call = ProposedCall { task: &input.context.task, tool: name, arguments: input.arguments };
-            match Contained(approver.approve(call)).await {
-                Ok(Approval::Granted) => {}
-                Ok(Approval::Denied(why)) => {
-                    return Answer::Ran(ToolOutput::error(say!("call-refused", why)));
-                }
-                // A check that cannot be made counts as refused.
-                Err(panic) => {
-                    let text = say!("approver-crashed", panic);
-                    return Answer::Ran(ToolOutput::error(text));
-                }
-            }
         }
         match Contained(entry.tool.call(input)).await {
             Ok(output) => Answer::Ran(self.without_keys(output)),

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use posse_core::approval::Parked;
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
@@ -11,6 +12,7 @@ use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::{ChangeRequest, LeaseRequest, NewTask};
 use rusqlite::{Connection, params};
 
+use crate::approvals::{self, Act};
 use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
 use crate::journal::{self, Entries, RUNNING};
@@ -36,6 +38,7 @@ pub(crate) enum Written {
     Sign,
     Context(Changed),
     Session,
+    Approval(Option<Box<Parked>>),
 }
 
 /// What is to be written, with its records encoded.
@@ -72,6 +75,7 @@ pub(crate) enum Job {
         now_ms: u64,
     },
     Change(Box<ChangeRequest>),
+    Approval(Act),
     Session {
         session: String,
         change: SessionChange,
@@ -129,6 +133,7 @@ impl Committer {
             | Job::EndLease { .. }
             | Job::Beat { .. }
             | Job::Change(_)
+            | Job::Approval(_)
             | Job::Session { .. } => self.tasks_at_work,
             Job::Append { .. } | Job::Lease { .. } => self.tasks_at_work.saturating_sub(1),
         };
@@ -172,6 +177,7 @@ impl Committer {
             | Job::EndLease { .. }
             | Job::Beat { .. }
             | Job::Change(_)
+            | Job::Approval(_)
             | Job::Session { .. } => {}
         }
     }
@@ -227,6 +233,9 @@ fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Resul
         Job::EndLease { task, token } => leases::delete(connection, task, *token).map(|()| Ok(Written::Sign)),
         Job::Beat { owner, now_ms } => beat(connection, owner, signed(*now_ms)),
         Job::Change(request) => Ok(context::change(connection, request)?.map(Written::Context)),
+        Job::Approval(act) => {
+            Ok(approvals::write(connection, act)?.map(|parked| Written::Approval(parked.map(Box::new))))
+        }
         Job::Session { session, change, now_ms } => {
             Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
         }

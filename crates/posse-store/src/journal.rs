@@ -97,6 +97,7 @@ impl Entries {
                 Record::Started(_)
                 | Record::Asked { .. }
                 | Record::Intended { .. }
+                | Record::Resolved { .. }
                 | Record::Done { .. }
                 | Record::Checked { .. }
                 | Record::Verifying { .. }

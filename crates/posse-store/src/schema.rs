@@ -14,7 +14,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -160,6 +160,23 @@ const LEASES: &str = "
         paths TEXT NOT NULL,
         since_ms INTEGER NOT NULL
     ) STRICT;
+";
+
+const APPROVALS: &str = "
+    -- Calls that wait for a person's yes, and the answers. Never deleted from, so that an id is not used again. What was asked and
+    -- answered is in `payload`; the columns are for finding it.
+    CREATE TABLE approvals (
+        number INTEGER PRIMARY KEY,
+        task TEXT NOT NULL,
+        call TEXT NOT NULL,
+        session TEXT NOT NULL,
+        state TEXT NOT NULL,
+        standing INTEGER NOT NULL,
+        payload BLOB NOT NULL,
+        UNIQUE (task, call)
+    ) STRICT;
+    CREATE INDEX approvals_open ON approvals (number) WHERE state = 'open';
+    CREATE INDEX approvals_standing ON approvals (session) WHERE standing = 1;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

@@ -1,12 +1,14 @@
 //! A store in memory with the semantics of the real one, which can fail on demand and can show what was durable
 //! after any number of writes, as if the process had died there.
 
+mod approvals;
 mod context;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use posse_core::approval::{Answer, Parked, Request};
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
@@ -29,6 +31,7 @@ struct State {
     tasks: Vec<Task>,
     numbers: HashMap<TaskId, usize>,
     contexts: Contexts,
+    approvals: Vec<Parked>,
     beats: HashMap<String, u64>,
     /// By the number of the task; with its token and since when.
     leases: BTreeMap<usize, (u64, u64, Places)>,
@@ -53,6 +56,9 @@ enum Write {
     Beat(String, u64),
     Context(ChangeRequest),
     Session(String, SessionChange, u64),
+    Park(Request),
+    Answer(String, String, Answer),
+    Close(TaskId, String),
 }
 
 enum Applied {
@@ -61,6 +67,7 @@ enum Applied {
     Sign,
     Context(Changed),
     Session,
+    Approval(Box<Parked>),
 }
 
 impl MemoryStore {
@@ -119,7 +126,11 @@ impl State {
     fn claim(&mut self, claim: Write) -> Result<u64> {
         match self.apply(now_ms(), claim)? {
             Applied::Epoch(epoch) => Ok(epoch),
-            Applied::Token(_) | Applied::Sign | Applied::Context(_) | Applied::Session => {
+            Applied::Token(_)
+            | Applied::Sign
+            | Applied::Context(_)
+            | Applied::Session
+            | Applied::Approval(_) => {
                 unreachable!("a claim writes an epoch")
             }
         }
@@ -167,6 +178,12 @@ impl State {
             Write::Session(session, change, now_ms) => {
                 self.contexts.change_session(session, *change, *now_ms)?;
                 Applied::Session
+            }
+            Write::Park(request) => Applied::Approval(Box::new(self.park(request)?)),
+            Write::Answer(id, hash, answer) => Applied::Approval(Box::new(self.answer(id, hash, answer)?)),
+            Write::Close(task, why) => {
+                self.close(task, why);
+                Applied::Sign
             }
         };
         self.log.push((at_ms, write));
@@ -299,6 +316,7 @@ impl Note for TaskRow {
             Record::Started(_)
             | Record::Asked { .. }
             | Record::Intended { .. }
+            | Record::Resolved { .. }
             | Record::Done { .. }
             | Record::Checked { .. }
             | Record::Verifying { .. }
@@ -424,8 +442,8 @@ fn now_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context_suite;
     use crate::store_suite::{self, asked, new_task};
+    use crate::{approval_suite, context_suite};
     use std::sync::Arc;
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -440,6 +458,11 @@ mod tests {
     #[test]
     fn it_keeps_the_contract_of_a_context_store() {
         block_on(context_suite::run(|| Arc::new(MemoryStore::new())));
+    }
+
+    #[test]
+    fn it_keeps_the_contract_of_an_approval_store() {
+        block_on(approval_suite::run(|| Arc::new(MemoryStore::new())));
     }
 
     #[test]

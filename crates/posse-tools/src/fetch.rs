@@ -111,7 +111,8 @@ fn permitted(grant: &Grant, address: &Address) -> Result<(), String> {
     let call = Call { tool: "fetch", effect: Effect::Pure, arguments: &arguments, workspace: "" };
     match grant.decide(call) {
         Decision::Allow => Ok(()),
-        Decision::Ask(why) | Decision::Deny(why) => Err(why),
+        Decision::Ask(asked) => Err(asked.why),
+        Decision::Deny(why) => Err(why),
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use posse_core::agent::Agent;
+use posse_core::approval::Policy;
 use posse_core::budget::Caps;
 use posse_core::definition::{Definition, Format, Origin, Scope};
 use posse_core::grant::{Grant, Rights};
@@ -45,6 +46,8 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     let session_id = new_session_id();
     let room = Room::new(Parts {
         redactor: Redactor::default(),
+        approvals: Policy::default(),
+        attended: false,
         verifier: None,
         facades: Facades::default(),
         lease_ms: posse_core::lease::SILENCE_MS_MAX,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use posse_core::agent::Agent;
+use posse_core::approval::{Mode, Policy};
 use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
@@ -24,6 +25,7 @@ use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::refusals::Operator;
+use crate::desk::Desk;
 use crate::envelope::envelope;
 use crate::render::{self, Live, Thing, count, many, tokens};
 use crate::terminal::Delivery;
@@ -40,9 +42,14 @@ pub struct Room {
     pub json: bool,
     operator: Operator,
     stop: Stop,
+    /// Asks the person at the terminal.
+    desk: Option<Desk>,
 }
 
 pub struct Parts {
+    pub approvals: Policy,
+    /// Somebody sits at the terminal.
+    pub attended: bool,
     pub session_id: String,
     pub workspace: String,
     pub store: Arc<dyn Store>,
@@ -90,6 +97,13 @@ impl Room {
             }
             View::Silent => (Vec::new(), None),
         };
+        let (desk, asked) = match parts.attended && parts.approvals.mode == Mode::Ask {
+            true => {
+                let (desk, asked) = Desk::new(parts.store.clone());
+                (Some(desk), vec![asked as Arc<dyn Observer>])
+            }
+            false => (None, Vec::new()),
+        };
         let stop = Stop::default();
         let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
         let (read_only, denied) = (parts.read_only, parts.denied);
@@ -101,8 +115,8 @@ impl Room {
             workspace: parts.workspace,
             store: parts.store,
             models: parts.models.clone(),
-            tools: Toolbox::new(parts.tools)?.redacted_by(parts.redactor),
-            observers: Observers::new([observers, parts.watchers].concat()),
+            tools: Toolbox::new(parts.tools)?.redacted_by(parts.redactor).with_approvals(parts.approvals),
+            observers: Observers::new([observers, parts.watchers, asked].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
@@ -115,7 +129,7 @@ impl Room {
             apart_from: parts.apart_from,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
-        Ok(Self { session, models, agents, live, json, operator, stop })
+        Ok(Self { session, models, agents, live, json, operator, stop, desk })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -140,11 +154,20 @@ impl Room {
             e = self.listen() => Err(e),
             outcome = working => outcome,
             () = ticking => unreachable!("the ticker never ends"),
+            e = self.answer() => Err(e),
         };
         if let Some(live) = &self.live {
             live.finish();
         }
         outcome
+    }
+
+    /// Asks whoever sits here about what waits for an answer.
+    async fn answer(&self) -> Error {
+        match &self.desk {
+            Some(desk) => desk.work(self.live.as_deref()).await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Ctrl-C once: finish the step and stop. Twice: now. A third time: at once, whatever is under way.

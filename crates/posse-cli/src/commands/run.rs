@@ -180,8 +180,11 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     let models = setup.models(how)?;
     check_model(&*models, agent, &caps)?;
     let verifier = setup.verifier(&found)?;
+    let attended = matches!(view, View::Shown) && !json && terminal::is_attended();
     Room::new(Parts {
         redactor: setup.redactor(),
+        approvals: setup.approvals(how, attended)?,
+        attended,
         verifier,
         facades,
         lease_ms: setup.lease_ms(),

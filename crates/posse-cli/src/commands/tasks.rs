@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use posse_core::approval::Verdict;
 use posse_core::budget::Caps;
 use posse_core::context::wire::utc;
 use posse_core::id::TaskId;
@@ -17,7 +18,7 @@ use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::Onward;
-use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{ApprovalQuery, ApprovalStore, Store, TaskQuery, TaskRow, Which};
 use posse_store::SqliteStore;
 use serde_json::json;
 
@@ -40,17 +41,30 @@ const ALIKE_MAX: u32 = 1_000;
 
 pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let rows = listed(&*setup.store()?, filter).await?;
+    let store = setup.store()?;
+    let rows = listed(&store, filter).await?;
+    let open = store.approvals(ApprovalQuery::Open).await?;
+    let asks = |row: &TaskRow| open.iter().find(|parked| parked.request.task == row.id);
     if rows.is_empty() && !global.json {
         let all = filter.session.is_none() && filter.status.is_none();
         terminal::note(&if all { say!("no-tasks-yet") } else { say!("no-task-like-that") });
     }
     for row in rows {
         if global.json {
-            terminal::out(&row_json(&row).to_string());
+            let mut value = row_json(&row);
+            if let Some(parked) = asks(&row) {
+                value["waiting_for_approval"] = json!(parked.id);
+            }
+            terminal::out(&value.to_string());
         } else {
             let status = status(&row);
             let title = row.title.lines().next().unwrap_or_default();
+            if let Some(parked) = asks(&row) {
+                terminal::note(&format!(
+                    "{} is waiting for approval: posse approvals show {}",
+                    row.id, parked.id
+                ));
+            }
             terminal::out(&format!(
                 "{:<14} {status:<12} {:<13} {:>9} {:>14}  {:>5}  {}",
                 row.id.as_str(),
@@ -298,6 +312,14 @@ fn lines(record: &Record) -> Vec<String> {
         Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
         Record::Unanswered { failure, .. } => vec![format!("! {}", say!("record-model", failure))],
         Record::Intended { .. } => Vec::new(),
+        Record::Resolved { key, approval, verdict, by, .. } => {
+            let verdict = match verdict {
+                Verdict::Approve => "approved",
+                Verdict::Deny => "denied",
+            };
+            let named = approval.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+            vec![format!("-- [{key}] {verdict} by {by}{named}")]
+        }
         Record::Done { result, .. } => {
             let mark = if result.in_doubt {
                 format!(" ({})", say!("mark-in-doubt"))

@@ -33,6 +33,8 @@ struct Screen {
     drawn: usize,
     last: Instant,
     frame: usize,
+    /// Somebody is talking to the person: nothing is drawn, and what is to be said waits.
+    held: Option<Vec<String>>,
 }
 
 struct Row {
@@ -48,6 +50,8 @@ struct Row {
     asking: Option<(usize, String, String)>,
     began: Instant,
     took: Option<Duration>,
+    /// It waits for a person.
+    asks: bool,
     status: Option<Status>,
 }
 
@@ -60,11 +64,13 @@ impl Live {
             drawn: 0,
             last: Instant::now() - FRAME,
             frame: 0,
+            held: None,
         }))
     }
 
     /// Draws the tree a last time and leaves it there.
     pub fn finish(&self) {
+        self.go_on();
         let mut screen = self.lock();
         screen.draw();
         screen.drawn = 0;
@@ -81,9 +87,24 @@ impl Live {
     /// Prints a line above the tree.
     pub fn note(&self, text: &str) {
         let mut screen = self.lock();
+        if let Some(held) = &mut screen.held {
+            return held.push(text.to_owned());
+        }
         screen.clear();
         terminal::note(text);
         screen.draw();
+    }
+
+    /// Leaves the terminal to somebody who talks to the person.
+    pub fn pause(&self) {
+        let mut screen = self.lock();
+        screen.clear();
+        screen.held.get_or_insert_default();
+    }
+
+    pub fn go_on(&self) {
+        let held = self.lock().held.take();
+        held.into_iter().flatten().for_each(|text| self.note(&text));
     }
 
     fn lock(&self) -> MutexGuard<'_, Screen> {
@@ -161,6 +182,7 @@ impl Screen {
             asking: None,
             began: Instant::now(),
             took: None,
+            asks: false,
             status: None,
         });
         match event {
@@ -178,6 +200,14 @@ impl Screen {
             Event::ToolStarted { tool, summary, .. } => {
                 row.tools += 1;
                 row.doing = format!("{tool} {summary}");
+            }
+            Event::ApprovalRequested { tool, summary, approval, .. } => {
+                row.asks = true;
+                row.doing = format!("waiting for approval {approval}: {tool} {summary}");
+            }
+            Event::ApprovalResolved { .. } => {
+                row.asks = false;
+                row.doing.clear();
             }
             Event::ToolFinished { tool, why: Some(why), .. } => row.doing = say!("tool-failed", tool, why),
             Event::WrappingUp { .. } => row.doing = say!("live-reporting"),
@@ -203,6 +233,9 @@ impl Screen {
     }
 
     fn draw(&mut self) {
+        if self.held.is_some() {
+            return;
+        }
         let width = terminal::width();
         let colours = terminal::colours();
         self.frame += 1;
@@ -253,6 +286,7 @@ impl Row {
     ) -> String {
         const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
         let (mark, colour) = match self.status {
+            None if self.asks => ("?", "33"),
             None => (SPINNER[frame % SPINNER.len()], "36"),
             Some(Status::Completed) => ("✓", "32"),
             Some(Status::Partial) => ("◐", "33"),

@@ -1,6 +1,7 @@
 //! The real `posse` binary, used as a stranger uses it: a home, a workspace, a command line, and what comes back.
 
 mod agents;
+mod approvals;
 mod bad_input;
 mod context;
 mod delegating;

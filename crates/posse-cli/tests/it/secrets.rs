@@ -63,7 +63,7 @@ async fn no_key_is_in_anything_that_posse_wrote_or_sent() {
     let collector = Server::handler(|_| Answer::json(200, &json!({}))).await;
     let asked = AtomicUsize::new(0);
     let server = Server::handler(move |request| match wire::turn(request) {
-        _ if asked.fetch_add(1, Ordering::Relaxed) % 4 == 0 => echo(500, request),
+        _ if asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(4) => echo(500, request),
         0 => {
             let look = "env; cat /proc/self/environ; cat ~/.config/posse/config.toml ~/key; printf 'AKIA%s' ABCDEFGH23456789";
             Say::call("c1", "bash", json!({ "command": look })).answer(request)

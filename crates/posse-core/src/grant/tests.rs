@@ -181,7 +181,8 @@ fn of_several_rules_the_last_that_fits_decides() {
     assert!(!allows(&grant, "bash", &command("git push origin")) && !allows(&grant, "bash", &command("ls")));
     assert!(grant.offers("bash", Effect::Unsafe), "some commands are allowed");
     assert!(!grant.offers("write", Effect::Unsafe), "no call is");
-    assert_eq!(of_command(&grant, "ls"), Decision::Ask("`bash` needs a person's yes".to_owned()));
+    let asked = Asked { why: "`bash` needs a person's yes".to_owned(), covers: vec!["bash".to_owned()] };
+    assert_eq!(of_command(&grant, "ls"), Decision::Ask(asked));
 }
 
 #[test]
@@ -588,6 +589,11 @@ fn assert_within(child: &Grant, parent: &Grant) -> Result<(), TestCaseError> {
     for (tool, arguments) in calls() {
         let (of_child, of_parent) = (worth(child, tool, &arguments), worth(parent, tool, &arguments));
         prop_assert!(of_child <= of_parent, "{} {}", tool, arguments);
+        // An answer that covers what the child is asked about covers what its parent would be asked about.
+        if (of_child, of_parent) == (1, 1) {
+            let (ours, theirs) = (asks(parent, tool, &arguments), asks(child, tool, &arguments));
+            prop_assert!(ours.iter().all(|rule| theirs.contains(rule)), "{:?} {:?}", ours, theirs);
+        }
     }
     Ok(())
 }
@@ -646,4 +652,44 @@ proptest! {
             }
         }
     }
+}
+
+fn asks(grant: &Grant, tool: &str, arguments: &str) -> Vec<String> {
+    let effect = if ["read", "fetch"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
+    match grant.decide(Call { tool, effect, arguments, workspace: "/w" }) {
+        Decision::Ask(asked) => asked.covers,
+        Decision::Allow | Decision::Deny(_) => Vec::new(),
+    }
+}
+
+#[test]
+fn a_question_names_the_rules_that_ask_and_a_doubt_is_about_its_call_alone() {
+    let rule = |pattern: &str| Rule { pattern: patterns(&[pattern]).remove(0), verdict: Verdict::Ask };
+    let push = everything().keep(&Rights { rules: vec![rule("bash(git push *)")], ..Rights::default() });
+    let both = command("git status && git push");
+    assert_eq!(asks(&push, "bash", &both), ["bash(git push *)"]);
+    let child = push.narrow(&Rights { rules: vec![rule("bash")], ..Rights::default() });
+    assert_eq!(asks(&child, "bash", &both), ["bash", "bash(git push *)"], "both rules ask");
+    let every = push.narrow(&Rights { autonomy: Some(Autonomy::Asks), ..Rights::default() });
+    assert_eq!(asks(&every, "write", &path("a")), ["write"]);
+    assert_eq!(asks(&every, "bash", &both), ["bash", "bash(git push *)"]);
+    let git = everything().narrow(&Rights { tools: Some(patterns(&["Bash(git *)"])), ..Rights::default() });
+    let unclear = command("git $(rm x)");
+    assert_eq!(asks(&git, "bash", &unclear), [format!("bash {unclear}")]);
+}
+
+#[test]
+fn a_person_is_asked_about_a_new_task_and_not_about_looking_after_it() {
+    let rule = Rule { pattern: patterns(&["subagent"]).remove(0), verdict: Verdict::Ask };
+    let grant = everything().keep(&Rights { rules: vec![rule], ..Rights::default() });
+    for new in [
+        r#"{"action":"spawn","agent":"a","task":"t"}"#,
+        r#"{"description":"d","prompt":"p"}"#,
+        r#"{"_text":"<prompt>p</prompt>"}"#,
+        r#"{"task":"t"}"#,
+        r#"{"type":"a","prompt":"p"}"#,
+    ] {
+        assert_eq!(asks(&grant, "subagent", new), ["subagent"], "{new}");
+    }
+    assert!(allows(&grant, "subagent", r#"{"action":"collect","task_id":"t_01"}"#));
 }

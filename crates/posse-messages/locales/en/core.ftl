@@ -214,7 +214,6 @@ refused-command-reads = this task may read only here: { $places }, and a command
 
 ## run/plan.rs
 
-refused-nobody-asked = refused: { $why }. A person could allow it, and nobody can be asked here
 
 ## grant/network.rs
 

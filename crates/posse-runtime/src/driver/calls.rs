@@ -28,6 +28,7 @@ impl Life<'_> {
             if self.scene.ports.stop.now.is_cancelled() {
                 break;
             }
+            let Some(batch) = self.permit(run, batch).await? else { break };
             self.announce(&batch).await?;
             let (fence, lost) = self.scene.raise_fence(self.journal.epoch, &batch).await?;
             let context = ToolContext { fence, ..self.scene.tool_context(run) };
@@ -50,6 +51,7 @@ impl Life<'_> {
         for Planned { call, action } in batch {
             match action {
                 Action::Execute(Effect::Pure) | Action::Refuse(_) => {}
+                Action::Ask(..) => unreachable!("whoever had to be asked was asked"),
                 Action::Execute(effect) => {
                     effectful = true;
                     self.journal.note(Record::Intended {
@@ -115,16 +117,8 @@ impl Scene<'_> {
             )),
         };
         let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
-        let result = match answer {
-            Answer::Mistake(why) => ToolResult::mistake(call, why),
-            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
-            Answer::Ran(output) => ToolResult {
-                in_doubt: output.cut_off && effectful,
-                is_error: output.is_error,
-                changed: output.changed,
-                ..ToolResult::new(call, never_empty(output.text))
-            },
-        };
+        let mut result = answer.into_result(call);
+        result.in_doubt &= effectful;
         self.payload(Payload::Result { call, result: &result });
         self.event(|| Event::ToolFinished {
             key,
@@ -164,8 +158,25 @@ impl Scene<'_> {
 /// What happens inside the session changes no file.
 fn may_write(planned: &Planned) -> bool {
     match planned.action {
-        Action::Execute(Effect::Pure) | Action::Refuse(_) => false,
-        Action::Execute(_) => !SESSION_TOOLS.contains(&canonical(&planned.call.name).as_str()),
+        Action::Execute(Effect::Pure) | Action::Ask(Effect::Pure, _) | Action::Refuse(_) => false,
+        Action::Execute(_) | Action::Ask(..) => {
+            !SESSION_TOOLS.contains(&canonical(&planned.call.name).as_str())
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
+        match self {
+            Answer::Mistake(why) => ToolResult::mistake(call, why),
+            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
+            Answer::Ran(output) => ToolResult {
+                in_doubt: output.cut_off,
+                is_error: output.is_error,
+                changed: output.changed,
+                ..ToolResult::new(call, never_empty(output.text))
+            },
+        }
     }
 }
 

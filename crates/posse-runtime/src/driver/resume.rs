@@ -68,7 +68,7 @@ pub async fn resume(
                 let effect =
                     unresolved.iter().find(|(key, _)| *key == planned.call.key).map(|(_, effect)| *effect);
                 match &planned.action {
-                    Action::Execute(_) => effect == Some(Effect::Unsafe),
+                    Action::Execute(_) | Action::Ask(..) => effect == Some(Effect::Unsafe),
                     Action::Refuse(_) => effect.is_some(),
                 }
             })
@@ -77,6 +77,7 @@ pub async fn resume(
             // Nobody will make these calls again, so whatever was begun is in doubt.
             let begun = |planned: &Planned| unresolved.iter().any(|(open, _)| *open == planned.call.key);
             let doubtful = life.say_doubt(&mut run, begun);
+            ports.store.close_approvals(&life.scene.id, "the conversation went on without it").await?;
             run.on_message(&text, elapsed_ms);
             life.scene.payload(Payload::Message(&text));
             life.journal.note(Record::Said { text, epoch, lost_tokens, elapsed_ms });

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules};
+use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules, Terms};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Outcome, Status};
@@ -76,6 +76,11 @@ impl Family {
         let admission = children.board.admit(task.id.short(), task.start.terms.clone(), now_ms)?;
         children.take_in(task);
         Ok(admission)
+    }
+
+    /// Whether a task with these terms would be taken in now.
+    pub fn check_room(&self, terms: &Terms) -> Result<()> {
+        self.lock().board.check_room(terms)
     }
 
     /// A task of an earlier process.

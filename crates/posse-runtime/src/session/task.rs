@@ -72,6 +72,8 @@ pub(crate) struct Progress {
     /// What it last reported itself.
     pub report: Option<String>,
     pub question: Option<Question>,
+    /// The approval that it waits for, and the tool that would be called.
+    pub approval: Option<(String, String)>,
     pub done: Option<Done>,
 }
 
@@ -196,6 +198,7 @@ impl Task {
             progress.turns = progress.turns.max(turns);
             progress.activity = None;
             progress.question = None;
+            progress.approval = None;
             // One terminal state: the first.
             progress.done.get_or_insert(done);
         });
@@ -268,6 +271,12 @@ impl Observer for Task {
                 progress.activity = Some(format!("{tool} {summary}").trim_end().to_owned());
             }
             Event::ToolFinished { .. } => progress.activity = None,
+            Event::ApprovalRequested { approval, tool, summary, .. } => {
+                let waits = format!("waiting for approval: {tool} {summary}");
+                progress.activity = Some(waits.trim_end().to_owned());
+                progress.approval = Some((approval.clone(), tool.clone()));
+            }
+            Event::ApprovalResolved { .. } => (progress.activity, progress.approval) = (None, None),
             _ => {}
         });
     }

@@ -2,25 +2,30 @@
 
 use std::sync::{Arc, Mutex};
 
+use posse_core::approval::{Mode, Policy, Scope, State};
 use posse_core::budget::Caps;
 use posse_core::definition::{Definition, ModelChoice};
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::{Grant, Rights, Rule, Verdict};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, start_of};
 use posse_core::limits::Limits;
 use posse_core::message::ToolResult;
 use posse_core::outcome::{Outcome, Status, StopReason};
+use posse_core::pattern::ToolPattern;
 use posse_core::task::NO_CONTEXT;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, BoxFuture, Store, Tool, ToolInput, ToolOutput};
+use posse_runtime::ports::{
+    Agents, ApprovalQuery, ApprovalStore, BoxFuture, Store, Tool, ToolInput, ToolOutput,
+};
 use posse_runtime::session::facades::{Facade, Facades, guidance};
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use serde_json::json;
 
+use crate::approvals::{answer, question, say};
 use crate::session::{Script, agent, definition, results};
 
 /// Notes what it was called with.
@@ -64,6 +69,17 @@ fn agents() -> Vec<Arc<Definition>> {
 }
 
 fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore) -> Room {
+    room_asking(script, facades, depth, store, Policy::default(), Rights::default())
+}
+
+fn room_asking(
+    script: &'static str,
+    facades: &[Facade],
+    depth: u32,
+    store: MemoryStore,
+    policy: Policy,
+    asks: Rights,
+) -> Room {
     let calls: Arc<Mutex<Vec<String>>> = Arc::default();
     let tool = |name: &str, effect| -> Arc<dyn Tool> {
         let (name, schema) = (name.to_owned(), r#"{"type":"object"}"#.to_owned());
@@ -82,10 +98,12 @@ fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore
         workspace: ".".to_owned(),
         store: store.clone(),
         models: Arc::new(Script(script)),
-        tools: Toolbox::new([tool("read", Effect::Pure), tool("write", Effect::Unsafe)]).unwrap(),
+        tools: Toolbox::new([tool("read", Effect::Pure), tool("write", Effect::Unsafe)])
+            .unwrap()
+            .with_approvals(policy),
         observers: Observers::default(),
         agents: Arc::new(agents()),
-        grant: Grant::root(granted.map(str::to_owned), depth),
+        grant: Grant::root(granted.map(str::to_owned), depth).keep(&asks),
         caps: Caps::default(),
         rules: RULES,
         stop: stop.clone(),
@@ -802,4 +820,172 @@ fn the_guide_has_numbers_to_begin_with() {
     ] {
         assert!(guide.contains(told), "{told}");
     }
+}
+
+/// A room where somebody is asked about calls of this tool.
+fn asking(script: &'static str, tool: &str) -> Room {
+    let rule = Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
+    let asks = Rights { rules: vec![rule], ..Rights::default() };
+    room_asking(script, &[Facade::Launch], 1, MemoryStore::new(), Policy::new(Mode::Ask), asks)
+}
+
+// R412 R413
+#[tokio::test(start_paused = true)]
+async fn a_launch_is_asked_about_with_what_matters_and_a_no_is_told_in_the_words_of_the_seed() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {description: Write the docs, prompt: "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789", writePermissions: true, allowedWritePaths: [docs/**], priority: high}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look again, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        general:
+          - text: looked
+        "#,
+        "subagent",
+    );
+    let answering = async {
+        let first = question(&room.store).await;
+        say(&room.store, &first, answer(&first, posse_core::approval::Verdict::Deny)).await;
+        let second = question(&room.store).await;
+        let reason = Some("do it yourself".to_owned());
+        let no = answer(&second, posse_core::approval::Verdict::Deny);
+        say(&room.store, &second, posse_core::approval::Answer { reason, ..no }).await;
+        let third = question(&room.store).await;
+        assert!(room.store.tasks(9).await.unwrap().len() == 1, "nothing is launched before the yes");
+        say(&room.store, &third, answer(&third, posse_core::approval::Verdict::Approve)).await;
+        (first, second)
+    };
+    let (outcome, (first, second)) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    let prompt = ["0123456789"; 10].join(" ");
+    let expected = json!({
+        "tool": "subagent", "description": "Write the docs", "prompt": format!("{}...", &prompt[..100]),
+        "writePermissions": true, "priority": "high",
+    });
+    assert_eq!(first.request.shown, Some(expected));
+    assert!(first.request.arguments.contains(&prompt), "the whole prompt is there");
+    let expected = json!({
+        "tool": "subagent", "description": "Look around", "prompt": "Look at everything here.",
+        "writePermissions": false, "priority": "normal",
+    });
+    assert_eq!(second.request.shown, Some(expected));
+    let results = results(&room.store).await;
+    assert_eq!(results[0].text, "User denied subagent creation");
+    assert_eq!(results[1].text, "User denied subagent creation: do it yourself");
+    assert!(results[2].text.starts_with("Successfully launched subagent"), "{}", results[2].text);
+    assert_eq!(room.store.tasks(9).await.unwrap().len(), 2);
+}
+
+// R410 R411
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_about_a_launch_for_which_there_is_no_place() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: x, prompt: "too short"}}]
+          - text: done
+        general:
+          - {text: looked, delay_ms: 3000}
+        "#,
+        "subagent",
+    );
+    let answering = async {
+        let first = question(&room.store).await;
+        let yes = answer(&first, posse_core::approval::Verdict::Approve);
+        say(&room.store, &first, posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+    };
+    let (outcome, ()) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    let results = results(&room.store).await;
+    let limit = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
+    assert_eq!(results[5].text, limit);
+    assert!(results[6].text.starts_with("Invalid parameters: "), "{}", results[6].text);
+    // What cannot be launched is not even decided about.
+    let records = room.store.records(&TaskId::root("s1")).await.unwrap();
+    let resolved = records.iter().filter(|record| matches!(record, Record::Resolved { .. })).count();
+    assert_eq!(resolved, 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_go_on_while_one_waits_and_its_status_says_so() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: general, task: write}}, {subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: wait, task_ids: [t_02]}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        general:
+          - calls: [{write: {path: a}}]
+          - text: wrote
+        helper:
+          - calls: [{read: {path: a}}]
+          - text: looked
+        "#,
+        "write",
+    );
+    let answering = async {
+        loop {
+            let parked = question(&room.store).await;
+            let told = results(&room.store).await;
+            if told.len() < 4 {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                continue;
+            }
+            return say(&room.store, &parked, answer(&parked, posse_core::approval::Verdict::Approve)).await;
+        }
+    };
+    let (outcome, ()) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    let results = results(&room.store).await;
+    assert!(results[2].text.contains("\"status\":\"completed\""), "{}", results[2].text);
+    let status: serde_json::Value = serde_json::from_str(&results[3].text).unwrap();
+    assert_eq!(status["waiting_for_approval"], json!({ "id": "a1", "tool": "write" }));
+    assert_eq!(status["activity"], "waiting for approval: write a");
+    let calls = room.calls.lock().unwrap().clone();
+    assert_eq!(calls, [r#"read {"path":"a"}"#, r#"write {"path":"a"}"#]);
+    let parked = room.store.approvals(ApprovalQuery::Newest(9)).await.unwrap();
+    assert_eq!(parked[0].request.path, [TaskId::root("s1")]);
+    assert!(matches!(parked[0].state, State::Answered(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_for_the_session_is_heard_by_those_who_wait_already() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: general, task: write}}, {subagent: {action: spawn, agent: general, task: write}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        general:
+          - calls: [{write: {path: a}}]
+          - text: wrote
+        "#,
+        "write",
+    );
+    let answering = async {
+        let both = loop {
+            let open = room.store.approvals(ApprovalQuery::Open).await.unwrap();
+            if open.len() == 2 {
+                break open;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        };
+        let yes = answer(&both[1], posse_core::approval::Verdict::Approve);
+        say(&room.store, &both[1], posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+    };
+    let (outcome, ()) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(room.calls.lock().unwrap().len(), 2);
+    let first = room.store.approval("a1").await.unwrap();
+    assert_eq!(first.to_json()["answer"]["by"], "earlier answer a2");
 }

@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::approval::Policy;
 use posse_core::budget::Caps;
 use posse_core::event::Event;
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::{Grant, Rights, Rule, Verdict};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
+use posse_core::pattern::ToolPattern;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::verify::{Ending, Evidence};
 use posse_core::{Error, ErrorCode, Result};
@@ -21,7 +23,7 @@ use posse_runtime::driver::{Onward, Ports, Stop, resume, start};
 use posse_runtime::inbox::Inbox;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    BoxFuture, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput, Verifier,
+    Approver, BoxFuture, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput, Verifier,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -58,6 +60,10 @@ pub struct Stage {
     /// What the task asks for, and what the second process lets it have.
     pub rights: Rights,
     pub rights_later: Rights,
+    /// Tools that somebody has to be asked about, and what becomes of that.
+    pub ask: &'static [&'static str],
+    pub policy: Policy,
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 #[derive(Default)]
@@ -87,6 +93,9 @@ impl Stage {
             denied_later: &[],
             rights: Rights::default(),
             rights_later: Rights::default(),
+            ask: &[],
+            policy: Policy::default(),
+            approver: None,
         }
     }
 
@@ -109,6 +118,8 @@ impl Stage {
             together: self.together.clone(),
             schema: self.schema,
             verify: self.verify,
+            ask: self.ask,
+            policy: self.policy.clone(),
             ..Stage::new(self.script)
         }
     }
@@ -126,7 +137,12 @@ impl Stage {
         let mut names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
         names.push("bash".to_owned());
         let verify = self.verify.iter().map(|command| (*command).to_owned()).collect();
-        TaskStart { verify, ..TaskStart::new(agent, "the task", Grant::root(names, 0).keep(&self.rights)) }
+        let rule = |tool: &&str| Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
+        let asks = Rights { rules: self.ask.iter().map(rule).collect(), ..Rights::default() };
+        TaskStart {
+            verify,
+            ..TaskStart::new(agent, "the task", Grant::root(names, 0).keep(&self.rights).keep(&asks))
+        }
     }
 
     fn ports(&self) -> Ports {
@@ -141,7 +157,10 @@ impl Stage {
                 model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
                 tariff: Tariff::default(),
             },
-            tools: Toolbox::new(self.tools()).unwrap(),
+            tools: match &self.approver {
+                Some(approver) => Toolbox::new(self.tools()).unwrap().approved_by(approver.clone()),
+                None => Toolbox::new(self.tools()).unwrap().with_approvals(self.policy.clone()),
+            },
             store: self.store.clone(),
             observers: Observers::new(observers.collect()),
             budget: Arc::new(Account::root(self.caps)),

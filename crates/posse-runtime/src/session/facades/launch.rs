@@ -3,24 +3,27 @@
 
 mod parameters;
 
+use posse_core::approval::shown_prompt;
 use posse_core::board::{Priority, Terms};
 use posse_core::event::Event;
 use posse_core::grant::{Access, Rights};
 use posse_core::task::{Bounds, GENERAL, TaskRequest, agent_named};
+use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
 use posse_messages::say;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::TURNS;
 use super::alias::alias;
 use crate::context::now_ms;
-use crate::ports::{ToolInput, ToolOutput};
+use crate::ports::{Proposal, ToolInput, ToolOutput};
 use crate::session::Session;
 use crate::session::task::Task;
 pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
 const FILE_OPERATIONS_MAX: u32 = 1_000;
+const DENIED: &str = "User denied subagent creation";
 
 /// Whether the arguments of a call are meant as a launch.
 pub fn is_meant(arguments: &Map<String, Value>) -> bool {
@@ -50,6 +53,37 @@ fn watched(error: Option<&Error>) -> String {
         None => say!("launch-description"),
         Some(ErrorCode::MaxTasksExceeded) => say!("launch-resource-limit"),
         Some(_) => say!("launch-creation-failed"),
+    }
+}
+
+/// What a launch shows to whoever is asked about it. One that would fail anyway is not asked about.
+pub fn propose(
+    session: &Session,
+    input: &ToolInput<'_>,
+    arguments: &Map<String, Value>,
+) -> Result<Proposal, ToolOutput> {
+    let parameters = Parameters::parse(arguments).map_err(ToolOutput::mistake)?;
+    let terms = Terms { priority: parameters.priority, ..Terms::default() };
+    let family = session.family(&input.context.task).map_err(|e| ToolOutput::error(refusal(&e)))?;
+    let again = family.with_key(input.idempotency_key).is_some();
+    if !again {
+        family.check_room(&terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
+    }
+    let shown = json!({
+        "tool": DELEGATION,
+        "description": parameters.description,
+        "prompt": shown_prompt(&parameters.prompt),
+        "writePermissions": parameters.write_paths.is_some(),
+        "priority": word(parameters.priority),
+    });
+    Ok(Proposal { shown: Some(shown), refusal: Some(DENIED) })
+}
+
+fn word(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Low => "low",
+        Priority::Normal => "normal",
+        Priority::High => "high",
     }
 }
 
@@ -86,11 +120,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
 
 fn launched(task: &Task, parameters: &Parameters) -> String {
     let id = task.id.short();
-    let priority = match parameters.priority {
-        Priority::Low => "low",
-        Priority::Normal => "normal",
-        Priority::High => "high",
-    };
+    let priority = word(parameters.priority);
     say!(
         "launched",
         id,

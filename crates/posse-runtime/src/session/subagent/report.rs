@@ -42,6 +42,9 @@ fn running(task: &Task, progress: &Progress, value: &mut Value) {
     if let Some(report) = &progress.report {
         value["report"] = json!(report);
     }
+    if let Some((id, tool)) = &progress.approval {
+        value["waiting_for_approval"] = json!({ "id": id, "tool": tool });
+    }
     if let Some(question) = &progress.question {
         value["question"] = json!({ "id": question.id, "text": question.text, "options": question.options });
     }
