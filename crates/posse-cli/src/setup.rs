@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
+use posse_core::confinement::{Network, Tier};
 use posse_core::grant::Grant;
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
@@ -22,8 +23,9 @@ use posse_runtime::ports::{Tool, Verifier};
 use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
-use posse_tools::confinement::Confinement;
+use posse_tools::confinement::ProcessLimits;
 use posse_tools::launch::{Environment, Launch};
+use posse_tools::sandbox::{Sandbox, Settings, closed_at_home};
 use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
 use posse_tools::verify::Commands;
@@ -31,7 +33,7 @@ use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
-use crate::config::{self, Config, Sources};
+use crate::config::{self, Config, SandboxConfig, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
@@ -74,6 +76,8 @@ pub struct Setup {
     pub workspace: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
+    /// What processes that tools start are held to.
+    pub sandbox: Arc<Sandbox>,
 }
 
 impl Setup {
@@ -97,7 +101,9 @@ impl Setup {
             terminal::note(&format!("warning: {}", visible(warning)));
         }
         let telemetry = Telemetry::new(wishes(global, &config));
-        Ok(Self { config, workspace, state: state_dir(global)?, telemetry })
+        let state = state_dir(global)?;
+        let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref())?;
+        Ok(Self { config, workspace, state, telemetry, sandbox })
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
@@ -243,7 +249,7 @@ impl Setup {
         let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
-        Ok(Grant::root(names, 1))
+        Ok(self.confined(&Grant::root(names, 1)))
     }
 
     /// Runs the commands that check results, unless no command may be run here at all.
@@ -255,7 +261,20 @@ impl Setup {
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
-        Ok(before.without(&self.denied(found)?))
+        Ok(self.confined(&before.without(&self.denied(found)?)))
+    }
+
+    /// With its processes held as the operator wants it today. Where that cannot be done they are refused.
+    fn confined(&self, grant: &Grant) -> Grant {
+        match self.sandbox.tier().unwrap_or(Tier::T1) {
+            Tier::Off => grant.clone(),
+            tier => grant.confined(tier, &self.network()),
+        }
+    }
+
+    /// What processes may connect to at most.
+    pub fn network(&self) -> Network {
+        Network::from(&self.config.sandbox.network)
     }
 
     /// What the configuration denies, whatever flags say.
@@ -300,9 +319,55 @@ impl Setup {
             supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),
             environment: Environment::new(std::env::vars_os(), self.config.bash.env.clone(), keys),
-            confinement: Confinement::default(),
+            sandbox: self.sandbox.clone(),
         }
     }
+}
+
+fn sandbox(
+    config: &SandboxConfig,
+    workspace: &Path,
+    state: &Path,
+    home: Option<&Path>,
+) -> Result<Arc<Sandbox>> {
+    let place = |path: &PathBuf| match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => workspace.join(path),
+    };
+    let mut closed: Vec<PathBuf> = user_config_dir().into_iter().chain([state.to_owned()]).collect();
+    // Paths are compared with where things really are.
+    closed = closed.into_iter().map(|path| path.canonicalize().unwrap_or(path)).collect();
+    let write: Vec<PathBuf> = config.write.iter().map(place).collect();
+    let secrets: Vec<PathBuf> = home.map(closed_at_home).unwrap_or_default();
+    for path in &write {
+        if let Some(secret) =
+            closed.iter().chain(&secrets).find(|secret| secret.starts_with(path) || path.starts_with(secret))
+        {
+            let text = format!(
+                "`sandbox.write`: `{}` would open `{}` to commands",
+                path.display(),
+                secret.display()
+            );
+            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint("name what lies beside it instead"));
+        }
+    }
+    const MIB: u64 = 1 << 20;
+    Ok(Sandbox::new(Settings {
+        wish: config.tier,
+        network: Network::from(&config.network),
+        home: home.map(|home| home.canonicalize().unwrap_or(home.to_owned())),
+        search: std::env::var_os("PATH").unwrap_or_default(),
+        read: config.read.iter().map(place).collect(),
+        write,
+        closed,
+        temporary: process_env("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from),
+        limits: ProcessLimits {
+            processes_more: Some(config.processes.0),
+            file_bytes_max: Some(config.file_mib.0 * MIB),
+            memory_bytes_max: Some(config.memory_mib.0 * MIB),
+        },
+        top: config.top,
+    }))
 }
 
 fn user() -> u32 {
@@ -361,7 +426,8 @@ mod tests {
     use super::*;
 
     fn bare(config: Config) -> Setup {
-        Setup { config, workspace: PathBuf::new(), state: PathBuf::new(), telemetry: Telemetry::default() }
+        let (workspace, state, telemetry) = (PathBuf::new(), PathBuf::new(), Telemetry::default());
+        Setup { config, workspace, state, telemetry, sandbox: Sandbox::off() }
     }
 
     fn limits(config: &str, model: &str) -> Limits {

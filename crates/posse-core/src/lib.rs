@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod board;
 pub mod budget;
+pub mod confinement;
 pub mod context;
 pub mod definition;
 pub mod error;

@@ -55,6 +55,8 @@ pub struct Bounds {
     pub turns: Option<u32>,
     pub tool_calls: Option<u32>,
     pub wall_ms: Option<u64>,
+    /// Bytes of memory of each process.
+    pub process_bytes: Option<u64>,
     pub caps: Caps,
 }
 
@@ -66,6 +68,7 @@ impl Bounds {
             turns_max: least(self.turns, limits.turns_max),
             tool_calls_max: least(self.tool_calls, limits.tool_calls_max),
             wall_ms_max: self.wall_ms.map_or(limits.wall_ms_max, |asked| asked.min(limits.wall_ms_max)),
+            process_bytes_max: self.process_bytes.into_iter().chain(limits.process_bytes_max).min(),
             ..limits.clone()
         }
     }

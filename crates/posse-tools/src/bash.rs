@@ -1,5 +1,6 @@
 //! The tool `bash`: a shell command in the workspace.
 
+use std::path::Path;
 use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
@@ -7,9 +8,11 @@ use posse_core::{Error, text};
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
+use crate::confinement::Confinement;
 use crate::launch::Launch;
 use crate::output;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
+use crate::workspace::show;
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
@@ -44,7 +47,7 @@ impl Bash {
     pub fn new(launch: Launch) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),
-            description: DESCRIPTION.into(),
+            description: format!("{DESCRIPTION} {}", launch.sandbox.rules()),
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
@@ -70,7 +73,7 @@ impl Bash {
             stdin: Vec::new(),
             streams: Streams::Merged,
             timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
-            confinement: self.launch.confinement.clone(),
+            confinement: Confinement::default(),
         };
         run("command", &self.launch, job, input.context).await
     }
@@ -112,13 +115,16 @@ fn problem(command: &str) -> Option<String> {
 }
 
 /// Runs a job and tells the model about it.
-pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
+pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
         return ToolOutput::error(format!("cancelled before the {what} was started"));
     }
     let timeout = job.timeout;
     if timeout.is_zero() {
         return ToolOutput::error(format!("no time is left: the {what} was not started"));
+    }
+    if let Err(refusal) = launch.confine(&mut job, context) {
+        return ToolOutput::error(refusal);
     }
     match launch.supervisor.run(job, &context.cancel).await {
         Ok(report) => describe(what, &report, timeout, context.output_bytes_max),
@@ -179,6 +185,7 @@ pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<S
             let why = std::io::Error::from_raw_os_error(*errno);
             Some(format!("the {what} could not be started: {why}"))
         }
+        (None, End::Refused { why }) => Some(format!("refused: {why}. The {what} was not run")),
         (None, End::Unknown) => Some(format!("it is not known how the {what} ended")),
     }
 }
@@ -191,6 +198,14 @@ pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
     }
     if report.survivors > 0 {
         notes.push(format!("[{} processes could not be stopped and may still run]", report.survivors));
+    }
+    if !report.appeared.is_empty() {
+        let paths: Vec<String> = report.appeared.iter().map(|path| show(Path::new(path))).collect();
+        notes.push(format!(
+            "[protected files appeared meanwhile: {}. Say so in your answer: a person has to look at them before any program \
+             uses them]",
+            paths.join(", ")
+        ));
     }
     notes
 }

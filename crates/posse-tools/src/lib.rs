@@ -15,6 +15,7 @@ pub mod own;
 mod protected;
 mod read;
 mod replace;
+pub mod sandbox;
 mod seen;
 pub mod skill;
 pub mod supervisor;

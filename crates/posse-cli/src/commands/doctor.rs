@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use posse_core::Result;
+use posse_core::confinement::Tier;
 use posse_core::text::estimate_tokens;
 use serde_json::{Value, json};
 
@@ -62,7 +63,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     });
     let watched = setup.telemetry.places().into_iter();
     findings.extend(watched.map(|(topic, place)| Finding::new(topic, Mark::Info, place)));
-    findings.push(confinement());
+    findings.push(confinement(&setup));
     findings.extend(tools(&setup));
     findings.push(agents(&setup));
     findings.push(prompts(&setup));
@@ -104,10 +105,24 @@ fn keys(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
-fn confinement() -> Finding {
-    let text = "files: kernel-checked paths inside the workspace · commands: supervised, own environment, no orphans; not \
-                confined to the workspace, so `bash` is only given with --allow bash";
-    Finding::new("confinement", Mark::Info, text)
+/// Which tier is in force. That commands are refused is a state in which nothing is broken but they do not run.
+fn confinement(setup: &Setup) -> Finding {
+    let tier = setup.sandbox.tier();
+    let mark = match &tier {
+        Ok(Tier::Off) => Mark::Info,
+        Ok(Tier::T1 | Tier::T2) => Mark::Fine,
+        Err(_) => Mark::Trouble,
+    };
+    let more = match &tier {
+        Ok(Tier::Off) => " (`sandbox.tier` is `off`)".to_owned(),
+        Ok(Tier::T1 | Tier::T2) => format!(" · network: {}", setup.network()),
+        Err(_) => " · or set `tier = \"off\"` under `[sandbox]` in the user's configuration".to_owned(),
+    };
+    let text = format!(
+        "files: kernel-checked paths inside the workspace · commands: {}{more}",
+        setup.sandbox.describe()
+    );
+    Finding::new("confinement", mark, text)
 }
 
 fn tools(setup: &Setup) -> Vec<Finding> {

@@ -32,7 +32,7 @@ impl Observer for Plain {
 /// What is worth a line. Starts of tool calls are: a hanging one would otherwise look like nothing.
 pub fn line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Started { agent, model } => format!("started · {agent} on {model}"),
+        Event::Started { agent, model, .. } => format!("started · {agent} on {model}"),
         Event::Resumed { finished_calls, in_doubt, .. } => {
             format!("resumed · {} kept, {in_doubt} in doubt", many(*finished_calls, "finished call"))
         }

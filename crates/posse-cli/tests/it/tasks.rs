@@ -162,6 +162,7 @@ fn two_that_go_on_with_a_task_at_once_do_not_do_its_work_twice() {
     let mut lost = 0;
     for _ in 0..8 {
         let place = Place::new();
+        place.write("workspace/effects.txt", "");
         let steps: String = (0..12)
             .map(|n| format!("- {{delay_ms: 5, calls: [{{bash: {{command: echo {n} >> effects.txt}}}}]}}\n"))
             .collect();

@@ -176,6 +176,7 @@ fn overlay_rights(child: Rights, parent: Rights) -> Rights {
         rules: parent.rules.into_iter().chain(child.rules).collect(),
         access: if read_only { Access::ReadOnly } else { Access::Whole },
         write_paths: child.write_paths.or(parent.write_paths),
+        network: parent.network.narrow(&child.network),
     }
 }
 

@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use super::view::{Eyes, conditions, severity};
 use crate::render::many;
 
-const GUARD_RAIL: &str =
-    "a pattern that denies a command is a guard rail, not a wall: commands are not confined yet";
+const GUARD_RAIL: &str = "a pattern that denies a command is a guard rail, not a wall: what a command reaches is decided by the sandbox";
 
 pub struct Report<'a> {
     candidate: &'a Candidate,

@@ -18,6 +18,7 @@ use crate::session::task::Task;
 pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
+const PROCESS_BYTES_MAX: u64 = 512 * 1024 * 1024;
 const LIMIT: &str = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
 
 /// Whether the arguments of a call are meant as a launch.
@@ -60,6 +61,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
         bounds: Bounds {
             tool_calls: Some(TOOL_CALLS_MAX),
             wall_ms: Some(parameters.wall_ms),
+            process_bytes: Some(PROCESS_BYTES_MAX),
             ..Bounds::default()
         },
         turns_usual: Some(TURNS),

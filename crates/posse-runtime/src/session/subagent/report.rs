@@ -29,6 +29,10 @@ pub fn status(task: &Task, progress: &Progress) -> Value {
 }
 
 fn running(task: &Task, progress: &Progress, value: &mut Value) {
+    let tier = task.start.grant.confinement().tier;
+    if !tier.is_off() {
+        value["sandbox"] = json!(tier.wire());
+    }
     value["max_turns"] = json!(task.start.agent.limits.turns_max);
     value["elapsed_s"] = json!(task.seconds());
     value["input_tokens"] = json!(progress.usage.input);

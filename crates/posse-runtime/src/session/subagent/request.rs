@@ -186,6 +186,7 @@ impl Spawn {
                 turns: self.max_turns,
                 tool_calls: self.max_tool_calls,
                 wall_ms: self.timeout_ms,
+                process_bytes: None,
                 caps,
             },
             turns_usual: None,
