@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use posse_core::agent::Effort;
 
+use crate::commands::review::findings::Severity;
+
 /// Delegate tasks to agents on any model: inside a budget, visible while they run, not lost when a process dies.
 #[derive(Parser)]
 #[command(name = "posse", version, propagate_version = true, disable_help_subcommand = true)]
@@ -40,6 +42,8 @@ pub enum Command {
     Run(RunArgs),
     /// Talk with an agent; every message goes on with the same conversation.
     Chat(ChatArgs),
+    /// Review the changes of this git work tree, or of a branch, and print what is wrong with them.
+    Review(ReviewArgs),
     /// Watch a whole delegation with a scripted model: no key, no network.
     Demo,
     /// Write a posse.toml and an example of an agent into this directory.
@@ -307,6 +311,58 @@ pub struct ChatArgs {
     pub resume: Option<String>,
     #[command(flatten)]
     pub how: How,
+}
+
+#[derive(ClapArgs, Clone)]
+pub struct ReviewArgs {
+    /// Only these files and directories [default: the whole repository].
+    pub paths: Vec<PathBuf>,
+    /// Everything since the work branched off this branch, tag or commit [default: what is not committed].
+    #[arg(long, value_name = "REF")]
+    pub base: Option<String>,
+    /// Print SARIF 2.1.0, for tools that show findings beside the code.
+    #[arg(long, conflicts_with = "json")]
+    pub sarif: bool,
+    /// Write the report to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// End with code 4 if there is a finding as grave as this, or graver.
+    #[arg(long, value_name = "SEVERITY")]
+    pub fail_on: Option<Severity>,
+    /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
+    #[arg(long, short, value_name = "PROVIDER:MODEL")]
+    pub model: Option<String>,
+    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
+    #[arg(long)]
+    pub trust: bool,
+    /// Stop after this many turns.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub max_turns: Option<u32>,
+    /// Stop after this many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: Option<u64>,
+    /// Spend at most this many US dollars, for models whose price is known.
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+    /// How hard the model should think: low, medium, high or max [default: the configuration, or as the provider likes].
+    #[arg(long, value_name = "LEVEL", value_parser = effort)]
+    pub effort: Option<Effort>,
+}
+
+impl ReviewArgs {
+    /// Nothing is allowed that changes something.
+    pub fn how(&self) -> How {
+        How {
+            model: self.model.clone(),
+            trust: self.trust,
+            max_turns: self.max_turns,
+            timeout: self.timeout,
+            max_cost: self.max_cost,
+            effort: self.effort,
+            read_only: true,
+            ..How::default()
+        }
+    }
 }
 
 #[derive(ClapArgs, Clone, Default)]

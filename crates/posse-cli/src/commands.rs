@@ -9,6 +9,7 @@ mod drive;
 mod export;
 mod init;
 mod refusals;
+pub mod review;
 mod run;
 mod sessions;
 mod tasks;
@@ -40,6 +41,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Doctor => block_on(doctor::run(&global)),
         Command::Demo => block_on(demo::run(&global)),
         Command::Run(args) => block_on(run::run(&global, args)),
+        Command::Review(args) => block_on(review::run(&global, args)),
         Command::Chat(args) => block_on(chat::run(&global, args)),
         Command::Tasks(TasksCommand::List(filter)) => block_on(tasks::list(&global, &filter)),
         Command::Tasks(TasksCommand::Watch { task }) => block_on(tasks::watch(&global, &task)),

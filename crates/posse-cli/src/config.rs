@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use posse_core::agent::Effort;
-use posse_core::confinement::Network;
+use posse_core::confinement::Reach;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_tools::confinement::Top;
@@ -140,13 +140,13 @@ pub enum NetworkWord {
     Full,
 }
 
-impl From<&NetworkConfig> for Network {
+impl From<&NetworkConfig> for Reach {
     fn from(config: &NetworkConfig) -> Self {
         match config {
-            NetworkConfig::Word(NetworkWord::Full) => Network::Full,
-            NetworkConfig::Word(NetworkWord::None) => Network::None,
-            NetworkConfig::Ports(ports) if ports.is_empty() => Network::None,
-            NetworkConfig::Ports(ports) => Network::Ports(ports.clone()),
+            NetworkConfig::Word(NetworkWord::Full) => Reach::Full,
+            NetworkConfig::Word(NetworkWord::None) => Reach::None,
+            NetworkConfig::Ports(ports) if ports.is_empty() => Reach::None,
+            NetworkConfig::Ports(ports) => Reach::Ports(ports.clone()),
         }
     }
 }

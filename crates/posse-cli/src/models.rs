@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::agent::Agent;
 use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
+use posse_definitions::trust::hash;
 use posse_models::anthropic::{self, Anthropic};
 use posse_models::catalogue::{ModelRef, Prices};
 use posse_models::fallback::Fallback;
@@ -165,11 +166,22 @@ pub struct ModelSource {
     tape: Tape,
     opened: Mutex<HashMap<String, (Transport, Arc<Governor>)>>,
     governors: Mutex<HashMap<KeyUse, Arc<Governor>>>,
+    /// Where processes agree on the use of a key; without it each is alone.
+    rates: Option<PathBuf>,
     replays: Mutex<HashMap<String, Arc<Replay>>>,
 }
 
 /// Where a key is used and where it comes from.
 type KeyUse = (String, Option<String>);
+
+fn govern(max: usize, rates: Option<&Path>, (base_url, source): &KeyUse) -> Arc<Governor> {
+    let Some(rates) = rates else { return Governor::new(max) };
+    let name = hash(format!("{base_url} {}", source.as_deref().unwrap_or_default()).as_bytes());
+    Governor::shared(max, &rates.join(&name[..16])).unwrap_or_else(|error| {
+        tracing::warn!(%error, "other processes are not asked before a model is called");
+        Governor::new(max)
+    })
+}
 
 impl ModelSource {
     pub fn new(config: Config, env: Env, tape: Tape) -> Result<Self> {
@@ -180,8 +192,15 @@ impl ModelSource {
             tape,
             opened: Mutex::default(),
             governors: Mutex::default(),
+            rates: None,
             replays: Mutex::default(),
         })
+    }
+
+    /// Shares the use of keys with all processes whose state is in the same directory.
+    pub fn sharing(mut self, state: &Path) -> Self {
+        self.rates = Some(state.join("rates"));
+        self
     }
 
     fn open_one(&self, reference: &str) -> Result<Arc<dyn Model>> {
@@ -241,7 +260,9 @@ impl ModelSource {
         let governor = {
             let mut governors = self.governors.lock().unwrap_or_else(PoisonError::into_inner);
             let max = configured.and_then(|c| c.max_in_flight).map_or(MAX_IN_FLIGHT, NonZeroUsize::get);
-            governors.entry((base_url.clone(), source)).or_insert_with(|| Governor::new(max)).clone()
+            let used = (base_url.clone(), source);
+            let rates = self.rates.as_deref();
+            governors.entry(used).or_insert_with_key(|used| govern(max, rates, used)).clone()
         };
         let mut endpoint = Endpoint::new(base_url, credential);
         for (name, value) in configured.iter().flat_map(|c| &c.headers) {

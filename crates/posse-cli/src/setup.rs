@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::budget::Caps;
-use posse_core::confinement::{Network, Tier};
-use posse_core::grant::Grant;
+use posse_core::confinement::Reach;
+use posse_core::grant::{Grant, Rights, Root, Tier};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::text::visible;
@@ -116,7 +116,7 @@ impl Setup {
             (None, Some(path)) => Tape::Replay(path.clone()),
             (None, None) => Tape::None,
         };
-        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?))
+        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?.sharing(&self.state)))
     }
 
     /// The agent that `run` and `chat` talk to.
@@ -249,7 +249,8 @@ impl Setup {
         let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
-        Ok(self.confined(&Grant::root(names, 1)))
+        let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
+        Ok(Grant::of_root(Root { tools: names.into_iter().collect(), depth: 1, sandbox, ..Root::default() }))
     }
 
     /// Runs the commands that check results, unless no command may be run here at all.
@@ -261,20 +262,13 @@ impl Setup {
 
     /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
-        Ok(self.confined(&before.without(&self.denied(found)?)))
-    }
-
-    /// With its processes held as the operator wants it today. Where that cannot be done they are refused.
-    fn confined(&self, grant: &Grant) -> Grant {
-        match self.sandbox.tier().unwrap_or(Tier::T1) {
-            Tier::Off => grant.clone(),
-            tier => grant.confined(tier, &self.network()),
-        }
+        let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
+        Ok(before.without(&self.denied(found)?).keep(&Rights { sandbox, ..Rights::default() }))
     }
 
     /// What processes may connect to at most.
-    pub fn network(&self) -> Network {
-        Network::from(&self.config.sandbox.network)
+    pub fn network(&self) -> Reach {
+        Reach::from(&self.config.sandbox.network)
     }
 
     /// What the configuration denies, whatever flags say.
@@ -354,7 +348,7 @@ fn sandbox(
     const MIB: u64 = 1 << 20;
     Ok(Sandbox::new(Settings {
         wish: config.tier,
-        network: Network::from(&config.network),
+        network: Reach::from(&config.network),
         home: home.map(|home| home.canonicalize().unwrap_or(home.to_owned())),
         search: std::env::var_os("PATH").unwrap_or_default(),
         read: config.read.iter().map(place).collect(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::agent::{Agent, Effort, ModelSettings};
 use crate::budget::Caps;
-use crate::grant::{Access, Rights};
+use crate::grant::{Autonomy, Rights};
 use crate::id::AgentName;
 use crate::limits::Limits;
 
@@ -229,10 +229,12 @@ impl Definition {
     /// as `base` has it.
     pub fn resolve(&self, base: &Agent, models: Models) -> Agent {
         let mut rights = self.rights.clone();
-        // Nobody can be asked yet, and what nobody can be asked about is refused.
-        if matches!(self.approval, Some(Approval::Ask | Approval::Deny)) {
-            rights.access = Access::ReadOnly;
-        }
+        let autonomy = self.approval.map(|approval| match approval {
+            Approval::Auto => Autonomy::Free,
+            Approval::Ask => Autonomy::Asks,
+            Approval::Deny => Autonomy::Refuses,
+        });
+        rights.autonomy = rights.autonomy.max(autonomy);
         let usual = &base.limits;
         let limits = Limits {
             turns_max: self.limits.turns.unwrap_or(usual.turns_max),

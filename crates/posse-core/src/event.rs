@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::confinement::Tier;
+use crate::grant::Tier;
 use crate::id::CallKey;
 use crate::message::ToolCall;
 use crate::outcome::{Status, StopReason};

@@ -9,7 +9,7 @@ use crate::board::Terms;
 use crate::budget::Caps;
 use crate::definition::place;
 use crate::error::{Error, ErrorCode, Result};
-use crate::grant::Grant;
+use crate::grant::{Grant, snapshot};
 use crate::id::CallKey;
 use crate::json;
 use crate::message::ToolResult;
@@ -90,6 +90,9 @@ pub enum Record {
     /// Tools the task had and that the operator does not allow any more.
     Withdrawn {
         tools: Vec<String>,
+        /// What is left, where more than tools was taken away.
+        #[serde(default, with = "snapshot::option", skip_serializing_if = "Option::is_none")]
+        left: Option<Box<Grant>>,
         elapsed_ms: u64,
     },
     /// The budget did not allow the next model call.
@@ -112,6 +115,7 @@ pub enum Record {
 pub struct TaskStart {
     pub agent: Agent,
     pub task: String,
+    #[serde(with = "snapshot")]
     pub grant: Grant,
     /// What the whole session may spend.
     #[serde(default)]
@@ -159,11 +163,17 @@ pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     };
     let mut start = (**start).clone();
     for record in rest {
-        if let Record::Withdrawn { tools, .. } = record {
-            start.grant = start.grant.without(tools);
+        if let Record::Withdrawn { tools, left, .. } = record {
+            start.grant = remaining(&start.grant, tools, left.as_deref());
         }
     }
     Ok(start)
+}
+
+/// What a `Withdrawn` leaves of a grant. Never more than there was, whatever it says.
+pub fn remaining(grant: &Grant, tools: &[String], left: Option<&Grant>) -> Grant {
+    let grant = grant.without(tools);
+    left.map_or(grant.clone(), |left| grant.meet(left))
 }
 
 /// A text of this length is written faster by `json::string`.

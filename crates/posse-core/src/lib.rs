@@ -28,5 +28,6 @@ pub mod text;
 pub mod tool;
 pub mod usage;
 pub mod verify;
+pub mod web;
 
 pub use error::{Error, ErrorCode, Result};

@@ -1,6 +1,7 @@
 //! Patterns that name tools and what they are called with: `Read`, `mcp__github__*`, `Bash(git *)`.
 
 mod command;
+mod hidden;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,8 +9,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::grant::HostPattern;
 use crate::text::prefix;
 use crate::tool::{canonical, expand};
+use crate::web::Address;
 
 /// Longest pattern; longer ones are a mistake or an attack.
 const PATTERN_BYTES_MAX: usize = 1_024;
@@ -118,32 +121,72 @@ pub enum Subject<'a> {
     Text(Cow<'a, str>),
     /// The words of one simple command, at least one.
     Command(Vec<String>),
+    /// A line that is more than simple commands: why, and the commands that can be made out in it.
+    Line {
+        why: &'static str,
+        pieces: Vec<Vec<String>>,
+    },
     /// Relative to the workspace, `.` and `..` resolved by their spelling.
     Path(String),
+    Address(Address),
     /// There is something, but it cannot be compared with a pattern; why.
     Unclear(&'static str),
 }
 
-/// A pattern that gives must fit for certain; one that takes away fits if it might.
+/// What a pattern is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
-    Fits,
-    FitsNot,
+pub enum Purpose {
+    /// It must fit for certain.
+    Give,
+    /// It fits if it might.
+    Take,
+}
+
+/// Whether a pattern fits. The later, the more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    Not,
+    /// A person could tell.
+    Perhaps,
+    Surely,
+}
+
+impl From<bool> for Fit {
+    fn from(fits: bool) -> Self {
+        if fits { Fit::Surely } else { Fit::Not }
+    }
 }
 
 impl Subject<'_> {
-    pub fn fits(&self, pattern: &str, doubt: Doubt) -> bool {
-        match self {
-            Subject::Free => true,
-            Subject::Text(text) => command_fits(pattern, text),
-            Subject::Command(words) => match doubt {
-                Doubt::FitsNot => command_fits(pattern, &line(words)),
-                Doubt::Fits => command::might_fit(pattern, words),
-            },
-            Subject::Path(path) => path_fits(pattern, path, doubt),
-            Subject::Unclear(_) => doubt == Doubt::Fits,
+    pub fn fit(&self, pattern: &str, purpose: Purpose) -> Fit {
+        match (self, purpose) {
+            (Subject::Free, _) => Fit::Surely,
+            (Subject::Text(text), _) => command_fits(pattern, text).into(),
+            (Subject::Command(words), Purpose::Give) => command::given(pattern, words),
+            (Subject::Command(words), Purpose::Take) => command::taken(pattern, words),
+            (Subject::Line { .. }, Purpose::Give) => Fit::Perhaps,
+            (Subject::Line { pieces, .. }, Purpose::Take) => command::taken_of_pieces(pattern, pieces),
+            (Subject::Path(path), purpose) => path_fits(pattern, path, purpose).into(),
+            (Subject::Address(address), purpose) => address_fits(pattern, address, purpose).into(),
+            (Subject::Unclear(_), Purpose::Give) => Fit::Not,
+            (Subject::Unclear(_), Purpose::Take) => Fit::Surely,
         }
     }
+}
+
+/// `domain:docs.rs`, or an address whose path may have `*`. A host is always compared as a host.
+fn address_fits(pattern: &str, address: &Address, purpose: Purpose) -> bool {
+    let host_fits =
+        |host: &str| HostPattern::parse(host).is_ok_and(|host| host.fits(address.host(), address.port()));
+    let (scheme, rest) = match pattern.split_once("://") {
+        Some((scheme, rest)) => (Some(scheme), rest),
+        None => (None, pattern),
+    };
+    let (host, path) = rest.find('/').map_or((rest, "/*"), |at| rest.split_at(at));
+    let fits = scheme.is_none_or(|scheme| scheme == address.scheme().wire() || scheme == "*")
+        && host_fits(host)
+        && wildcard(path, address.path());
+    fits || (purpose == Purpose::Take && wildcard(pattern, &address.to_string()))
 }
 
 /// Words with one space between them. A space inside of a word is not one between words.
@@ -160,19 +203,43 @@ fn command_fits(pattern: &str, text: &str) -> bool {
     wildcard(pattern, text) || pattern.strip_suffix(" *").is_some_and(|beginning| wildcard(beginning, text))
 }
 
-fn path_fits(pattern: &str, path: &str, doubt: Doubt) -> bool {
+/// Whether what stands at the end of a text, from any of its words on, fits.
+fn command_ends(pattern: &str, text: &str) -> bool {
+    let ends = |pattern: &str| matches_from(pattern, text, |_| true, |before| before == ' ');
+    let pattern = pattern.replace("**", "*");
+    ends(&pattern) || pattern.strip_suffix(" *").is_some_and(ends)
+}
+
+fn path_fits(pattern: &str, path: &str, purpose: Purpose) -> bool {
+    if purpose == Purpose::Take && (folded(path) != path || folded(pattern) != pattern) {
+        let (pattern, path) = (folded(pattern), folded(path));
+        if path_fits_exactly(&pattern, &path, purpose) {
+            return true;
+        }
+    }
+    path_fits_exactly(pattern, path, purpose)
+}
+
+fn path_fits_exactly(pattern: &str, path: &str, purpose: Purpose) -> bool {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let inside =
         |path: &str| glob(pattern, path) || glob(&format!("{}/**", pattern.trim_end_matches('/')), path);
-    match (path.strip_prefix('/'), doubt) {
+    match (path.strip_prefix('/'), purpose) {
         (None, _) => inside(path),
-        (Some(_), Doubt::FitsNot) => inside(path),
+        (Some(_), Purpose::Give) => inside(path),
         // Where the workspace is, is not known here: the path may end in what the pattern means.
-        (Some(rest), Doubt::Fits) => {
+        (Some(rest), Purpose::Take) => {
             let starts = std::iter::once(0).chain(rest.match_indices('/').map(|(at, _)| at + 1));
             inside(path) || starts.into_iter().any(|at| inside(&rest[at..]))
         }
     }
+}
+
+/// Some file systems do not tell `.ENV` from `.env`, and Windows reads `.env::$DATA` and `.env.` as `.env`.
+fn folded(path: &str) -> String {
+    let names =
+        path.split('/').map(|name| name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']));
+    names.collect::<Vec<_>>().join("/").to_lowercase()
 }
 
 /// `*` stands for any characters.
@@ -200,6 +267,16 @@ fn glob_here(pattern: &str, path: &str) -> bool {
 /// Linear in `pattern` times `text`: the last star is the only one that is ever tried again, except that a star that
 /// does not cross names gives way to the last one that does.
 fn matches(pattern: &str, text: &str, crosses: impl Fn(char) -> bool) -> bool {
+    matches_from(pattern, text, crosses, |_| false)
+}
+
+/// The same where the text may begin again after some characters.
+fn matches_from(
+    pattern: &str,
+    text: &str,
+    crosses: impl Fn(char) -> bool,
+    begins_after: impl Fn(char) -> bool,
+) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     // reachable[i]: the text so far can end at pattern position i.
     let mut reachable = vec![false; pattern.len() + 1];
@@ -215,6 +292,7 @@ fn matches(pattern: &str, text: &str, crosses: impl Fn(char) -> bool) -> bool {
                 _ => next[at + 1] |= p == c,
             }
         }
+        next[0] |= begins_after(c);
         spread(&pattern, &mut next);
         reachable = next;
     }
@@ -285,7 +363,8 @@ mod tests {
     #[test]
     fn a_command_pattern_ends_at_a_word() {
         let git = |command: &str| {
-            Subject::Command(command.split(' ').map(str::to_owned).collect()).fits("git *", Doubt::FitsNot)
+            let words = command.split(' ').map(str::to_owned).collect();
+            Subject::Command(words).fit("git *", Purpose::Give) == Fit::Surely
         };
         assert!(git("git status") && git("git"));
         assert!(!git("github login") && !git("sudo git status"));
@@ -304,14 +383,12 @@ mod tests {
             ("?.md", "a.md", true),
             ("*", "a/b", true),
         ] {
-            assert_eq!(
-                Subject::Path(path.to_owned()).fits(pattern, Doubt::FitsNot),
-                fits,
-                "{pattern} {path}"
-            );
+            let fit = Subject::Path(path.to_owned()).fit(pattern, Purpose::Give);
+            assert_eq!(fit, fits.into(), "{pattern} {path}");
         }
         let elsewhere = Subject::Path("/home/me/project/.env".to_owned());
-        assert!(elsewhere.fits(".env", Doubt::Fits) && !elsewhere.fits(".env", Doubt::FitsNot));
+        assert_eq!(elsewhere.fit(".env", Purpose::Take), Fit::Surely);
+        assert_eq!(elsewhere.fit(".env", Purpose::Give), Fit::Not);
     }
 
     proptest! {

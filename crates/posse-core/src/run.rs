@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::event::{Event, summary};
 use crate::grant::Grant;
-use crate::journal::TaskStart;
+use crate::journal::{TaskStart, remaining};
 use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{Doubt, Outcome, StopReason};
@@ -373,9 +373,11 @@ impl Run {
     }
 
     /// The operator does not allow these tools any more: calls that were not made yet are refused, and the model is told.
-    pub fn on_withdrawn(&mut self, tools: &[String]) {
-        self.grant = self.grant.without(tools);
-        let names = tools.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    pub fn on_withdrawn(&mut self, tools: &[String], left: Option<&Grant>) {
+        self.grant = remaining(&self.grant, tools, left);
+        let names = tools.iter().map(|name| format!("`{name}`"));
+        let names: Vec<String> = names.chain(left.map(|_| "some calls".to_owned())).collect();
+        let names = names.join(", ");
         self.note(format!("not allowed any more: {names}"));
         match &mut self.phase {
             Phase::Calling { calls, .. } => {
@@ -385,7 +387,10 @@ impl Run {
             }
             // Whoever judges the answer may yet ask for another one.
             Phase::Asking | Phase::Checking(_) | Phase::Verifying(_) => {
-                let text = format!("You are not allowed to use these tools any more: {names}.");
+                let text = match left {
+                    None => format!("You are not allowed to use these tools any more: {names}."),
+                    Some(_) => format!("You have fewer rights than before. Not allowed any more: {names}."),
+                };
                 self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
                 self.messages.push(Message::user(text));
             }

@@ -101,9 +101,9 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("directory_tree", &["directorytree", "tree"]),
     ("think", &["sequential_thinking"]),
     ("skill", &["skills", "activate_skill"]),
+    ("fetch", &["web_fetch", "webfetch", "fetch_url", "fetchurl", "read_web_page", "url_fetch", "http_get"]),
     // Not among our own; a server may bring them, and lists that name them mean the same thing.
     ("web_search", &["websearch", "google_web_search"]),
-    ("web_fetch", &["webfetch", "fetch_url", "fetchurl"]),
     ("todo_write", &["todowrite", "write_todos"]),
     ("subagent", &["agent", "task", "custom_agent", "run_subagent", "runsubagent"]),
 ];

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Error, ErrorCode, Result};
-use crate::grant::{Call, Decision, Grant};
+use crate::grant::{Call, Grant};
 use crate::text::{prefix, visible};
 use crate::tool::Effect;
 
@@ -78,9 +78,9 @@ pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
             return Err(invalid(text).hint(format!("a command has 1 to {COMMAND_BYTES_MAX} bytes")));
         }
         let arguments = json!({ "command": command }).to_string();
-        if let Decision::Deny(why) =
-            asker.decide(Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" })
-        {
+        let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
+        // Nobody is asked about a command that verifies.
+        if let Some(why) = asker.decide(call).reason() {
             let text = format!("the result cannot be verified with `{shown}`: {why}");
             return Err(invalid(text).hint(
                 "commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), \

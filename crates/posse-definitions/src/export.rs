@@ -8,11 +8,12 @@ use posse_core::pattern::ToolPattern;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::formats::copilot;
+use crate::formats::{copilot, each_once};
 use crate::frontmatter::shown;
 use crate::node::{Entry, Node};
 use crate::schema::{
-    AccessWord, AgentFile, ApprovalWord, Budget, EffortWord, IsolationWord, Names, TaskInWord,
+    self, AccessWord, AgentFile, ApprovalWord, Budget, EffortWord, IsolationWord, Names, NetworkWord,
+    TaskInWord,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,7 @@ pub fn export(definition: &Definition, to: Format) -> Export {
     if to != Format::Native {
         out.rights.keep_known(to);
         out.rights.keep_from_writing(definition);
+        out.rights.keep_from_reading_and_reaching(definition);
         out.rights.spell_out_denials();
     }
     if !matches!(to, Format::Native | Format::Claude | Format::Opencode) {
@@ -81,6 +83,8 @@ impl Out<'_> {
         let rights = &self.d.rights;
         rights.access == Access::ReadOnly
             || rights.write_paths.is_some()
+            || rights.read_roots.is_some()
+            || rights.network.is_some()
             || self.rights.tools.is_some()
             || !self.rights.deny.is_empty()
     }
@@ -123,7 +127,7 @@ const KNOWN: &[&str] = &[
     "skill",
     "subagent",
     "web_search",
-    "web_fetch",
+    "fetch",
     "todo_write",
 ];
 
@@ -193,6 +197,23 @@ impl Flat {
         self.notes.push("that it may write some files: it could write all of them there".to_owned());
         self.deny.extend(["edit", "write", "bash"].map(ToolPattern::tool));
         self.take_denied_from_list();
+    }
+
+    /// The same for reading and for hosts.
+    fn keep_from_reading_and_reaching(&mut self, d: &Definition) {
+        let some = |names: &[&str]| names.iter().map(|name| ToolPattern::tool(name)).collect::<Vec<_>>();
+        if d.rights.read_roots.is_some() {
+            self.notes.push("that it may read some files: it could read all of them there".to_owned());
+            self.deny.extend(some(&["read", "edit", "grep", "glob", "ls", "directory_tree", "bash"]));
+        }
+        if d.rights.network.as_ref().is_some_and(|network| !network.is_full()) {
+            self.deny.extend(some(&["bash", "web*", "fetch", "mcp__*"]));
+        }
+        if d.rights.read_roots.is_some() || d.rights.network.is_some() {
+            self.beyond_rules = true;
+            self.deny = each_once(std::mem::take(&mut self.deny));
+            self.take_denied_from_list();
+        }
     }
 
     /// A pattern such as `web*` names nothing elsewhere: the tools that it stands for do. Tools of servers cannot be
@@ -343,7 +364,11 @@ fn native(out: &mut Out<'_>) -> String {
         extends: d.extends.as_ref().map(ToString::to_string),
         system_prompt_append: d.prompt_append.clone(),
         write_paths: d.rights.write_paths.clone().map(Names::List),
-        network: None,
+        read_roots: d.rights.read_roots.clone().map(Names::List),
+        network: d.rights.network.as_ref().map(|network| match network.is_none() {
+            true => schema::Network::Word(NetworkWord::None),
+            false => schema::Network::Hosts(Names::List(network.clone().into())),
+        }),
         approval: d.approval.map(|approval| match approval {
             Approval::Ask => ApprovalWord::Ask,
             Approval::Deny => ApprovalWord::Deny,
@@ -589,7 +614,7 @@ impl Permission {
             "write" => "edit",
             "subagent" => "task",
             "ls" => "list",
-            "web_fetch" => "webfetch",
+            "fetch" => "webfetch",
             "web_search" => "websearch",
             name => name,
         };
@@ -769,7 +794,7 @@ fn claude_tool(pattern: &ToolPattern) -> String {
         ("subagent", "Agent"),
         ("skill", "Skill"),
         ("web_search", "WebSearch"),
-        ("web_fetch", "WebFetch"),
+        ("fetch", "WebFetch"),
         ("todo_write", "TodoWrite"),
     ];
     renamed(pattern, NAMES)
@@ -806,7 +831,7 @@ fn factory_tool(pattern: &ToolPattern) -> String {
         "write" => "Create".to_owned(),
         "bash" => "Execute".to_owned(),
         "subagent" => "Task".to_owned(),
-        "web_fetch" => "FetchUrl".to_owned(),
+        "fetch" => "FetchUrl".to_owned(),
         _ => claude_tool(pattern),
     }
 }
@@ -852,6 +877,8 @@ fn unsaid(d: &Definition, to: Format) -> Vec<String> {
         (limits.cost_micros.is_some(), "the most dollars", &[Native, OpenHands]),
         (has_other_limits(limits), "the most tool calls and tokens", &[Native]),
         (d.rights.write_paths.is_some(), "where it may write", &[Native]),
+        (d.rights.read_roots.is_some(), "where it may read", &[Native]),
+        (d.rights.network.is_some(), "which hosts it may reach", &[Native]),
         (d.approval.is_some(), "who is asked", &[Native, Claude, Codex, Qwen, OpenHands]),
         (d.output_schema.is_some(), "the form of the answer", &[Native]),
         (!d.verify.is_empty(), "the commands that check the result", &[Native]),

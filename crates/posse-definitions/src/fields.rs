@@ -28,6 +28,7 @@ const RIGHTS: &[&str] = &[
     "access",
     "readonly",
     "write_paths",
+    "read_roots",
     "network",
     "agents",
     "extends",

@@ -153,7 +153,7 @@ fn denied(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spell
     d.rights.deny = each_once(d.rights.deny.drain(..).chain(patterns).collect());
 }
 
-fn each_once(patterns: Vec<ToolPattern>) -> Vec<ToolPattern> {
+pub(crate) fn each_once(patterns: Vec<ToolPattern>) -> Vec<ToolPattern> {
     let mut once: Vec<ToolPattern> = Vec::with_capacity(patterns.len());
     for pattern in patterns {
         if !once.contains(&pattern) {

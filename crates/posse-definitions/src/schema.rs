@@ -71,7 +71,12 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "wherever its parent may"))]
     pub write_paths: Option<Names>,
-    /// `none` takes away `bash`, the web and MCP tools.
+    /// Directories and files, the only ones it may read; with it, `bash` is refused unless the kernel confines it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "wherever its parent may"))]
+    pub read_roots: Option<Names>,
+    /// The only hosts that `fetch` may reach, such as `docs.rs` or `*.example.com`. All but `full` takes away the other
+    /// web tools and MCP tools, and `bash` unless the kernel confines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "full"))]
     pub network: Option<Network>,
@@ -130,6 +135,14 @@ pub enum Names {
     Commas(String),
 }
 
+/// A word, or hosts.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Network {
+    Word(NetworkWord),
+    Hosts(Names),
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
@@ -157,7 +170,7 @@ macro_rules! words {
 
 words! {
     EffortWord { Low, Medium, High, Max }
-    Network { Full, None }
+    NetworkWord { Full, None }
     ApprovalWord { Ask, Deny, Auto }
     AccessWord { ReadOnly, Whole }
     IsolationWord { None, Worktree }

@@ -1,15 +1,20 @@
 //! One governor for all callers of one provider key: how many calls are under way, who is next, and when nobody calls at
-//! all because the provider asked for a pause.
+//! all because the provider asked for a pause. Several processes with the same key share places, window and pause through
+//! [`Commons`]; who is next is each one's own affair.
 //!
 //! A place is held while a call is made and at no other time: not while its caller waits to ask again, not while tools
 //! run. So a task that waits for its children never holds what they need.
 
+mod commons;
 mod window;
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use commons::{Commons, Shape};
 use posse_core::board::{Priority, Urgency};
 use posse_runtime::ports::Allowance;
 use tokio::sync::{Notify, oneshot};
@@ -32,6 +37,9 @@ const HEAD_START: Duration = Duration::from_secs(10);
 /// Time in the queue does not count against a run, so it has an end of its own.
 pub(crate) const QUEUED_MAX: Duration = Duration::from_secs(3600);
 
+/// Other processes do not say when they give a place back, so it is looked for at this distance, more or less.
+const POLL: Duration = Duration::from_millis(20);
+
 pub struct Governor {
     began: Instant,
     state: Mutex<State>,
@@ -41,7 +49,9 @@ pub struct Governor {
 
 struct State {
     window: Window,
+    /// Of this process.
     under_way: usize,
+    commons: Option<Commons>,
     /// The end of the last pause.
     opens: Option<Instant>,
     queue: BTreeMap<Rank, oneshot::Sender<Permit>>,
@@ -68,20 +78,26 @@ pub(crate) enum Closed {
 
 impl Default for Governor {
     fn default() -> Self {
-        Self::with_max(MAX_IN_FLIGHT)
+        Self::with_max(MAX_IN_FLIGHT, None)
     }
 }
 
 impl Governor {
     /// At most `max_in_flight` calls at once, and at least one.
     pub fn new(max_in_flight: usize) -> Arc<Self> {
-        Arc::new(Self::with_max(max_in_flight))
+        Arc::new(Self::with_max(max_in_flight, None))
     }
 
-    fn with_max(max_in_flight: usize) -> Self {
+    /// At most `max_in_flight` calls at once of all processes that name the same `directory`.
+    pub fn shared(max_in_flight: usize, directory: &Path) -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self::with_max(max_in_flight, Some(Commons::open(directory)?))))
+    }
+
+    fn with_max(max_in_flight: usize, commons: Option<Commons>) -> Self {
         let state = State {
             window: Window::new(max_in_flight),
             under_way: 0,
+            commons,
             opens: None,
             queue: BTreeMap::new(),
             arrivals: 0,
@@ -102,9 +118,12 @@ impl Governor {
         let (sender, mut receiver) = oneshot::channel();
         let rank = {
             let mut state = self.lock();
-            if state.pause(came).is_none() && state.queue.is_empty() && state.has_place() {
-                state.under_way += 1;
-                return Ok(self.permit(state.window.round()));
+            state.look(came);
+            if state.pause(came).is_none()
+                && state.queue.is_empty()
+                && let Some(place) = state.take()
+            {
+                return Ok(self.permit(state.window.round(), place));
             }
             state.join(rank_of(urgency, came - self.began), sender)
         };
@@ -143,17 +162,18 @@ impl Governor {
     fn serve(self: &Arc<Self>) {
         // A permit is given back by its drop, which locks: none is made or dropped under the lock.
         let (next, round) = {
-            let mut state = self.lock();
-            (state.next(Instant::now()), state.window.round())
+            let (mut state, now) = (self.lock(), Instant::now());
+            state.look(now);
+            (state.next(now), state.window.round())
         };
-        for sender in next {
+        for (sender, place) in next {
             // Who has left meanwhile drops it, and gives the place on.
-            let _ = sender.send(self.permit(round));
+            let _ = sender.send(self.permit(round, place));
         }
     }
 
-    fn permit(self: &Arc<Self>, round: u64) -> Permit {
-        Permit { governor: self.clone(), round, answer: Answer::Other }
+    fn permit(self: &Arc<Self>, round: u64, place: Place) -> Permit {
+        Permit { governor: self.clone(), round, place, answer: Answer::Other }
     }
 
     pub(crate) fn pause_for(&self, wait: Duration) {
@@ -164,6 +184,7 @@ impl Governor {
                 return;
             }
             state.opens = Some(until);
+            state.tell();
         }
         self.paused.notify_waiters();
     }
@@ -174,8 +195,85 @@ impl Governor {
 }
 
 impl State {
-    fn has_place(&self) -> bool {
-        self.under_way < self.window.limit()
+    fn take(&mut self) -> Option<Place> {
+        let limit = self.window.limit();
+        if self.under_way >= limit {
+            return None;
+        }
+        let place = match &mut self.commons {
+            Some(commons) => Some(commons.take(limit)?),
+            None => None,
+        };
+        self.under_way += 1;
+        Some(place)
+    }
+
+    fn give(&mut self, place: Place) {
+        self.under_way -= 1;
+        if let (Some(commons), Some(number)) = (&mut self.commons, place) {
+            commons.give(number);
+        }
+    }
+
+    /// Takes over what other processes have learned.
+    fn look(&mut self, now: Instant) {
+        let Some(Shape { window, pause }) = self.commons.as_ref().and_then(Commons::read) else { return };
+        self.window.adopt(window);
+        if !pause.is_zero() {
+            self.opens = self.opens.max(Some(now + pause));
+        }
+    }
+
+    /// Lets other processes know of the pause.
+    fn tell(&mut self) {
+        let pause = self.pause(Instant::now()).unwrap_or_default();
+        self.share(|window| window.to_words(), pause);
+    }
+
+    /// What became of a call that was let through in `round`.
+    fn learn(&mut self, answer: &Answer, round: u64) {
+        let under_way = match &mut self.commons {
+            Some(commons) if !self.window.is_widest() || matches!(answer, Answer::Refused(_)) => {
+                commons.taken(self.window.limit())
+            }
+            _ => self.under_way,
+        };
+        let change = |window: &mut Window| match answer {
+            Answer::Succeeded => window.on_success(round, under_way),
+            Answer::Refused(_) => window.on_refused(round, under_way),
+            Answer::Other => {}
+        };
+        let widest = self.window.is_widest();
+        if self.commons.is_none()
+            || matches!(answer, Answer::Other)
+            || (widest && matches!(answer, Answer::Succeeded))
+        {
+            change(&mut self.window);
+            return;
+        }
+        self.share(
+            |window| {
+                change(window);
+                window.to_words()
+            },
+            Duration::ZERO,
+        );
+    }
+
+    /// Changes the window that all share, and makes the pause at least this long.
+    fn share(&mut self, change: impl FnOnce(&mut Window) -> [u64; window::WORDS], at_least: Duration) {
+        let Some(commons) = &mut self.commons else { return };
+        let window = &mut self.window;
+        let shared = commons.change(|before| {
+            if let Some(before) = before {
+                window.adopt(before.window);
+            }
+            let pause = before.map_or(Duration::ZERO, |before| before.pause).max(at_least);
+            Shape { window: change(window), pause }
+        });
+        if let Err(error) = shared {
+            tracing::warn!(%error, "other processes are not told about the provider's limits");
+        }
     }
 
     fn join(&mut self, due: i128, sender: oneshot::Sender<Permit>) -> Rank {
@@ -198,16 +296,17 @@ impl State {
 
     /// When somebody in the queue has to see to it that it moves; `None` if a call that ends does.
     fn wakes(&mut self, now: Instant) -> Option<Instant> {
-        let opens = self.opens.filter(|_| self.spreads(now))?;
-        Some(opens.max(now) + SPREAD.mul_f64(self.random.f64()))
+        if let Some(opens) = self.opens.filter(|_| self.spreads(now)) {
+            return Some(opens.max(now) + SPREAD.mul_f64(self.random.f64()));
+        }
+        self.commons.is_some().then(|| now + POLL.mul_f64(0.5 + self.random.f64()))
     }
 
-    fn next(&mut self, now: Instant) -> Vec<oneshot::Sender<Permit>> {
+    fn next(&mut self, now: Instant) -> Vec<(oneshot::Sender<Permit>, Place)> {
         let mut next = Vec::new();
-        while self.pause(now).is_none() && self.has_place() && !(self.spreads(now) && next.len() == 1) {
-            let Some((_, sender)) = self.queue.pop_first() else { break };
-            self.under_way += 1;
-            next.push(sender);
+        while self.pause(now).is_none() && !self.queue.is_empty() && !(self.spreads(now) && next.len() == 1) {
+            let Some(place) = self.take() else { break };
+            next.extend(self.queue.pop_first().map(|(_, sender)| (sender, place)));
         }
         next
     }
@@ -223,10 +322,14 @@ fn rank_of(urgency: Urgency, came: Duration) -> i128 {
     came.as_micros() as i128 - (HEAD_START * levels).as_micros() as i128
 }
 
+/// Its number among those that processes share.
+type Place = Option<usize>;
+
 /// A place. It is given back when it is dropped, and what is known by then about the call is taken into account.
 pub(crate) struct Permit {
     governor: Arc<Governor>,
     round: u64,
+    place: Place,
     answer: Answer,
 }
 
@@ -251,13 +354,8 @@ impl Drop for Permit {
     fn drop(&mut self) {
         {
             let mut state = self.governor.lock();
-            let under_way = state.under_way;
-            match self.answer {
-                Answer::Succeeded => state.window.on_success(self.round, under_way),
-                Answer::Refused(_) => state.window.on_refused(self.round, under_way),
-                Answer::Other => {}
-            }
-            state.under_way -= 1;
+            state.learn(&self.answer, self.round);
+            state.give(self.place);
             if !matches!(self.answer, Answer::Refused(_)) && state.spreads(Instant::now()) {
                 // Those who wait have set their clocks.
                 return;

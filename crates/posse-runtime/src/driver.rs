@@ -50,7 +50,7 @@ pub struct Ports {
 /// What a tool needs to run an agent of its own inside the run that called it. Whatever it runs gets no more than that
 /// run has.
 pub struct Nesting {
-    pub grant: Grant,
+    pub grant: Arc<Grant>,
     pub limits: Limits,
     pub settings: ModelSettings,
     pub workspace: String,
@@ -64,7 +64,7 @@ pub struct Nesting {
 impl Nesting {
     fn of(ports: &Ports, start: &TaskStart) -> Self {
         Self {
-            grant: start.grant.clone(),
+            grant: Arc::new(start.grant.clone()),
             limits: start.agent.limits.clone(),
             settings: start.agent.settings.clone(),
             workspace: start.workspace.clone(),
@@ -123,7 +123,7 @@ pub async fn create(
 pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
     ports.observers.payload(&id, Payload::Start(&start));
-    let sandbox = start.grant.confinement().tier;
+    let sandbox = start.grant.sandbox();
     ports.observers.event(&id, &Event::Started { agent, model, sandbox });
     let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await

@@ -11,6 +11,7 @@ use posse_core::board::Urgency;
 use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::definition::Definition;
 use posse_core::event::Event;
+use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::message::{Message, ToolCall, ToolResult};
@@ -247,6 +248,8 @@ pub struct ToolInput<'a> {
 #[derive(Clone)]
 pub struct ToolContext {
     pub task: TaskId,
+    /// What the task may do: for what cannot be decided before the call is under way.
+    pub grant: Arc<Grant>,
     pub cancel: CancellationToken,
     /// What is left of the run's wall time.
     pub time_left: Duration,

@@ -192,7 +192,7 @@ impl Session {
     pub async fn resume(&self, id: TaskId, onward: Onward) -> Result<Outcome> {
         let records = self.store.records(&id).await?;
         let mut start = start_of(&records)?;
-        start.grant = start.grant.without(&start.grant.beyond(&self.grant));
+        start.grant = start.grant.meet(&self.grant);
         if let Some(parent) = self.store.task(&id).await?.parent {
             return self.resume_alone(parent, id, start, &records, onward).await;
         }

@@ -147,11 +147,15 @@ pub(crate) const VERSION: u32 = STEPS.len() as u32;
 /// Reads the version and refuses what is not ours or from a later program. Changes nothing.
 pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault> {
     let failed = |e| fault::from_sqlite(path, connection, e);
-    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
-    let application: i32 =
-        connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(failed)?;
-    let tables: u32 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
+    // One statement sees one state: another process may be making the tables at this moment.
+    let (version, application, tables): (u32, i32, u32) = connection
+        .query_row(
+            "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+             FROM pragma_user_version, pragma_application_id",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .map_err(failed)?;
     let fresh = version == 0 && application == 0 && tables == 0;
     if !fresh && application != APPLICATION_ID {
         return Err(Fault::new(

@@ -66,7 +66,7 @@ impl Transcript {
                 "type": "event", "event": "resumed", "epoch": epoch, "lost_tokens": lost_tokens,
                 "elapsed_ms": elapsed_ms,
             })),
-            Record::Withdrawn { tools, elapsed_ms } => Some(json!({
+            Record::Withdrawn { tools, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "withdrawn", "tools": tools, "elapsed_ms": elapsed_ms,
             })),
             Record::BudgetSpent { shortfall, elapsed_ms } => Some(json!({

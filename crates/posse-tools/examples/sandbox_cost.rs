@@ -4,8 +4,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput};
 use posse_tools::bash::Bash;
@@ -90,6 +92,7 @@ async fn measure(workspace: &Path) -> (Duration, Duration) {
 async fn call(bash: &Bash) -> Duration {
     let context = ToolContext {
         task: TaskId::root("cost"),
+        grant: Arc::new(Grant::root([], 0)),
         cancel: CancellationToken::new(),
         time_left: Duration::from_secs(60),
         output_bytes_max: 50_000,

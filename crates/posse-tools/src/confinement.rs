@@ -4,7 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use posse_core::confinement::{Network, Tier};
+use posse_core::confinement::Reach;
+use posse_core::grant::Tier;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,8 @@ pub struct Walls {
     /// The version of Landlock to ask for. A kernel that lacks any of it refuses, and so do we.
     pub landlock: u32,
     pub read: Vec<PathBuf>,
+    /// What may be read instead of the workspace.
+    pub instead: Option<Vec<PathBuf>>,
     /// Where the program of the command itself is. Not closed to it, whatever is around it.
     pub programs: Vec<PathBuf>,
     /// Never to be read or written, also where something above is.
@@ -48,7 +51,7 @@ pub struct Walls {
     /// Places outside of the workspace or in it that every command may write.
     pub also: Vec<PathBuf>,
     pub scratch: PathBuf,
-    pub network: Network,
+    pub network: Reach,
     pub top: Top,
     /// At tier T2.
     pub bubblewrap: Option<PathBuf>,

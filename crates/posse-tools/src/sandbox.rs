@@ -18,7 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse_core::confinement::{Confinement as Policy, Network, Tier};
+use posse_core::confinement::{Confinement as Policy, Reach};
+use posse_core::grant::Tier;
 use posse_core::id::TaskId;
 use posse_runtime::ports::ToolContext;
 use serde::Deserialize;
@@ -54,7 +55,7 @@ pub enum Wish {
 pub struct Settings {
     pub wish: Wish,
     /// What any process may connect to at most.
-    pub network: Network,
+    pub network: Reach,
     /// Where tools and toolchains of the user are, and what must never be seen of it.
     pub home: Option<PathBuf>,
     /// Where programs are looked for.
@@ -76,7 +77,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             wish: Wish::Auto,
-            network: Network::None,
+            network: Reach::None,
             home: None,
             search: OsString::new(),
             read: Vec::new(),
@@ -119,7 +120,7 @@ impl Sandbox {
     /// The tier in force, or why there is none.
     pub fn tier(&self) -> Result<Tier, String> {
         if self.settings.wish == Wish::Off {
-            Ok(Tier::Off)
+            Ok(Tier::None)
         } else {
             self.machine().choose(self.settings.wish)
         }
@@ -128,7 +129,7 @@ impl Sandbox {
     /// What a command may do, for the model that writes it and for the doctor.
     pub fn describe(&self) -> String {
         match self.tier() {
-            Ok(Tier::Off) => "not confined: a command can do what its user can".to_owned(),
+            Ok(Tier::None) => "not confined: a command can do what its user can".to_owned(),
             Ok(tier) => format!("confined by the kernel (tier {tier})"),
             Err(why) => format!("refused: {why}"),
         }
@@ -137,20 +138,20 @@ impl Sandbox {
     /// What whoever writes a command has to know.
     pub fn rules(&self) -> String {
         let tier = match self.tier() {
-            Ok(Tier::Off) => return "Commands are not confined.".to_owned(),
+            Ok(Tier::None) => return "Commands are not confined.".to_owned(),
             Err(why) => return format!("Commands are refused here: {why}."),
             Ok(tier) => tier,
         };
         let top = match self.settings.top {
-            Top::Open if tier == Tier::T2 => "",
+            Top::Open if tier == Tier::Namespaces => "",
             Top::Open | Top::Closed => {
                 " Nothing new can be made, removed or renamed directly at the top of the workspace, only below its directories; \
                  the tool `write` can make files there."
             }
         };
         let network = match self.settings.network {
-            Network::None => "There is no network.",
-            Network::Ports(_) | Network::Full => "The network is there as far as it was granted.",
+            Reach::None => "There is no network.",
+            Reach::Ports(_) | Reach::Full => "The network is there as far as it was granted.",
         };
         format!(
             "Commands are confined by the kernel (tier {tier}): they write only where the task may, and below $TMPDIR; they cannot \
@@ -175,13 +176,13 @@ impl Sandbox {
                 .min(),
             ..self.settings.limits
         };
-        if tier.is_off() {
+        if tier == Tier::None {
             return Ok((Confinement { limits, walls: None }, Vec::new()));
         }
         let machine = self.machine();
         machine.has(tier)?;
-        let network = self.settings.network.narrow(&scene.policy.network);
-        if matches!(network, Network::Ports(_)) && machine.landlock < LANDLOCK_OF_PORTS {
+        let network = self.settings.network.narrow(&scene.policy.reach);
+        if matches!(network, Reach::Ports(_)) && machine.landlock < LANDLOCK_OF_PORTS {
             return Err("this kernel cannot keep a command to some ports (Landlock 4 can)".to_owned());
         }
         let scratch = self.scratch(scene.task)?;
@@ -191,13 +192,14 @@ impl Sandbox {
             tier,
             landlock: machine.landlock.min(LANDLOCK_KNOWN),
             read,
+            instead: scene.policy.read.clone().map(|roots| roots.into_iter().map(PathBuf::from).collect()),
             programs: scene.programs.clone(),
             closed: self.closed(),
             write: scene.policy.write.clone(),
             also: self.settings.write.clone(),
             network,
             top: self.settings.top,
-            bubblewrap: if tier == Tier::T2 { Some(machine.bubblewrap.clone()?) } else { None },
+            bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
             again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
             scratch: scratch.clone(),
         };
@@ -258,7 +260,7 @@ impl<'a> Scene<'a> {
         let nesting = context.nesting.as_deref();
         Self {
             task: &context.task,
-            policy: nesting.map(|nesting| nesting.grant.confinement()).unwrap_or_default(),
+            policy: Policy::of(&context.grant, &workspace.to_string_lossy()),
             memory_bytes_max: nesting.and_then(|nesting| nesting.limits.process_bytes_max),
             workspace,
             supervisor,
@@ -289,20 +291,20 @@ impl Machine {
 
     fn choose(&self, wish: Wish) -> Result<Tier, String> {
         match wish {
-            Wish::Off => Ok(Tier::Off),
-            Wish::T1 => self.has(Tier::T1).map(|()| Tier::T1),
-            Wish::T2 => self.has(Tier::T2).map(|()| Tier::T2),
-            Wish::Auto if self.has(Tier::T2).is_ok() => Ok(Tier::T2),
-            Wish::Auto => self.has(Tier::T1).map(|()| Tier::T1),
+            Wish::Off => Ok(Tier::None),
+            Wish::T1 => self.has(Tier::Kernel).map(|()| Tier::Kernel),
+            Wish::T2 => self.has(Tier::Namespaces).map(|()| Tier::Namespaces),
+            Wish::Auto if self.has(Tier::Namespaces).is_ok() => Ok(Tier::Namespaces),
+            Wish::Auto => self.has(Tier::Kernel).map(|()| Tier::Kernel),
         }
     }
 
     /// Whether a tier can be built, or why not.
     fn has(&self, tier: Tier) -> Result<(), String> {
         let needed = match tier {
-            Tier::Off => return Ok(()),
-            Tier::T1 => LANDLOCK_OF_T1,
-            Tier::T2 => {
+            Tier::None => return Ok(()),
+            Tier::Kernel => LANDLOCK_OF_T1,
+            Tier::Namespaces => {
                 self.bubblewrap.as_ref().map_err(|why| missing(tier, why))?;
                 LANDLOCK_OF_T2
             }
@@ -360,15 +362,15 @@ mod tests {
         Machine { landlock, seccomp: true, bubblewrap }
     }
 
-    // G17 S24 Seen to fail with `unwrap_or(Tier::Off)` in place of the error.
+    // G17 S24 Seen to fail with `unwrap_or(Tier::None)` in place of the error.
     #[test]
     fn what_is_wished_is_there_or_refused_and_never_less() {
         for (landlock, bubblewrap, auto, t1, t2) in [
-            (7, true, Some(Tier::T2), true, true),
-            (7, false, Some(Tier::T1), true, false),
-            (6, false, Some(Tier::T1), true, false),
+            (7, true, Some(Tier::Namespaces), true, true),
+            (7, false, Some(Tier::Kernel), true, false),
+            (6, false, Some(Tier::Kernel), true, false),
             (5, false, None, false, false),
-            (4, true, Some(Tier::T2), false, true),
+            (4, true, Some(Tier::Namespaces), false, true),
             (0, true, None, false, false),
             (0, false, None, false, false),
         ] {
@@ -376,7 +378,7 @@ mod tests {
             assert_eq!(machine.choose(Wish::Auto).ok(), auto, "{machine:?}");
             assert_eq!(machine.choose(Wish::T1).is_ok(), t1, "{machine:?}");
             assert_eq!(machine.choose(Wish::T2).is_ok(), t2, "{machine:?}");
-            assert_eq!(machine.choose(Wish::Off), Ok(Tier::Off));
+            assert_eq!(machine.choose(Wish::Off), Ok(Tier::None));
             let unfiltered = Machine { seccomp: false, ..machine };
             assert!([Wish::Auto, Wish::T1, Wish::T2].iter().all(|wish| unfiltered.choose(*wish).is_err()));
         }

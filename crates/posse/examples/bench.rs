@@ -39,6 +39,21 @@ use posse::toolbox::Toolbox;
 struct Lookup {
     spec: ToolSpec,
     bytes: usize,
+    /// Made once: what a tool costs is not ours to measure.
+    rows: String,
+}
+
+impl Lookup {
+    fn new(spec: ToolSpec, bytes: usize) -> Self {
+        let mut rows = String::new();
+        for row in 0.. {
+            if rows.len() >= bytes {
+                break;
+            }
+            let _ = writeln!(rows, "row {row}: \"alpha\" -> value {}", row * 7919 % 1000);
+        }
+        Self { spec, bytes, rows }
+    }
 }
 
 impl Tool for Lookup {
@@ -49,12 +64,11 @@ impl Tool for Lookup {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let arguments: serde_json::Value = serde_json::from_str(input.arguments).unwrap_or_default();
-            let mut text = format!("LOOKUP-OK {}\n", arguments["key"].as_str().unwrap_or_default());
-            let mut row = 0;
-            while text.len() < self.bytes {
-                let _ = writeln!(text, "row {row}: \"alpha\" -> value {}", row * 7919 % 1000);
-                row += 1;
-            }
+            let mut text = String::with_capacity(self.bytes + 64);
+            text.push_str("LOOKUP-OK ");
+            text.push_str(arguments["key"].as_str().unwrap_or_default());
+            text.push('\n');
+            text.push_str(&self.rows);
             text.truncate(self.bytes.max(12));
             ToolOutput::text(text)
         })
@@ -109,12 +123,15 @@ impl Models for OneEndpoint {
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(run())
+    // A spawned task is woken by another one without a look at the network in between.
+    runtime.block_on(async { tokio::spawn(run()).await? })
 }
 
-async fn run() -> Result<(), Box<dyn std::error::Error>> {
+async fn run() -> Outcome {
     let flags = flags();
     let number = |name: &str, otherwise: u32| -> Result<u32, ParseIntError> {
         flags.get(name).map_or(Ok(otherwise), |value| value.parse())
@@ -124,8 +141,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let state = flags.get("state").map_or_else(|| std::env::temp_dir().join("posse-example"), PathBuf::from);
 
     let own = Arc::new(OnceLock::new());
-    let lookup =
-        Lookup { spec: spec("lookup", "Look up one item by key.", "key"), bytes: tool_bytes as usize };
+    let lookup = Lookup::new(spec("lookup", "Look up one item by key.", "key"), tool_bytes as usize);
     let delegate =
         Delegate { spec: spec("delegate", "Hand a task to a worker.", "task"), session: own.clone() };
     let endpoint = Endpoint::new(base_url, Credential::fixed(Secret::new("mock")));

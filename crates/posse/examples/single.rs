@@ -34,6 +34,21 @@ use posse::toolbox::Toolbox;
 struct Lookup {
     spec: ToolSpec,
     bytes: usize,
+    /// Made once: what a tool costs is not ours to measure.
+    rows: String,
+}
+
+impl Lookup {
+    fn new(spec: ToolSpec, bytes: usize) -> Self {
+        let mut rows = String::new();
+        for row in 0.. {
+            if rows.len() >= bytes {
+                break;
+            }
+            let _ = writeln!(rows, "row {row}: \"alpha\" -> value {}", row * 7919 % 1000);
+        }
+        Self { spec, bytes, rows }
+    }
 }
 
 impl Tool for Lookup {
@@ -44,13 +59,11 @@ impl Tool for Lookup {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let arguments: serde_json::Value = serde_json::from_str(input.arguments).unwrap_or_default();
-            let key = arguments["key"].as_str().unwrap_or_default();
-            let mut text = format!("LOOKUP-OK {key}\n");
-            let mut row = 0;
-            while text.len() < self.bytes {
-                let _ = writeln!(text, "row {row}: \"alpha\" -> value {}", row * 7919 % 1000);
-                row += 1;
-            }
+            let mut text = String::with_capacity(self.bytes + 64);
+            text.push_str("LOOKUP-OK ");
+            text.push_str(arguments["key"].as_str().unwrap_or_default());
+            text.push('\n');
+            text.push_str(&self.rows);
             text.truncate(self.bytes.max(12));
             ToolOutput::text(text)
         })
@@ -78,16 +91,16 @@ async fn run() -> Result<()> {
         Endpoint::new(base_url, Credential::fixed(Secret::new("mock"))),
         format!("work-{turns}"),
     )?;
-    let lookup = Lookup {
-        spec: ToolSpec {
+    let lookup = Lookup::new(
+        ToolSpec {
             name: "lookup".to_owned(),
             description: "Look up one item by key and return its rows.".to_owned(),
             input_schema: r#"{"type":"object","properties":{"key":{"type":"string"}},"required":["key"]}"#
                 .to_owned(),
             effect: Effect::Pure,
         },
-        bytes: tool_bytes as usize,
-    };
+        tool_bytes as usize,
+    );
     let state =
         flags.remove("state").map_or_else(|| std::env::temp_dir().join("posse-example"), PathBuf::from);
     let started = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos();

@@ -297,7 +297,7 @@ impl SubAgent {
         if let Some(approver) = &self.approver {
             tools = tools.approved_by(approver.clone());
         }
-        let shown = if self.filter_tool_definitions { grant } else { &nesting.grant };
+        let shown = if self.filter_tool_definitions { grant } else { &*nesting.grant };
         Ok(Ports {
             model: self.model.clone(),
             tools: tools.showing(shown.clone()),

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use posse_core::Result;
-use posse_core::confinement::Tier;
+use posse_core::grant::Tier;
 use posse_core::text::estimate_tokens;
 use serde_json::{Value, json};
 
@@ -109,13 +109,13 @@ fn keys(setup: &Setup) -> Vec<Finding> {
 fn confinement(setup: &Setup) -> Finding {
     let tier = setup.sandbox.tier();
     let mark = match &tier {
-        Ok(Tier::Off) => Mark::Info,
-        Ok(Tier::T1 | Tier::T2) => Mark::Fine,
+        Ok(Tier::None) => Mark::Info,
+        Ok(Tier::Kernel | Tier::Namespaces) => Mark::Fine,
         Err(_) => Mark::Trouble,
     };
     let more = match &tier {
-        Ok(Tier::Off) => " (`sandbox.tier` is `off`)".to_owned(),
-        Ok(Tier::T1 | Tier::T2) => format!(" · network: {}", setup.network()),
+        Ok(Tier::None) => " (`sandbox.tier` is `off`)".to_owned(),
+        Ok(Tier::Kernel | Tier::Namespaces) => format!(" · network: {}", setup.network()),
         Err(_) => " · or set `tier = \"off\"` under `[sandbox]` in the user's configuration".to_owned(),
     };
     let text = format!(

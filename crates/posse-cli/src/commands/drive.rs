@@ -18,6 +18,7 @@ use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
 use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
+use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::refusals::Operator;
@@ -177,16 +178,39 @@ impl Room {
 
     /// Prints the outcome and says how the program ends.
     pub fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
-        let open = self.models.open(agent).ok();
-        let cost = open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by));
         if self.json {
-            let mut value = envelope(id, &agent.model, outcome, cost, &self.session.spent(), began.elapsed());
-            // Detached tasks, which go on when somebody takes them up.
-            let left = self.session.left_running();
-            value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
-            terminal::out(&value.to_string());
+            terminal::out(&self.envelope(id, agent, outcome, began).to_string());
             return super::exit_code(outcome.status());
         }
+        self.remark(id, agent, outcome, began);
+        let delivery = match outcome.text.trim_end() {
+            "" => Delivery::Done,
+            text => terminal::deliver(text),
+        };
+        terminal::note(&self.summary(id, agent, outcome));
+        match delivery {
+            Delivery::Done => super::exit_code(outcome.status()),
+            Delivery::Failed => ExitCode::FAILURE,
+        }
+    }
+
+    /// For programs.
+    pub fn envelope(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> Value {
+        let (cost, spent) = (self.cost(agent, outcome), self.session.spent());
+        let mut value = envelope(id, &agent.model, outcome, cost, &spent, began.elapsed());
+        // Detached tasks, which go on when somebody takes them up.
+        let left = self.session.left_running();
+        value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
+        value
+    }
+
+    fn cost(&self, agent: &Agent, outcome: &Outcome) -> Option<u64> {
+        let open = self.models.open(agent).ok();
+        open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by))
+    }
+
+    /// What a person should know before the answer.
+    pub fn remark(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) {
         for left in self.session.left_running() {
             terminal::note(&format!("{left} goes on with: posse worker --local --until-idle"));
         }
@@ -215,23 +239,20 @@ impl Room {
                 visible(call.trim_end())
             ));
         }
-        let delivery = match outcome.text.trim_end() {
-            "" => Delivery::Done,
-            text => terminal::deliver(text),
-        };
+    }
+
+    /// The last line: how it ended and what it used.
+    pub fn summary(&self, id: &TaskId, agent: &Agent, outcome: &Outcome) -> String {
+        let cost = self.cost(agent, outcome);
         let cost = cost.map(|micros| format!(" · ${:.4}", micros as f64 / 1e6)).unwrap_or_default();
-        terminal::note(&format!(
+        format!(
             "{id} · {} · {} · {} · {} tokens{cost}{}",
             outcome.status().wire(),
             many(outcome.turns, "turn"),
             many(outcome.tool_calls, "tool"),
             count(outcome.usage.total()),
             self.with_subagents(outcome)
-        ));
-        match delivery {
-            Delivery::Done => super::exit_code(outcome.status()),
-            Delivery::Failed => ExitCode::FAILURE,
-        }
+        )
     }
 
     /// What the whole tree used, where that is more than the task itself did.

@@ -15,6 +15,7 @@ use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::ports::{Agents, Models};
 use posse_runtime::resolve::resolve;
+use posse_runtime::session::facades::Facades;
 use posse_store::SqliteStore;
 
 use super::drive::{Parts, Room, View, Work};
@@ -100,8 +101,13 @@ pub fn room(
 ) -> Result<Room> {
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
-    let (agent, view, store) = (&lead.agent, View::Shown, setup.store()?);
-    furnish(setup, how, found, Furniture { session_id, agent, grant, caps, json, title, view, store })
+    let (agent, view, store, facades) = (&lead.agent, View::Shown, setup.store()?, setup.facades()?);
+    furnish(
+        setup,
+        how,
+        found,
+        Furniture { session_id, agent, grant, caps, json, title, view, store, facades },
+    )
 }
 
 /// What differs between the room of a new task and that of one that goes on.
@@ -114,10 +120,11 @@ pub struct Furniture<'a> {
     pub title: &'a str,
     pub view: View,
     pub store: Arc<SqliteStore>,
+    pub facades: Facades,
 }
 
 pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>) -> Result<Room> {
-    let Furniture { session_id, agent, grant, caps, json, title, view, store } = furniture;
+    let Furniture { session_id, agent, grant, caps, json, title, view, store, facades } = furniture;
     for problem in &found.problems {
         terminal::note(&format!("warning: {}", visible(problem.message())));
     }
@@ -126,7 +133,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     let verifier = setup.verifier(&found)?;
     Room::new(Parts {
         verifier,
-        facades: setup.facades()?,
+        facades,
         session_id,
         workspace: setup.workspace.display().to_string(),
         store,

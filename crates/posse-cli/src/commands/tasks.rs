@@ -95,7 +95,7 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
         return show_result(&row.id, &records, key);
     }
     // What its processes are held to.
-    let tier = start_of(&records)?.grant.confinement().tier;
+    let tier = start_of(&records)?.grant.sandbox();
     if global.json {
         let mut shown = row_json(&row);
         shown["sandbox"] = json!(tier.wire());
@@ -203,6 +203,7 @@ impl TakenUp {
                 title,
                 view,
                 store: store.clone(),
+                facades: setup.facades()?,
             },
         )
     }

@@ -47,6 +47,38 @@ pub fn commands(line: &str) -> Result<Vec<Vec<String>>, &'static str> {
     lexer.finish()
 }
 
+/// What looks like a command in a line that is not understood: quotes and backslashes are left out, and everything that
+/// could begin a command does. For patterns that take away; the line as a whole stays a doubt.
+pub fn pieces(line: &str) -> Vec<Vec<String>> {
+    let bare: String = line.replace("\\\n", "").chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
+    let mut pieces = Vec::new();
+    for piece in bare.split([';', '&', '|', '(', ')', '{', '}', '`', '\n', '\r', '!', '$', '\0', ',']) {
+        let mut words: Vec<&str> = Vec::new();
+        let mut skipped = false;
+        // The word behind an arrow is a file; what comes after it goes on.
+        for (at, part) in piece.split(['<', '>']).enumerate() {
+            let mut part = part.split_whitespace();
+            if at > 0 {
+                skipped |= part.next().is_some();
+            }
+            words.extend(part);
+        }
+        let is_prefix = |word: &&&str| {
+            RESERVED.contains(*word) || word.contains('=') || word.bytes().all(|b| b.is_ascii_digit())
+        };
+        let begin = words.iter().take_while(is_prefix).count();
+        for words in [&words[..], &words[begin..]] {
+            if !words.is_empty() {
+                pieces.push(words.iter().map(|word| (*word).to_owned()).collect());
+            }
+        }
+        if skipped {
+            pieces.push(piece.replace(['<', '>'], " ").split_whitespace().map(str::to_owned).collect());
+        }
+    }
+    pieces
+}
+
 #[derive(Default)]
 struct Lexer {
     /// `Some` once a word has begun: quotes can make an empty one.

@@ -8,6 +8,7 @@ use super::shell;
 use crate::pattern::Subject;
 use crate::task::agent_named;
 use crate::tool::DELEGATION;
+use crate::web::Address;
 
 /// One for each simple command of a line; one alone for every other call. `root` is the workspace, if it is known.
 pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
@@ -19,7 +20,10 @@ pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
         "bash" => {
             return match text("command").map(shell::commands) {
                 None => vec![Subject::Unclear("there is no command")],
-                Some(Err(why)) => vec![Subject::Unclear(why)],
+                Some(Err(why)) => {
+                    let pieces = text("command").map(shell::pieces).unwrap_or_default();
+                    vec![Subject::Line { why, pieces }]
+                }
                 Some(Ok(commands)) => commands.into_iter().map(Subject::Command).collect(),
             };
         }
@@ -32,6 +36,11 @@ pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
                 agent.map_or(Subject::Unclear("no agent is named"), |agent| plain(agent.to_owned()))
             }
             Some(_) => Subject::Free,
+        },
+        "fetch" => match text("url").map(Address::parse) {
+            None => Subject::Unclear("there is no address"),
+            Some(Err(why)) => Subject::Unclear(why),
+            Some(Ok(address)) => Subject::Address(address),
         },
         "skill" => text("name").map_or(Subject::Free, |name| plain(name.to_owned())),
         _ => match text("url") {
@@ -72,4 +81,39 @@ fn path(raw: &str, root: &str) -> Subject<'static> {
     }
     let root = if is_absolute { "/" } else { "" };
     Subject::Path(format!("{root}{}", parts.join("/")))
+}
+
+/// A directory or file as an absolute path, `.` and `..` resolved by their spelling; `None` if it leads out of everything.
+pub fn absolute(root: &str, workspace: &str) -> Option<String> {
+    let whole = if root.starts_with('/') { root.to_owned() } else { format!("{workspace}/{root}") };
+    match path(&format!("/{whole}"), "") {
+        Subject::Path(path) => Some(path),
+        _ => None,
+    }
+}
+
+/// What is below one of each.
+pub fn common(one: &[String], other: &[String]) -> Vec<String> {
+    let pairs = one.iter().flat_map(|a| other.iter().map(move |b| (a, b)));
+    let mut all: Vec<String> = pairs
+        .filter_map(|(a, b)| if holds(b, a) { Some(a) } else { holds(a, b).then_some(b) })
+        .cloned()
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Whether a path of a call (relative to the workspace, or absolute and elsewhere) is a directory or below it.
+pub fn is_below(root: &str, path: &str, workspace: &str) -> bool {
+    match (absolute(root, workspace), absolute(path, workspace)) {
+        (Some(root), Some(path)) => holds(&root, &path),
+        _ => false,
+    }
+}
+
+/// By whole names: `/a` does not hold `/ab`.
+fn holds(root: &str, path: &str) -> bool {
+    let root = root.trim_end_matches('/');
+    path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,66 +1,135 @@
-//! Whether a command might be one that a pattern denies. A guard rail, not a wall: it sees through what people and
-//! models write without thinking, and a program that runs another one is beyond it.
+//! Whether a command is one that a pattern means. A pattern that gives means what it says and nothing that hides behind it;
+//! one that takes away also means what looks different and is the same.
 
-use super::{command_fits, line, wildcard};
+use super::hidden::{Hidden, Kind, base_name, hidden, is_option};
+use super::{Fit, command_ends, command_fits, line, wildcard};
+use crate::grant::shell;
 
-/// Programs that run what comes after them, with options of their own.
-const WRAPPERS: &[&str] = &[
-    "env", "command", "nohup", "time", "exec", "builtin", "sudo", "doas", "nice", "ionice", "timeout",
-    "stdbuf", "setsid", "xargs", "busybox", "watch",
-];
+/// Of more words, each of which could begin a command, nobody says what they do. What is denied is looked for in all.
+const WORDS_MAX: usize = 200;
 
-/// Programs that run a text. With a script instead they are what their words say.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ash", "zsh", "ksh", "fish"];
+/// How many shells are looked into, one inside the other.
+const SHELLS_MAX: usize = 4;
 
-/// More words than this after a wrapper are not looked through.
-const WRAPPED_WORDS_MAX: usize = 64;
-
-/// If it might fit, it fits.
-pub fn might_fit(pattern: &str, words: &[String]) -> bool {
-    let Some((program, arguments)) = words.split_first() else { return true };
-    let program = base_name(program);
-    if program == "eval" || (SHELLS.contains(&program) && runs_text(arguments)) {
-        return true;
+/// For a pattern that gives.
+pub fn given(pattern: &str, words: &[String]) -> Fit {
+    if !command_fits(pattern, &line(words)) {
+        return Fit::Not;
     }
-    if fits_here(pattern, words) {
-        return true;
+    match hidden(words) {
+        Some(hidden) if !spells(pattern, &hidden) => Fit::Perhaps,
+        Some(_) | None => Fit::Surely,
     }
-    // Which of the words is the program depends on options that only the wrapper knows.
-    WRAPPERS.contains(&program)
-        && (arguments.len() > WRAPPED_WORDS_MAX
-            || (0..arguments.len()).any(|at| might_fit_alone(pattern, &arguments[at..])))
 }
 
-/// The same without looking for wrappers again: every word has its turn anyway.
-fn might_fit_alone(pattern: &str, words: &[String]) -> bool {
-    let program = base_name(&words[0]);
-    program == "eval" || (SHELLS.contains(&program) && runs_text(&words[1..])) || fits_here(pattern, words)
+/// Whoever wrote `xargs *` or `git -c *` knew what that does.
+fn spells(pattern: &str, hidden: &Hidden<'_>) -> bool {
+    let mut literal = pattern.split_whitespace().take_while(|word| !word.contains('*'));
+    match hidden.at {
+        _ if hidden.kind == Kind::Input => !pattern.contains('*'),
+        0 => literal.next().is_some_and(|first| base_name(first) == base_name(hidden.word)),
+        _ => literal.skip(1).any(|word| word == hidden.word || is_option(hidden.word, word)),
+    }
 }
 
-/// `sh -c text`, or a text from standard input.
-fn runs_text(arguments: &[String]) -> bool {
-    arguments.first().is_none_or(|first| first.starts_with('-'))
+/// For a pattern that takes away: if it might fit, that is said.
+pub fn taken(pattern: &str, words: &[String]) -> Fit {
+    taken_within(pattern, words, SHELLS_MAX)
 }
 
-fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
+/// The same for a line that is not understood: every piece of it has its turn, and what is left is a doubt.
+pub fn taken_of_pieces(pattern: &str, pieces: &[Vec<String>]) -> Fit {
+    let is_taken = |words: &Vec<String>| taken(pattern, words) == Fit::Surely;
+    if pieces.iter().any(is_taken) { Fit::Surely } else { Fit::Perhaps }
 }
 
-fn fits_here(pattern: &str, words: &[String]) -> bool {
-    let mut named = words.to_vec();
-    named[0] = base_name(&words[0]).to_owned();
-    command_fits(pattern, &line(words)) || command_fits(pattern, &line(&named)) || with_flags(pattern, &named)
+fn taken_within(pattern: &str, words: &[String], shells: usize) -> Fit {
+    if words.is_empty() {
+        return Fit::Perhaps;
+    }
+    if fits(pattern, words, Start::Here) {
+        return Fit::Surely;
+    }
+    let Some(Hidden { kind, at, .. }) = hidden(words) else { return Fit::Not };
+    // Which of the words is the program depends on options that only the other program knows.
+    let behind = || behind(pattern, &words[at + 1..], shells);
+    match kind {
+        Kind::File => Fit::Not,
+        Kind::Words if at == 0 => behind(),
+        Kind::Words | Kind::MoreWords | Kind::Text | Kind::Input => behind().max(Fit::Perhaps),
+        Kind::Shell => of_shell(pattern, &words[1..], shells),
+    }
+}
+
+/// One of these words begins a command.
+fn behind(pattern: &str, words: &[String], shells: usize) -> Fit {
+    if fits(pattern, words, Start::Anywhere) {
+        return Fit::Surely;
+    }
+    if words.len() > WORDS_MAX {
+        return Fit::Perhaps;
+    }
+    let one = |at: usize| match hidden(&words[at..]).map(|hidden| hidden.kind) {
+        Some(Kind::Shell) => of_shell(pattern, &words[at + 1..], shells),
+        Some(Kind::Text | Kind::Input | Kind::MoreWords) => Fit::Perhaps,
+        // What these run is among the words as well.
+        Some(Kind::Words | Kind::File) | None => Fit::Not,
+    };
+    (0..words.len()).map(one).max().unwrap_or(Fit::Not)
+}
+
+/// `sh -c text`: the text is a line like any other. What comes from elsewhere is a doubt.
+fn of_shell(pattern: &str, arguments: &[String], shells: usize) -> Fit {
+    let is_flag = |word: &&String| word.starts_with(['-', '+']);
+    let has_text =
+        arguments.iter().take_while(is_flag).any(|flag| !flag.starts_with("--") && flag.contains('c'));
+    let Some(text) = arguments.iter().find(|word| !is_flag(word)).filter(|_| has_text && shells > 0) else {
+        return Fit::Perhaps;
+    };
+    match shell::commands(text) {
+        Ok(commands) => commands
+            .iter()
+            .map(|words| taken_within(pattern, words, shells - 1))
+            .max()
+            .unwrap_or(Fit::Perhaps),
+        Err(_) => taken_of_pieces(pattern, &shell::pieces(text)),
+    }
+}
+
+/// Where the command begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    Here,
+    /// At any of the words.
+    Anywhere,
+}
+
+fn fits(pattern: &str, words: &[String], start: Start) -> bool {
+    let base = |word: &String| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let named: Vec<String> = match start {
+        Start::Here => words
+            .iter()
+            .enumerate()
+            .map(|(at, word)| if at == 0 { base(word) } else { word.clone() })
+            .collect(),
+        Start::Anywhere => words.iter().map(base).collect(),
+    };
+    let as_text = |words: &[String]| match start {
+        Start::Here => command_fits(pattern, &line(words)),
+        Start::Anywhere => command_ends(pattern, &line(words)),
+    };
+    as_text(words) || as_text(&named) || with_flags(pattern, &named, start)
 }
 
 /// As if flags, each with or without a value, were not there: `git -C . push` is `git push`.
-fn with_flags(pattern: &str, words: &[String]) -> bool {
+fn with_flags(pattern: &str, words: &[String], start: Start) -> bool {
     let pattern: Vec<&str> = pattern.split_whitespace().collect();
     let (wanted, open) = match pattern.split_last() {
         Some((&"*", wanted)) => (wanted, true),
         _ => (pattern.as_slice(), false),
     };
     // reachable[i]: what is wanted so far may end before word i.
-    let mut reachable = vec![false; words.len() + 1];
+    let mut reachable = vec![start == Start::Anywhere; words.len() + 1];
     reachable[0] = true;
     for wanted in wanted {
         let mut next = vec![false; words.len() + 1];

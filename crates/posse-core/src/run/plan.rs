@@ -91,6 +91,7 @@ impl Run {
         let refused =
             |arguments: &str| match self.grant.decide(Call { tool: &name, effect, arguments, workspace }) {
                 Decision::Allow => None,
+                Decision::Ask(why) => Some(ToolResult::mistake(call, unasked(&why))),
                 Decision::Deny(why) => Some(ToolResult::mistake(call, format!("refused: {why}"))),
             };
         if !self.grant.offers(&name, effect) {
@@ -144,9 +145,12 @@ impl Planned {
         };
         let tool = canonical(&self.call.name);
         let call = Call { tool: &tool, effect: *effect, arguments, workspace };
-        if let Decision::Deny(why) = grant.decide(call) {
-            self.action = Action::Refuse(ToolResult::mistake(&self.call, format!("refused: {why}")));
-        }
+        let refused = match grant.decide(call) {
+            Decision::Allow => return,
+            Decision::Ask(why) => unasked(&why),
+            Decision::Deny(why) => format!("refused: {why}"),
+        };
+        self.action = Action::Refuse(ToolResult::mistake(&self.call, refused));
     }
 
     fn runs_beside_others(&self) -> bool {
@@ -155,6 +159,10 @@ impl Planned {
             Action::Refuse(_) => true,
         }
     }
+}
+
+fn unasked(why: &str) -> String {
+    format!("refused: {why}. A person could allow it, and nobody can be asked here")
 }
 
 fn truncated(call: &ToolCall) -> ToolResult {

@@ -92,7 +92,7 @@ impl Replayed {
                 self.run.on_message(text, *elapsed_ms);
             }
             Record::Steered { text, .. } => self.run.on_steer(text),
-            Record::Withdrawn { tools, .. } => self.run.on_withdrawn(tools),
+            Record::Withdrawn { tools, left, .. } => self.run.on_withdrawn(tools, left.as_deref()),
             Record::BudgetSpent { shortfall, .. } => self.run.on_budget_spent(shortfall),
             Record::Cancelled { .. } => self.run.on_cancel(),
             Record::Finished { outcome, .. } => self.run.on_finished(outcome),

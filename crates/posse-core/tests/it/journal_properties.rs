@@ -145,8 +145,8 @@ fn live(
                         Record::Resumed { epoch: 2, turns_max, wall_ms_max, lost_tokens: 7, elapsed_ms: 0 };
                     write(resumed, &mut run);
                     let tools = vec!["write".to_owned()];
-                    run.on_withdrawn(&tools);
-                    write(Record::Withdrawn { tools, elapsed_ms: 0 }, &mut run);
+                    run.on_withdrawn(&tools, None);
+                    write(Record::Withdrawn { tools, left: None, elapsed_ms: 0 }, &mut run);
                 }
             }
         }
@@ -193,7 +193,7 @@ proptest! {
         // Taken up again at any point, the next request is valid too.
         let mut run = replay(&records[..=resume_at % records.len()], tools(), 0).unwrap().run;
         run.on_resume(Some(30), None);
-        run.on_withdrawn(&["read".to_owned()]);
+        run.on_withdrawn(&["read".to_owned()], None);
         if matches!(run.next_step(0), Step::CallModel(_)) {
             prop_assert_eq!(find_fault(run.messages()), None);
         }

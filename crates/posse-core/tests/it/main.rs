@@ -1,3 +1,4 @@
+mod bypasses;
 mod context;
 mod journal_properties;
 mod judging;

@@ -87,8 +87,8 @@ fn set_of(entry: &str) -> Vec<String> {
     let ours: &[&str] = match entry.to_ascii_lowercase().as_str() {
         "edit" | "editfiles" | "multiedit" | "notebookedit" => &["edit", "write"],
         "search" | "codebase" => &["grep", "glob"],
-        "web" => &["web_search", "web_fetch"],
-        "fetch" => &["web_fetch"],
+        "web" => &["web_search", "fetch"],
+        "fetch" => &["fetch"],
         "todo" | "todos" => &["todo_write"],
         "terminalcommand" | "runcommand" => &["bash"],
         _ => return as_written(&entry.replace(' ', "_")),

@@ -17,7 +17,7 @@ fn spelling(entry: &str) -> Vec<String> {
         "read-only" => &["read", "ls", "grep", "glob"],
         "edit" => &["write", "edit"],
         "execute" => &["bash"],
-        "web" => &["web_search", "web_fetch"],
+        "web" => &["web_search", "fetch"],
         "mcp" => &["mcp__*"],
         _ => return as_written(entry),
     };

@@ -1,14 +1,10 @@
 //! Our own files, `.posse/agents/<name>.md`. `schema` documents each key.
 
 use posse_core::definition::{Approval, Definition, Isolation, TaskIn};
-use posse_core::grant::Access;
+use posse_core::grant::{Access, Network};
 use posse_core::id::AgentName;
-use posse_core::pattern::ToolPattern;
 
 use super::{Need, *};
-
-/// What could reach the network. A command cannot be kept from it by its text, so `network: none` takes `bash` too.
-const NO_NETWORK: &[&str] = &["bash", "web*", "mcp__*"];
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Strict);
@@ -25,6 +21,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     extends(f, d);
     d.prompt_append = f.text("system_prompt_append");
     d.rights.write_paths = f.texts("write_paths");
+    d.rights.read_roots = f.texts("read_roots");
     network(f, d);
     d.approval = f.word(
         "approval",
@@ -63,20 +60,25 @@ fn extends(f: &mut Fields, d: &mut Definition) {
 }
 
 fn network(f: &mut Fields, d: &mut Definition) {
-    let is_off = f.word(
-        "network",
-        &[
-            ("full", false, ""),
-            (
-                "none",
-                true,
-                "no `bash`, no web and no MCP tools: this version cannot keep a command off the network",
-            ),
-        ],
-    );
-    if is_off == Some(true) {
-        let off = NO_NETWORK.iter().map(|name| ToolPattern::tool(name));
-        d.rights.deny = each_once(d.rights.deny.drain(..).chain(off).collect());
+    let hosts = match f.value("network") {
+        None => return,
+        Some(Node::Text(word)) if word.trim() == "full" => return,
+        Some(Node::Text(word)) if word.trim() == "none" => {
+            f.mapped(
+                "network",
+                "no `fetch`, no web and no MCP tools; no `bash` unless the kernel confines it",
+            );
+            Vec::new()
+        }
+        Some(Node::Text(_) | Node::List(_)) => match f.texts("network") {
+            Some(hosts) => hosts,
+            None => return,
+        },
+        Some(other) => return f.reject("network", other.kind(), "`full`, `none`, or a list of hosts"),
+    };
+    match Network::parse(&hosts) {
+        Ok(network) => d.rights.network = Some(network),
+        Err(e) => f.fail("network", format!("`network`: {}", e.message()), e.advice()),
     }
 }
 

@@ -176,7 +176,13 @@ fn overlay_rights(child: Rights, parent: Rights) -> Rights {
         rules: parent.rules.into_iter().chain(child.rules).collect(),
         access: if read_only { Access::ReadOnly } else { Access::Whole },
         write_paths: child.write_paths.or(parent.write_paths),
-        network: parent.network.narrow(&child.network),
+        read_roots: child.read_roots.or(parent.read_roots),
+        network: match (child.network, parent.network) {
+            (Some(child), Some(parent)) => Some(parent.narrow(&child)),
+            (child, parent) => child.or(parent),
+        },
+        autonomy: child.autonomy.max(parent.autonomy),
+        sandbox: child.sandbox.max(parent.sandbox),
     }
 }
 

@@ -140,6 +140,8 @@ fn normal_form(out: &mut String, d: &Definition) {
     }
     some("access", (d.rights.access == Access::ReadOnly).then(|| "read-only".to_owned()));
     some("write_paths", d.rights.write_paths.as_ref().map(|paths| format!("{paths:?}")));
+    some("read_roots", d.rights.read_roots.as_ref().map(|roots| format!("{roots:?}")));
+    some("network", d.rights.network.as_ref().map(ToString::to_string));
     some("approval", d.approval.map(|approval| format!("{approval:?}")));
     some("limits", (d.limits != Default::default()).then(|| format!("{:?}", d.limits)));
     some("isolation", (d.isolation != Isolation::None).then(|| format!("{:?}", d.isolation)));

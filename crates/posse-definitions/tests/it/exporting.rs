@@ -124,9 +124,15 @@ fn can_be_beyond(format: Format, d: &Definition) -> bool {
 #[test]
 fn an_export_asks_for_less_where_it_cannot_say_it_exactly() {
     let narrow = |keys: &str| definition(&format!("---\nname: a\ndescription: d\n{keys}\n---\nBody\n"));
-    for keys in
-        ["tools: Read, Grep", "tools: []", "disallowed_tools: Write", "write_paths: docs", "network: none"]
-    {
+    for keys in [
+        "tools: Read, Grep",
+        "tools: []",
+        "disallowed_tools: Write",
+        "write_paths: docs",
+        "network: none",
+        "network: docs.rs",
+        "read_roots: docs",
+    ] {
         let d = narrow(keys);
         assert!(export(&d, Format::Codex).text.contains("sandbox_mode = \"read-only\""), "{keys}");
         assert!(export(&d, Format::Cursor).text.contains("readonly: true"), "{keys}");

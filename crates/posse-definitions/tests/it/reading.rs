@@ -107,6 +107,7 @@ fn a_right_that_cannot_be_read_is_an_error_whatever_the_format() {
         (Format::Native, "disallowed_tools"),
         (Format::Native, "write_paths"),
         (Format::Native, "network"),
+        (Format::Native, "read_roots"),
         (Format::Native, "access"),
         (Format::Native, "approval"),
         (Format::Native, "extends"),

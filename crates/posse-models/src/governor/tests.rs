@@ -198,3 +198,56 @@ async fn waiting_is_told_with_its_end_also_when_it_is_given_up() {
     let (next, ()) = tokio::join!(governor.admit(NORMAL, PATIENCE, &counting), async { drop(held) });
     assert_eq!((next.is_ok(), told()), (true, (2, 2)));
 }
+
+/// Two processes: each has its own files open.
+fn two(max: usize) -> (tempfile::TempDir, Arc<Governor>, Arc<Governor>) {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || Governor::shared(max, directory.path()).unwrap();
+    let (here, there) = (open(), open());
+    (directory, here, there)
+}
+
+async fn get(governor: &Arc<Governor>) -> Permit {
+    governor.admit(NORMAL, PATIENCE, &Unlimited).await.ok().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn processes_with_one_key_share_its_places() {
+    let (_directory, here, there) = two(3);
+    let mut held = vec![get(&here).await, get(&there).await, get(&here).await];
+    let waiting = admit(&there, NORMAL);
+    tokio::time::sleep(POLL * 10).await;
+    assert!(!waiting.is_finished(), "three are under way");
+    held.pop();
+    tokio::time::sleep(POLL * 2).await;
+    assert!(waiting.is_finished(), "a place that another process gave back is found");
+    drop((held, waiting.await.unwrap()));
+    assert_eq!((here.lock().under_way, there.lock().under_way), (0, 0));
+    let all = [get(&here).await, get(&here).await, get(&here).await];
+    assert_eq!(all.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_places_of_a_process_that_is_gone_are_free() {
+    let (_directory, here, there) = two(1);
+    let held = get(&here).await;
+    // What the end of a process does: its files are closed, and nobody gave anything back.
+    here.lock().commons = None;
+    get(&there).await.succeeded();
+    drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_process_is_refused_all_learn() {
+    let (_directory, here, there) = two(8);
+    let mut permits = Vec::new();
+    for _ in 0..4 {
+        permits.extend([get(&here).await, get(&there).await]);
+    }
+    permits.pop().unwrap().refused(Duration::from_secs(1));
+    let closed = there.admit(NORMAL, Duration::from_millis(10), &Unlimited).await;
+    assert!(matches!(closed, Err(Closed::For(_))), "the pause holds here too");
+    let closed = here.admit(NORMAL, Duration::from_millis(10), &Unlimited).await;
+    assert!(matches!(closed, Err(Closed::For(_))), "and there");
+    assert_eq!((here.lock().window.limit(), there.lock().window.limit()), (4, 4));
+}

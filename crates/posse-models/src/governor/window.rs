@@ -5,6 +5,9 @@
 /// and a limit that was raised meanwhile is found.
 pub(super) const PROBE_AFTER: usize = 100;
 
+/// What a window is written down as.
+pub(super) const WORDS: usize = 7;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Window {
     max: usize,
@@ -38,6 +41,30 @@ impl Window {
 
     pub fn round(&self) -> u64 {
         self.round
+    }
+
+    /// Whether nothing is left to be gained: a success changes nothing.
+    pub fn is_widest(&self) -> bool {
+        self.limit >= self.max
+    }
+
+    /// Everything but the configured limit, which is each process's own.
+    pub fn to_words(&self) -> [u64; WORDS] {
+        let Burst { limit, under_way, refused } = self.burst;
+        let counts = [self.limit, limit, under_way, refused, self.too_many.unwrap_or(0), self.successes];
+        let [limit, burst, under_way, refused, too_many, successes] = counts.map(|count| count as u64);
+        [limit, burst, under_way, refused, too_many, successes, self.round]
+    }
+
+    /// What another process made of it, within this one's limit.
+    pub fn adopt(&mut self, words: [u64; WORDS]) {
+        let [limit, burst, under_way, refused, too_many, successes, round] = words;
+        let count = |word: u64| usize::try_from(word).unwrap_or(usize::MAX);
+        self.limit = count(limit).clamp(1, self.max);
+        self.burst = Burst { limit: count(burst), under_way: count(under_way), refused: count(refused) };
+        self.too_many = Some(count(too_many)).filter(|refused| *refused > 0);
+        self.successes = count(successes);
+        self.round = round;
     }
 
     /// A call that was let through in `round` has succeeded, when `under_way` were, itself included. Only a window that is
@@ -137,6 +164,18 @@ mod tests {
             window.on_success(1, 7);
         }
         assert_eq!(window.limit(), 8);
+    }
+
+    #[test]
+    fn a_window_that_was_written_down_is_the_same_within_its_own_limit() {
+        let mut window = Window::new(16);
+        for _ in 0..12 {
+            window.on_refused(0, 16);
+        }
+        let (mut same, mut narrow) = (Window::new(16), Window::new(2));
+        same.adopt(window.to_words());
+        narrow.adopt(window.to_words());
+        assert_eq!((same, narrow.limit()), (window, 2));
     }
 
     proptest! {

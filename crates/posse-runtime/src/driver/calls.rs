@@ -119,6 +119,7 @@ impl Scene<'_> {
     pub(super) fn tool_context(&self, run: &Run) -> ToolContext {
         ToolContext {
             task: self.id.clone(),
+            grant: self.nesting.grant.clone(),
             cancel: self.ports.stop.now.clone(),
             time_left: self.time_left(run),
             output_bytes_max: run.limits().result_bytes_max,

@@ -51,7 +51,7 @@ pub async fn resume(
     ports.budget.charge(tariff.of_lost(&Usage { input: lost_tokens, ..Usage::default() }));
     let withdrawn = run.grant().beyond(allowed);
     let had_commands = has_commands(&start.grant);
-    start.grant = run.grant().without(&withdrawn);
+    start.grant = run.grant().meet(allowed);
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let mut life = Life::new(ports, id, start, epoch, elapsed_ms);
     life.scene.commands_withdrawn = commands_withdrawn;
@@ -127,9 +127,11 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
 
 impl Life<'_> {
     fn withdraw(&mut self, run: &mut Run, tools: Vec<String>) {
-        if !tools.is_empty() {
-            run.on_withdrawn(&tools);
-            self.journal.note(Record::Withdrawn { tools, elapsed_ms: self.elapsed_ms() });
+        let grant = &self.scene.start.grant;
+        let left = (run.grant().without(&tools) != *grant).then(|| Box::new(grant.clone()));
+        if !tools.is_empty() || left.is_some() {
+            run.on_withdrawn(&tools, left.as_deref());
+            self.journal.note(Record::Withdrawn { tools, left, elapsed_ms: self.elapsed_ms() });
         }
     }
 

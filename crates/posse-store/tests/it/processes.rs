@@ -1,6 +1,8 @@
 //! Several processes on one file.
 
 use std::path::Path;
+use std::sync::Barrier;
+use std::thread;
 use std::time::Duration;
 
 use posse_core::ErrorCode;
@@ -16,6 +18,9 @@ use crate::{block_on, open, place};
 
 const PROCESSES: usize = 16;
 const TRANSITIONS: u64 = 1_000;
+
+const ROUNDS: usize = 40;
+const OPENERS: usize = 6;
 
 /// A task ends, and goes on again.
 fn transition(number: u64) -> Record {
@@ -38,6 +43,23 @@ pub fn transit(path: &Path, session: &str) {
         }
     });
     say("done");
+}
+
+/// Whoever opens a new store while another makes its tables must not take it for a stranger's.
+#[test]
+fn a_new_store_is_opened_by_many_at_once() {
+    for _ in 0..ROUNDS {
+        let (_directory, path) = place();
+        let gate = Barrier::new(OPENERS);
+        thread::scope(|scope| {
+            for _ in 0..OPENERS {
+                scope.spawn(|| {
+                    gate.wait();
+                    open(&path)
+                });
+            }
+        });
+    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
         Record::Started(Box::new(start)),
         Record::Steered { text: "Faster".to_owned(), key: "k".to_owned(), elapsed_ms },
         Record::Resumed { epoch, turns_max: None, wall_ms_max: None, lost_tokens, elapsed_ms },
-        Record::Withdrawn { tools: vec!["bash".to_owned()], elapsed_ms },
+        Record::Withdrawn { tools: vec!["bash".to_owned()], left: None, elapsed_ms },
         Record::BudgetSpent { shortfall: "no money".to_owned(), elapsed_ms },
         Record::Cancelled { elapsed_ms },
         Record::Said { text: "Go on".to_owned(), epoch: 3, lost_tokens: 0, elapsed_ms },

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use posse_core::confinement::Network;
+use posse_core::confinement::Reach;
 
 use super::layout::{Guarded, Layout};
 use crate::confinement::{Confinement, Top, Walls};
@@ -96,9 +96,9 @@ fn is_ours(path: &Path) -> bool {
 struct View(Vec<OsString>);
 
 impl View {
-    fn new(network: &Network) -> Self {
+    fn new(network: &Reach) -> Self {
         let mut view = Self(FLAGS.iter().map(OsString::from).collect());
-        if *network == Network::None {
+        if *network == Reach::None {
             view.0.push("--unshare-net".into());
         }
         view.0.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
@@ -123,7 +123,7 @@ pub(crate) fn find(search: &std::ffi::OsStr) -> Option<PathBuf> {
 /// Whether it can build all of that here. Name spaces are often forbidden, above all inside of containers.
 pub(crate) fn works(bubblewrap: &Path) -> Result<(), String> {
     let mut command = Command::new(bubblewrap);
-    command.args(View::new(&Network::None).0).args(["--ro-bind", "/", "/", "--proc", "/proc", "true"]);
+    command.args(View::new(&Reach::None).0).args(["--ro-bind", "/", "/", "--proc", "/proc", "true"]);
     command.env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::null()).stdout(Stdio::null());
     let done = command.output().map_err(|cause| format!("`{}`: {cause}", bubblewrap.display()))?;
     if done.status.success() {

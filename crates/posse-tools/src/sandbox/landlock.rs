@@ -5,7 +5,7 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use posse_core::confinement::Network;
+use posse_core::confinement::Reach;
 
 const EXECUTE: u64 = 1;
 const WRITE_FILE: u64 = 1 << 1;
@@ -97,15 +97,15 @@ pub(crate) struct Ruleset {
 
 impl Ruleset {
     /// Everything that this version can hold.
-    pub fn whole(version: u32, network: &Network) -> io::Result<Self> {
+    pub fn whole(version: u32, network: &Reach) -> io::Result<Self> {
         let net = match network {
-            Network::Full => 0,
-            Network::None | Network::Ports(_) if version < 4 => 0,
-            Network::None | Network::Ports(_) => BIND_TCP | CONNECT_TCP,
+            Reach::Full => 0,
+            Reach::None | Reach::Ports(_) if version < 4 => 0,
+            Reach::None | Reach::Ports(_) => BIND_TCP | CONNECT_TCP,
         };
         let scoped = if version < 6 { 0 } else { SCOPES };
         let ruleset = Self::create(READING | known(CHANGING | IOCTL_DEV, version), net, scoped)?;
-        if let (Network::Ports(ports), true) = (network, net != 0) {
+        if let (Reach::Ports(ports), true) = (network, net != 0) {
             for port in ports {
                 ruleset.add_port(*port)?;
             }

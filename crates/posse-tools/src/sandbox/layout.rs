@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::fs::{self, DirEntry};
 use std::path::{Component, Path, PathBuf};
 
-use posse_core::confinement::Tier;
-use posse_core::pattern::{Doubt, Subject};
+use posse_core::grant::Tier;
+use posse_core::pattern::{Fit, Purpose, Subject};
 
 use crate::confinement::{Top, Walls};
 use crate::protected;
@@ -41,8 +41,12 @@ pub(crate) struct Guarded {
 impl Layout {
     pub fn of(walls: &Walls, workspace: &Path) -> Result<Self, String> {
         let mut layout = Layout::default();
-        for root in walls.read.iter().map(PathBuf::as_path).chain([workspace]) {
+        for root in &walls.read {
             layout.open_for_reading(root, &walls.closed);
+        }
+        match &walls.instead {
+            None => layout.open_for_reading(workspace, &walls.closed),
+            Some(roots) => roots.iter().for_each(|root| layout.open_for_reading(root, &walls.closed)),
         }
         let writes_nothing = walls.write.iter().any(Vec::is_empty);
         if !writes_nothing {
@@ -50,7 +54,7 @@ impl Layout {
         }
         let everything = vec!["**".to_owned()];
         let lists = if walls.write.is_empty() { std::slice::from_ref(&everything) } else { &walls.write };
-        let opens_top = walls.tier == Tier::T2 && walls.top == Top::Open;
+        let opens_top = walls.tier == Tier::Namespaces && walls.top == Top::Open;
         for globs in lists {
             let mut places = Vec::new();
             for wanted in globs.iter().flat_map(|glob| resolve(glob, workspace)) {
@@ -176,7 +180,8 @@ fn matching(workspace: &Path, start: &Path, glob: &str) -> Vec<PathBuf> {
         for entry in entries(&workspace.join(&directory)).filter(|entry| !is_link(entry)) {
             compared += 1;
             let path = directory.join(entry.file_name());
-            if Subject::Path(path.to_string_lossy().into_owned()).fits(glob, Doubt::FitsNot) {
+            let subject = Subject::Path(path.to_string_lossy().into_owned());
+            if subject.fit(glob, Purpose::Give) == Fit::Surely {
                 found.push(path);
             } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_bulk(&entry) {
                 next.push_back(path);

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use posse_core::confinement::Network;
+use posse_core::confinement::Reach;
 
 /// Calls that fail with `EPERM`, whatever their arguments.
 const DENIED: &[i64] = &[
@@ -104,7 +104,7 @@ const fn fail(errno: i32) -> u32 {
 pub(crate) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
-    pub fn new(network: &Network) -> Self {
+    pub fn new(network: &Reach) -> Self {
         let mut filter = Self(Vec::new());
         filter.step(LOAD, ARCHITECTURE_AT, 0, 0);
         filter.step(IF_EQUAL, ARCHITECTURE, 1, 0);
@@ -128,19 +128,19 @@ impl Filter {
         filter
     }
 
-    fn sockets(&mut self, network: &Network) {
+    fn sockets(&mut self, network: &Reach) {
         let inet = [libc::AF_INET as u32, libc::AF_INET6 as u32];
         // A pair of connected sockets is a pipe. Of datagrams, each could still be sent to any address.
         self.allow_only(libc::SYS_socketpair, 1, Some(0xf), &[1, 5]);
         match network {
-            Network::None => {
+            Reach::None => {
                 self.deny(libc::SYS_socket, libc::EACCES);
                 for call in OF_SOCKETS {
                     self.deny(*call, libc::EACCES);
                 }
             }
             // TCP only: Landlock knows no other ports.
-            Network::Ports(_) => {
+            Reach::Ports(_) => {
                 self.allow_only(libc::SYS_socket, 0, None, &inet);
                 self.allow_only(libc::SYS_socket, 1, Some(0xf), &[libc::SOCK_STREAM as u32]);
                 // Neither SCTP nor MPTCP nor anything else that has streams.
@@ -149,7 +149,7 @@ impl Filter {
                 self.deny_if(libc::SYS_sendto, 3, &[(IF_ANY_BIT, libc::MSG_FASTOPEN as u32)]);
             }
             // No local sockets: behind those are daemons that do what one asks.
-            Network::Full => {
+            Reach::Full => {
                 let netlink = libc::AF_NETLINK as u32;
                 self.allow_only(libc::SYS_socket, 0, None, &[inet[0], inet[1], netlink]);
             }

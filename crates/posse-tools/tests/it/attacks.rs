@@ -260,6 +260,7 @@ fn be_the_runtime() {
 }
 
 /// Tries everything and says what came of it.
+// flat table
 fn attack(facts: &Facts) {
     let Facts { inside, outside, tcp, udp, abstract_name, victim, .. } = facts;
     let new = |name: &str| inside.join("src").join(name);

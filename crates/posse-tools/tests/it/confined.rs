@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use posse_core::agent::ModelSettings;
 use posse_core::budget::Caps;
-use posse_core::confinement::{Network, Tier};
-use posse_core::grant::{Access, Grant, Rights};
+use posse_core::confinement::Reach;
+use posse_core::grant::{Access, Grant, Network, Rights, Tier};
 use posse_core::limits::Limits;
 use posse_runtime::budget::Account;
 use posse_runtime::driver::{Nesting, Stop};
@@ -39,7 +39,7 @@ fn tiers() -> Vec<Wish> {
 fn settings(wish: Wish) -> Settings {
     Settings {
         wish,
-        network: Network::Full,
+        network: Reach::Full,
         search: std::env::var_os("PATH").unwrap_or_default(),
         temporary: std::env::temp_dir(),
         ..Settings::default()
@@ -50,8 +50,9 @@ fn settings(wish: Wish) -> Settings {
 fn world(name: &str, settings: Settings, grant: &Grant) -> World {
     let mut world = World::new(name);
     world.launch.sandbox = Sandbox::new(settings);
+    world.context.grant = Arc::new(grant.clone());
     world.context.nesting = Some(Arc::new(Nesting {
-        grant: grant.clone(),
+        grant: Arc::new(grant.clone()),
         limits: Limits::default(),
         settings: ModelSettings::default(),
         workspace: world.path().display().to_string(),
@@ -273,7 +274,7 @@ fn a_kernel_without_landlock_refuses_every_command() {
     let refused = |calls: &[libc::c_long], what: &str| {
         let world = world("masked", settings(Wish::T1), &all());
         // Found out before it is masked, as in a process that loses it later.
-        assert_eq!(world.launch.sandbox.tier(), Ok(Tier::T1));
+        assert_eq!(world.launch.sandbox.tier(), Ok(Tier::Kernel));
         let run = || {
             crate::escape::deny_in_this_thread(calls);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -299,7 +300,10 @@ async fn a_tier_that_is_not_there_is_refused_and_never_replaced_by_a_lower_one()
     for (settings, grant) in [
         (without.clone(), all()),
         // The operator has turned it off since; the task was given more.
-        (Settings { wish: Wish::Off, ..without.clone() }, all().confined(Tier::T2, &Network::None)),
+        (
+            Settings { wish: Wish::Off, ..without.clone() },
+            all().keep(&Rights { sandbox: Some(Tier::Namespaces), ..Rights::default() }),
+        ),
     ] {
         let world = world("absent", settings, &grant);
         let output = world.bash("touch ran").await;
@@ -354,10 +358,10 @@ async fn a_command_connects_only_where_it_may() {
     );
     for wish in tiers() {
         for (network, expected) in [
-            (Network::None, vec![]),
-            (Network::Ports([one].into()), vec![format!("tcp/127.0.0.1/{one}")]),
+            (Network::none(), vec![]),
+            (Network::parse([format!("*:{one}")]).unwrap(), vec![format!("tcp/127.0.0.1/{one}")]),
             (
-                Network::Full,
+                Network::full(),
                 vec![
                     format!("tcp/127.0.0.1/{one}"),
                     format!("tcp/127.0.0.1/{two}"),
@@ -365,11 +369,11 @@ async fn a_command_connects_only_where_it_may() {
                 ],
             ),
         ] {
-            let grant = all().confined(Tier::T1, &network);
+            let grant = all().keep(&Rights { network: Some(network.clone()), ..Rights::default() });
             let output = world("reach", settings(wish), &grant).bash(&reaches).await;
             let reached: Vec<&str> = output.text.lines().filter(|line| line.contains('/')).collect();
             assert_eq!(reached, expected, "{wish:?} {network:?}");
-            let least = Settings { network: Network::None, ..settings(wish) };
+            let least = Settings { network: Reach::None, ..settings(wish) };
             let output = world("least", least, &grant).bash(&reaches).await;
             assert_eq!(output.text.trim(), "over", "the operator's word counts too");
         }
@@ -466,7 +470,8 @@ async fn a_held_command_that_is_asked_to_end_may_clean_up() {
     }
 }
 
-// R419 T32 Seen to fail without the limit of the task.
+// R419
+// T32 Seen to fail without the limit of the task.
 #[tokio::test]
 async fn a_process_gets_no_more_memory_than_its_task_may_have() {
     const MIB: u64 = 1 << 20;

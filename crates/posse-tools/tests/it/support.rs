@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
 use posse_tools::files::toolset;
@@ -98,6 +99,7 @@ impl Task {
         let tool = self.tools.iter().find(|t| t.spec().name == tool).expect("the tool exists");
         let context = ToolContext {
             task: TaskId::root(session),
+            grant: Arc::new(Grant::root([], 0)),
             cancel: self.cancel.clone(),
             time_left: Duration::from_secs(60),
             output_bytes_max: self.room,

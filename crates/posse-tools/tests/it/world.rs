@@ -2,8 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
 use posse_tools::bash::Bash;
@@ -25,6 +27,7 @@ pub fn supervisor() -> Supervisor {
 pub fn context(task: &str) -> ToolContext {
     ToolContext {
         task: TaskId::root(task),
+        grant: Arc::new(Grant::root([], 0)),
         cancel: CancellationToken::new(),
         time_left: Duration::from_secs(600),
         output_bytes_max: 50_000,

@@ -201,6 +201,12 @@ pub fn conditions(definition: &Definition) -> Vec<String> {
     if let Some(paths) = &rights.write_paths {
         all.push(format!("writes only {}", paths.join(", ")));
     }
+    if let Some(roots) = &rights.read_roots {
+        all.push(format!("reads only {}", roots.join(", ")));
+    }
+    if let Some(network) = rights.network.as_ref().filter(|network| !network.is_full()) {
+        all.push(format!("reaches only {network}"));
+    }
     all
 }
 

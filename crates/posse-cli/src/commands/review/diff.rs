@@ -1,0 +1,318 @@
+//! A unified diff, file by file: which lines it shows, and as much of it as a model can be given.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Of one file in the request; a larger change is looked at with `read`.
+const FILE_BYTES_MAX: usize = 24_000;
+/// Of the whole diff in the request: some 60,000 tokens, and room for the review.
+const TOTAL_BYTES_MAX: usize = 240_000;
+/// Files that are named one by one.
+const LISTED_MAX: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileDiff {
+    /// From the root of the repository; for a renamed file the new one.
+    pub path: String,
+    pub change: Change,
+    pub added: u64,
+    pub removed: u64,
+    /// As git writes it, with its header.
+    text: String,
+    /// Lines that the diff shows: of the new file, or of the old one if it was deleted.
+    shown: Vec<Range<u64>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Added,
+    Deleted,
+    Modified,
+    Renamed { from: String },
+}
+
+impl Change {
+    pub fn word(&self) -> &'static str {
+        match self {
+            Change::Added => "added",
+            Change::Deleted => "deleted",
+            Change::Modified => "modified",
+            Change::Renamed { .. } => "renamed",
+        }
+    }
+}
+
+/// The diff as it goes into the request.
+#[derive(Debug)]
+pub struct Fitted {
+    pub text: String,
+    /// Files of which not everything is in it.
+    pub cut: Vec<String>,
+}
+
+impl FileDiff {
+    fn empty(path: String, change: Change) -> Self {
+        Self { path, change, added: 0, removed: 0, text: String::new(), shown: Vec::new() }
+    }
+
+    /// A file that git does not know yet, as it would show it.
+    pub fn added(path: String, content: &[u8]) -> Self {
+        let mut file = Self::empty(path, Change::Added);
+        file.text = format!("diff --git a/{0} b/{0}\nnew file\n", file.path);
+        if content.contains(&0) {
+            let _ = writeln!(file.text, "Binary files /dev/null and b/{} differ", file.path);
+            return file;
+        }
+        let content = String::from_utf8_lossy(content);
+        file.added = content.lines().count() as u64;
+        if file.added > 0 {
+            let _ = writeln!(file.text, "--- /dev/null\n+++ b/{}\n@@ -0,0 +1,{} @@", file.path, file.added);
+            file.shown.push(1..file.added + 1);
+        }
+        for line in content.lines() {
+            let _ = writeln!(file.text, "+{line}");
+        }
+        file
+    }
+
+    /// A file that is there and was not looked at.
+    pub fn unseen(path: String, why: &str) -> Self {
+        let text = format!("diff --git a/{path} b/{path}\nnew file\n[not shown: {why}]\n");
+        Self { text, ..Self::empty(path, Change::Added) }
+    }
+
+    pub fn shows(&self, line: u64) -> bool {
+        self.shown.iter().any(|lines| lines.contains(&line))
+    }
+
+    /// One line of a list.
+    fn listed(&self) -> String {
+        let from = match &self.change {
+            Change::Renamed { from } => format!(" from {from}"),
+            Change::Added | Change::Deleted | Change::Modified => String::new(),
+        };
+        format!("{} ({}{from}, +{} -{})", self.path, self.change.word(), self.added, self.removed)
+    }
+}
+
+/// What git printed. Lines of a file's content begin with a sign, so nothing in a file can look like a header.
+pub fn parse(patch: &[u8]) -> Vec<FileDiff> {
+    let text = String::from_utf8_lossy(patch);
+    let mut files: Vec<FileDiff> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            files.push(FileDiff::empty(name_of(names.trim_end_matches('\n')), Change::Modified));
+        }
+        if let Some(file) = files.last_mut() {
+            file.take(line);
+        }
+    }
+    files
+}
+
+impl FileDiff {
+    fn take(&mut self, line: &str) {
+        self.text.push_str(line);
+        let line = line.trim_end_matches('\n');
+        if let Some(header) = line.strip_prefix("@@ ") {
+            self.shown.extend(self.range(header));
+        } else if !self.shown.is_empty() {
+            // Before the first hunk there are only headers.
+            self.added += u64::from(line.starts_with('+'));
+            self.removed += u64::from(line.starts_with('-'));
+        } else if line.starts_with("new file") {
+            self.change = Change::Added;
+        } else if line.starts_with("deleted file") {
+            self.change = Change::Deleted;
+        } else if let Some(from) = line.strip_prefix("rename from ") {
+            self.change = Change::Renamed { from: unquoted(from) };
+        } else if let Some(to) = line.strip_prefix("rename to ") {
+            self.path = unquoted(to);
+        }
+    }
+
+    /// `-1,3 +1,4 @@ …`
+    fn range(&self, header: &str) -> Option<Range<u64>> {
+        let sign = if self.change == Change::Deleted { '-' } else { '+' };
+        let side = header.split(' ').find_map(|word| word.strip_prefix(sign))?;
+        let (start, count) = side.split_once(',').unwrap_or((side, "1"));
+        let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
+        Some(start..start.saturating_add(count))
+    }
+}
+
+/// From `a/name b/name`: both are the same name, or else it is told in a line of its own.
+fn name_of(names: &str) -> String {
+    let half = names.get(names.len() / 2 + 1..).unwrap_or_default();
+    let name = unquoted(half);
+    name.strip_prefix("b/").map(str::to_owned).unwrap_or(name)
+}
+
+/// A name with unusual characters is written like a string in C.
+fn unquoted(name: &str) -> String {
+    let Some(quoted) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {
+        return name.to_owned();
+    };
+    let mut bytes = Vec::new();
+    let mut rest = quoted.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            bytes.push(byte);
+            continue;
+        }
+        match rest.next() {
+            Some(b'n') => bytes.push(b'\n'),
+            Some(b't') => bytes.push(b'\t'),
+            Some(b'r') => bytes.push(b'\r'),
+            Some(b'a') => bytes.push(7),
+            Some(b'b') => bytes.push(8),
+            Some(b'v') => bytes.push(11),
+            Some(b'f') => bytes.push(12),
+            Some(digit @ b'0'..=b'7') => {
+                let mut value = u32::from(digit - b'0');
+                while let Some(next) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) {
+                    value = value * 8 + u32::from(next - b'0');
+                }
+                bytes.push(value as u8);
+            }
+            Some(other) => bytes.push(other),
+            None => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// As much as fits; what is left out is said where it would stand. `window` is how many tokens the model takes.
+pub fn fit(files: &[FileDiff], window: Option<u64>) -> Fitted {
+    // Four bytes to a token, and a third of the window for the diff.
+    let of_window = window.map_or(usize::MAX, |tokens| usize::try_from(tokens / 3 * 4).unwrap_or(usize::MAX));
+    let mut left = TOTAL_BYTES_MAX.min(of_window);
+    let mut fitted = Fitted { text: String::new(), cut: Vec::new() };
+    for file in files {
+        let room = left.min(FILE_BYTES_MAX);
+        if file.text.len() <= room {
+            fitted.text.push_str(&file.text);
+            left -= file.text.len();
+            continue;
+        }
+        fitted.cut.push(file.path.clone());
+        let kept = &file.text[..whole_lines(&file.text, room)];
+        let more = file.text[kept.len()..].lines().count();
+        fitted.text.push_str(kept);
+        let _ = writeln!(
+            fitted.text,
+            "[{}: {more} more lines of this diff are not shown here; look at the file with `read`]",
+            file.path
+        );
+        left -= kept.len();
+    }
+    fitted
+}
+
+fn whole_lines(text: &str, bytes: usize) -> usize {
+    let end = text.floor_char_boundary(bytes);
+    text[..end].rfind('\n').map_or(0, |at| at + 1)
+}
+
+/// The files one by one, as far as a list can be read.
+pub fn list(files: &[FileDiff]) -> String {
+    let mut lines: Vec<String> = files.iter().take(LISTED_MAX).map(FileDiff::listed).collect();
+    if files.len() > LISTED_MAX {
+        lines.push(format!("and {} more", files.len() - LISTED_MAX));
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATCH: &str = "diff --git a/src/a.rs b/src/a.rs
+index 1..2 100644
+--- a/src/a.rs
++++ b/src/a.rs
+@@ -1,3 +1,4 @@ fn main
+ one
+--- two
++++ b/other
++diff --git a/x b/x
+ three
+@@ -40 +41,0 @@
+-gone
+diff --git a/old name b/new name
+similarity index 100%
+rename from old name
+rename to new name
+diff --git \"a/\\303\\274 \\\"q\\\".txt\" \"b/\\303\\274 \\\"q\\\".txt\"
+deleted file mode 100644
+index 1..0
+--- \"a/\\303\\274 \\\"q\\\".txt\"
++++ /dev/null
+@@ -7,2 +0,0 @@
+-x
+-y
+\\ No newline at end of file
+diff --git a/logo.png b/logo.png
+new file mode 100644
+Binary files /dev/null and b/logo.png differ
+";
+
+    #[test]
+    fn files_lines_and_names_are_found_whatever_the_content_looks_like() {
+        let files = parse(PATCH.as_bytes());
+        let seen: Vec<String> = files.iter().map(FileDiff::listed).collect();
+        assert_eq!(
+            seen,
+            [
+                "src/a.rs (modified, +2 -2)",
+                "new name (renamed from old name, +0 -0)",
+                "ü \"q\".txt (deleted, +0 -2)",
+                "logo.png (added, +0 -0)"
+            ]
+        );
+        assert!(files[0].shows(1) && files[0].shows(4) && !files[0].shows(5) && !files[0].shows(41));
+        assert!(
+            files[2].shows(7) && files[2].shows(8) && !files[2].shows(9),
+            "the old lines of a deleted file"
+        );
+        assert!(!files[3].shows(1));
+        let whole: String = files.iter().map(|file| file.text.as_str()).collect();
+        assert_eq!(whole, PATCH);
+    }
+
+    #[test]
+    fn a_new_file_is_shown_as_git_would() {
+        let file = FileDiff::added("n.txt".to_owned(), b"a\nb");
+        assert!(
+            file.text.ends_with("--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"),
+            "{}",
+            file.text
+        );
+        assert_eq!(parse(file.text.as_bytes()), std::slice::from_ref(&file), "its own form is read back");
+        assert!(FileDiff::added("b".to_owned(), b"\0").text.contains("Binary files"));
+        assert_eq!(FileDiff::added("e".to_owned(), b"").added, 0);
+    }
+
+    #[test]
+    fn a_large_diff_is_cut_per_file_at_whole_lines_and_says_so() {
+        let long = |name: &str, lines: usize| {
+            let content: String = (0..lines).map(|n| format!("line {n} öäü\n")).collect();
+            FileDiff::added(name.to_owned(), content.as_bytes())
+        };
+        let files = [long("small", 3), long("large", 5_000), long("last", 2)];
+        let fitted = fit(&files, None);
+        assert_eq!(fitted.cut, ["large"]);
+        assert!(fitted.text.len() < FILE_BYTES_MAX + 1_000, "{}", fitted.text.len());
+        let kept = fitted.text.matches("+line ").count();
+        let more = format!("[large: {} more lines of this diff are not shown here", 5_005 - kept);
+        assert!(fitted.text.contains(&more), "{kept}");
+        assert!(fitted.text.ends_with("+line 1 öäü\n"), "what comes after it is there");
+
+        let many: Vec<FileDiff> = (0..40).map(|n| long(&format!("f{n}"), 1_000)).collect();
+        let fitted = fit(&many, None);
+        assert!(fitted.text.len() < TOTAL_BYTES_MAX + 40 * 120);
+        assert!(!fitted.cut.is_empty() && many.iter().all(|file| fitted.text.contains(&file.path)));
+        let small = fit(&many, Some(3_000));
+        assert!(small.text.len() < 4_000 + 40 * 120, "a third of a small window");
+    }
+}

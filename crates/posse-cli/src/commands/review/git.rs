@@ -1,0 +1,398 @@
+//! The changes of a work tree, found by a git that runs nothing of the repository.
+//!
+//! A repository's configuration can name programs for nearly everything: filters, hooks, a file system monitor, external
+//! diffs. Switching them off one by one would miss the next. So git looks at the work tree from a directory of ours
+//! that has no configuration but what is known to be data, with the repository's index and objects. The repository itself
+//! is only asked where things are and which commit a name means, which starts nothing.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, OpenOptions};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Command;
+
+use super::diff::{FileDiff, parse};
+use crate::models::process_env;
+
+/// A diff beyond this is no review any more; what is left out is said.
+const PATCH_BYTES_MAX: u64 = 16 << 20;
+/// Names, settings and messages.
+const ANSWER_BYTES_MAX: u64 = 1 << 20;
+/// New files that are looked at; more are rather a directory that should be ignored.
+const UNTRACKED_MAX: usize = 300;
+/// Of one file; a larger one was hardly written by hand.
+pub const FILE_BYTES_MAX: u64 = 1 << 20;
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Settings that say how files are compared, and name no program.
+const DATA: &[&str] = &[
+    "core.autocrlf",
+    "core.checkstat",
+    "core.eol",
+    "core.excludesfile",
+    "core.filemode",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.symlinks",
+    "core.trustctime",
+];
+
+pub struct Repository {
+    /// The work tree.
+    pub root: PathBuf,
+    here: PathBuf,
+    /// The configuration and the directory that stand in for the repository's.
+    _stand_in: TempDir,
+    isolated: Vec<(OsString, OsString)>,
+    plain: Vec<(OsString, OsString)>,
+}
+
+/// What there is to review.
+#[derive(Debug)]
+pub struct Changes {
+    pub files: Vec<FileDiff>,
+    /// What was not looked at, and why.
+    pub notes: Vec<String>,
+}
+
+impl Repository {
+    pub async fn open(here: &Path) -> Result<Self> {
+        let is_root = |dir: &&Path| dir.join(".git").symlink_metadata().is_ok();
+        let Some(root) = here.ancestors().find(is_root) else {
+            let text = format!("{} is not in a git repository", here.display());
+            return Err(Error::new(ErrorCode::InvalidRequest, text)
+                .hint("`posse review` looks at the changes of a git work tree: start it in one"));
+        };
+        let plain = plain(root);
+        let asked = ["objects", "index", "info/exclude"].into_iter().flat_map(|what| ["--git-path", what]);
+        let places = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"];
+        let answer = Git::new(&plain, root).args(places).args(asked).text().await?;
+        let [format, git_dir, objects, index, exclude] = answer.lines().collect::<Vec<_>>()[..] else {
+            return Err(failed("rev-parse", "its answer cannot be understood"));
+        };
+        let stand_in = stand_in(format, Path::new(git_dir), Path::new(exclude))
+            .map_err(|e| failed("diff", "there is no place for a temporary directory").caused_by(e))?;
+        let settings = Git::new(&plain, root).args(["config", "--list", "-z"]).text().await?;
+        let mut isolated = plain.clone();
+        let mut set = |name: &str, value: &OsStr| isolated.push((name.into(), value.to_owned()));
+        set("GIT_CONFIG_GLOBAL", OsStr::new("/dev/null"));
+        set("GIT_DIR", stand_in.path().as_os_str());
+        set("GIT_WORK_TREE", root.as_os_str());
+        set("GIT_INDEX_FILE", OsStr::new(index));
+        set("GIT_OBJECT_DIRECTORY", OsStr::new(objects));
+        isolated.extend(as_environment(&data_settings(&settings)));
+        let (root, here) = (root.to_owned(), here.to_owned());
+        Ok(Self { root, here, _stand_in: stand_in, isolated, plain })
+    }
+
+    /// Everything that differs from the last commit, or from where the work branched off `base`: what is committed since
+    /// then, staged, not staged and new.
+    pub async fn changes(&self, base: Option<&str>, paths: &[PathBuf]) -> Result<Changes> {
+        let from = match base {
+            Some(base) => self.branched_off(base).await?,
+            None => match self.commit("HEAD").await? {
+                Some(head) => head,
+                None => self.empty_tree().await?,
+            },
+        };
+        let mut notes = Vec::new();
+        let patch = self.look([DIFF, &[&from, "--"]].concat(), paths).output(PATCH_BYTES_MAX).await?;
+        let mut files = parse(&patch.bytes);
+        if patch.is_cut {
+            let mib = PATCH_BYTES_MAX >> 20;
+            let last = files.last().map_or_else(String::new, |file| format!(" ({})", file.path));
+            notes
+                .push(format!("the diff is larger than {mib} MiB; what comes after that{last} was not read"));
+        }
+        let untracked = self.look(OTHERS.to_vec(), paths).output(ANSWER_BYTES_MAX).await?;
+        let mut names: Vec<&[u8]> = untracked.bytes.split(|byte| *byte == 0).collect();
+        // After the last name comes nothing, or half a name.
+        names.pop();
+        let too_many = names.len().saturating_sub(UNTRACKED_MAX);
+        if too_many > 0 || untracked.is_cut {
+            notes.push(format!(
+                "there are {} new files, of which {UNTRACKED_MAX} were looked at; put what is not yours into .gitignore",
+                if untracked.is_cut { "very many".to_owned() } else { names.len().to_string() },
+            ));
+        }
+        for name in names.into_iter().take(UNTRACKED_MAX) {
+            files.push(self.untracked(name));
+        }
+        Ok(Changes { files, notes })
+    }
+
+    async fn branched_off(&self, base: &str) -> Result<String> {
+        let unknown = |text: String| Error::new(ErrorCode::InvalidRequest, text);
+        let Some(named) = self.commit(base).await? else {
+            return Err(unknown(format!("`{base}` is no commit of this repository"))
+                .hint("name a branch, a tag or a commit, such as `--base main`"));
+        };
+        let Some(head) = self.commit("HEAD").await? else {
+            return Err(
+                unknown("there is no commit yet to compare with".to_owned()).hint("leave out `--base`")
+            );
+        };
+        let asked = Git::new(&self.plain, &self.root).args(["merge-base", &named, &head]);
+        let output = asked.run(ANSWER_BYTES_MAX).await?;
+        if output.succeeded {
+            return Ok(String::from_utf8_lossy(output.bytes.trim_ascii()).into_owned());
+        }
+        if !output.complaint.is_empty() {
+            return Err(failed("merge-base", &output.reason()));
+        }
+        Err(unknown(format!("`{base}` and HEAD have no commit in common"))
+            .hint("in a shallow clone, fetch more of the history first"))
+    }
+
+    /// The commit that a name means, if there is one.
+    async fn commit(&self, name: &str) -> Result<Option<String>> {
+        let wanted = format!("{name}^{{commit}}");
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
+        let output = Git::new(&self.plain, &self.root).args(args).run(ANSWER_BYTES_MAX).await?;
+        let found = output.bytes.trim_ascii();
+        let id = std::str::from_utf8(found).ok().filter(|id| output.succeeded && !id.is_empty());
+        Ok(id.map(str::to_owned))
+    }
+
+    /// What a repository without a commit is compared with.
+    async fn empty_tree(&self) -> Result<String> {
+        let made = Git::new(&self.isolated, &self.root).args(["hash-object", "-t", "tree", "--stdin"]);
+        Ok(made.text().await?.trim().to_owned())
+    }
+
+    /// Paths are the person's, so they count from where they are.
+    fn look(&self, args: Vec<&str>, paths: &[PathBuf]) -> Git {
+        let from = if paths.is_empty() { &self.root } else { &self.here };
+        Git::new(&self.isolated, from).args(args).args(paths)
+    }
+
+    fn untracked(&self, name: &[u8]) -> FileDiff {
+        let path = String::from_utf8_lossy(name).into_owned();
+        match read_regular(&self.root.join(OsStr::from_bytes(name))) {
+            Ok(Some(bytes)) => FileDiff::added(path, &bytes),
+            Ok(None) => FileDiff::unseen(path, "no regular file, or a very large one"),
+            Err(e) => FileDiff::unseen(path, &format!("cannot be read: {e}")),
+        }
+    }
+
+    /// How many lines a file of the work tree has. The name is a model's, so it may be anything.
+    pub fn lines_of(&self, file: &str) -> Option<u64> {
+        let path = Path::new(file);
+        let is_plain = |part| matches!(part, std::path::Component::Normal(_));
+        if file.contains('\0') || !path.components().all(is_plain) {
+            return None;
+        }
+        // Nothing but the number of lines is told, but even that only of files that are really below.
+        let full = self.root.join(path);
+        let real = full.canonicalize().ok()?;
+        let bytes = real.starts_with(self.root.canonicalize().ok()?).then(|| read_regular(&real).ok())??;
+        bytes.map(|bytes| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64)
+    }
+}
+
+const DIFF: &[&str] = &[
+    "diff",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--find-renames",
+    // Whether a submodule has changes of its own would be asked of a git inside it.
+    "--ignore-submodules=dirty",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--unified=3",
+];
+const OTHERS: &[&str] = &["ls-files", "--others", "--exclude-standard", "--full-name", "-z", "--"];
+
+/// `None` for what is no regular file, or too large.
+fn read_regular(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(e) if e.raw_os_error() == Some(libc::ELOOP) => return Ok(None),
+        opened => opened?,
+    };
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= FILE_BYTES_MAX).then_some(bytes))
+}
+
+/// What git is always told: nothing of our environment that it could act on, no network, no prompt, no lock.
+fn plain(root: &Path) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<(OsString, OsString)> = Vec::new();
+    for name in ["PATH", "HOME", "XDG_CONFIG_HOME"] {
+        environment.extend(process_env(name).map(|value| (name.into(), value.into())));
+    }
+    let mut set = |name: &str, value: &OsStr| environment.push((name.into(), value.to_owned()));
+    let above = root.parent().unwrap_or(root);
+    // A broken repository must not make git take one further up for it.
+    set("GIT_CEILING_DIRECTORIES", above.as_os_str());
+    for (name, value) in [
+        ("LC_ALL", "C"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_OPTIONAL_LOCKS", "0"),
+        ("GIT_NO_LAZY_FETCH", "1"),
+        ("GIT_ALLOW_PROTOCOL", ""),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("GIT_LITERAL_PATHSPECS", "1"),
+        ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ] {
+        set(name, OsStr::new(value));
+    }
+    environment.extend(as_environment(&[("safe.bareRepository".to_owned(), "explicit".to_owned())]));
+    environment
+}
+
+/// Settings as git takes them from its environment, where they count before every file.
+fn as_environment(settings: &[(String, String)]) -> Vec<(OsString, OsString)> {
+    let mut environment = vec![("GIT_CONFIG_COUNT".into(), settings.len().to_string().into())];
+    for (at, (key, value)) in settings.iter().enumerate() {
+        environment.push((format!("GIT_CONFIG_KEY_{at}").into(), key.into()));
+        environment.push((format!("GIT_CONFIG_VALUE_{at}").into(), value.into()));
+    }
+    environment
+}
+
+/// Of all settings those that are data, as they are in force: the last one counts.
+fn data_settings(listed: &str) -> Vec<(String, String)> {
+    let entries = listed.split('\0').map(|entry| entry.split_once('\n').unwrap_or((entry, "true")));
+    let known = entries.filter(|(key, _)| DATA.contains(key));
+    let mut kept: Vec<(String, String)> =
+        known.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    // Caches that the repository's index brings along are not believed.
+    kept.extend(["core.fsmonitor", "core.untrackedCache"].map(|key| (key.to_owned(), "false".to_owned())));
+    kept
+}
+
+/// A git directory without anything: no hooks, no attributes, no remotes. What it needs of the real one are parts of the
+/// index and the names to ignore.
+fn stand_in(format: &str, git_dir: &Path, exclude: &Path) -> std::io::Result<TempDir> {
+    let dir = tempfile::Builder::new().prefix("posse-review-").tempdir()?;
+    for part in ["objects", "refs", "info"] {
+        fs::create_dir(dir.path().join(part))?;
+    }
+    fs::write(dir.path().join("HEAD"), "ref: refs/heads/none\n")?;
+    let (version, extension) = match format {
+        "sha1" => (0, String::new()),
+        other => (1, format!("[extensions]\n\tobjectFormat = {other}\n")),
+    };
+    let config = format!("[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n{extension}");
+    fs::write(dir.path().join("config"), config)?;
+    if let Ok(Some(names)) = read_regular(exclude) {
+        fs::write(dir.path().join("info/exclude"), names)?;
+    }
+    for entry in fs::read_dir(git_dir)?.flatten() {
+        if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
+            std::os::unix::fs::symlink(entry.path(), dir.path().join(entry.file_name()))?;
+        }
+    }
+    Ok(dir)
+}
+
+struct Git {
+    command: Command,
+    /// Which of git's commands it is.
+    what: String,
+}
+
+struct Output {
+    bytes: Vec<u8>,
+    is_cut: bool,
+    succeeded: bool,
+    complaint: String,
+}
+
+impl Output {
+    /// Why it failed, in git's words.
+    fn reason(&self) -> String {
+        let said = self.complaint.lines().next().unwrap_or("no reason given");
+        visible(said.strip_prefix("fatal: ").unwrap_or(said)).into_owned()
+    }
+}
+
+impl Git {
+    fn new(environment: &[(OsString, OsString)], directory: &Path) -> Self {
+        let mut command = Command::new("git");
+        command
+            .arg("--no-pager")
+            .current_dir(directory)
+            .env_clear()
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        Self { command, what: String::new() }
+    }
+
+    fn args(mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        for arg in args {
+            if self.what.is_empty() {
+                self.what = arg.as_ref().to_string_lossy().into_owned();
+            }
+            self.command.arg(arg);
+        }
+        self
+    }
+
+    async fn run(mut self, bytes_max: u64) -> Result<Output> {
+        let mut child = self.command.spawn().map_err(|e| match e.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::new(ErrorCode::Io, "git is not installed, or not on the PATH")
+                    .hint("`posse review` needs git 2.31 or newer")
+            }
+            _ => failed(&self.what, "it cannot be started").caused_by(e),
+        })?;
+        let (out, err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+        let work = async {
+            let ((bytes, is_cut), (complaint, _)) =
+                tokio::try_join!(read_some(out, bytes_max), read_some(err, ANSWER_BYTES_MAX))?;
+            // One that still has something to say is ended instead of heard out.
+            let succeeded = if is_cut { true } else { child.wait().await?.success() };
+            let complaint = String::from_utf8_lossy(&complaint).trim().to_owned();
+            std::io::Result::Ok(Output { bytes, is_cut, succeeded, complaint })
+        };
+        match tokio::time::timeout(PATIENCE, work).await {
+            Ok(output) => output.map_err(|e| failed(&self.what, "it cannot be read").caused_by(e)),
+            Err(_) => Err(failed(&self.what, &format!("it took more than {} s", PATIENCE.as_secs()))),
+        }
+    }
+
+    /// What it prints, if it succeeds.
+    async fn output(self, bytes_max: u64) -> Result<Output> {
+        let what = self.what.clone();
+        let output = self.run(bytes_max).await?;
+        if output.succeeded {
+            return Ok(output);
+        }
+        Err(failed(&what, &output.reason()))
+    }
+
+    async fn text(self) -> Result<String> {
+        let output = self.output(ANSWER_BYTES_MAX).await?;
+        Ok(String::from_utf8_lossy(&output.bytes).into_owned())
+    }
+}
+
+/// Whether it was cut, too. What is beyond is not read.
+async fn read_some(from: impl AsyncRead + Unpin, max: u64) -> std::io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    from.take(max + 1).read_to_end(&mut bytes).await?;
+    let is_cut = bytes.len() as u64 > max;
+    bytes.truncate(max as usize);
+    Ok((bytes, is_cut))
+}
+
+fn failed(what: &str, why: &str) -> Error {
+    Error::new(ErrorCode::Io, format!("`git {what}` failed: {why}"))
+}

@@ -1,0 +1,548 @@
+//! `posse review`: what it looks at, what it says, and that it runs nothing of the repository.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Ran};
+
+/// git as the person in these tests uses it: nothing of the machine's configuration.
+fn git(place: &Place, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"])
+        .args(args)
+        .current_dir(place.workspace())
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", place.home())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A repository with a commit.
+fn repository() -> Place {
+    let place = Place::new();
+    git(&place, &["init", "-q"]);
+    place.write("workspace/src/lib.rs", "fn one() {}\nfn two() {}\nfn three() {}\n");
+    place.write("workspace/notes.txt", "first\n");
+    git(&place, &["add", "-A"]);
+    git(&place, &["commit", "-qm", "first"]);
+    place
+}
+
+/// With a change that is staged, one that is not, and a new file.
+fn changed() -> Place {
+    let place = repository();
+    place.write("workspace/src/lib.rs", "fn one() {}\nfn two() { panic!() }\nfn three() {}\n");
+    git(&place, &["add", "-A"]);
+    place.write("workspace/notes.txt", "first\nsecond\n");
+    place.write("workspace/new file.txt", "fresh\n");
+    place
+}
+
+fn finding(severity: &str, file: &str, line: i64) -> Value {
+    json!({ "severity": severity, "file": file, "line": line, "title": format!("About {file}"),
+            "explanation": "It goes wrong.", "suggestion": "Mend it." })
+}
+
+fn answer(findings: &[Value]) -> String {
+    let answer = json!({ "summary": "A change.", "findings": findings });
+    // A script is YAML, of which JSON is a part.
+    json!([{ "text": answer.to_string() }]).to_string()
+}
+
+fn review(place: &Place, script: &str, more: &[&str]) -> Ran {
+    let model = place.script(script);
+    place.run(["review", "--model", &model].into_iter().chain(more.iter().copied()))
+}
+
+/// The task's text as the model got it.
+fn asked(place: &Place) -> String {
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    place.journal(&id)[0].to_string()
+}
+
+#[test]
+fn everything_uncommitted_is_reviewed_and_told_as_markdown() {
+    let place = changed();
+    let findings = [
+        finding("low", "new file.txt", 1),
+        finding("high", "src/lib.rs", 2),
+        finding("info", "nowhere.rs", 7),
+    ];
+    let ran = review(&place, &answer(&findings), &[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let expected = "# Review of 3 files: 1 high, 1 low, 1 info
+
+A change.
+
+## high · src/lib.rs:2 · About src/lib.rs
+
+It goes wrong.
+
+**Suggestion:** Mend it.
+
+## low · new file.txt:1 · About new file.txt
+
+It goes wrong.
+
+**Suggestion:** Mend it.
+
+## info · nowhere.rs:7 · About nowhere.rs
+
+(there is no such file or line)
+
+It goes wrong.
+
+**Suggestion:** Mend it.
+";
+    assert_eq!(ran.stdout, expected);
+    assert!(ran.stderr.trim_end().ends_with("· 1 high, 1 low, 1 info"), "{ran:?}");
+    let asked = asked(&place);
+    for part in [
+        "Review the uncommitted changes in 3 files.",
+        "-fn two() {}\\n+fn two() { panic!() }",
+        "+second",
+        "new file.txt (added, +1 -0)",
+        "+fresh",
+    ] {
+        assert!(asked.contains(part), "{part}: {asked}");
+    }
+}
+
+#[test]
+fn programs_get_one_object_with_every_finding_and_where_it_is() {
+    let place = changed();
+    let findings = [finding("medium", "notes.txt", 2), finding("medium", "src/lib.rs", 99)];
+    let ran = review(&place, &answer(&findings), &["--json", "-o", "report.json"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+    let report = fs::read_to_string(place.workspace().join("report.json")).unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["type"], &report["status"]), (&json!("review"), &json!("completed")));
+    let places: Vec<_> =
+        report["findings"].as_array().unwrap().iter().map(|found| &found["location"]).collect();
+    assert_eq!(places, ["in_diff", "not_found"]);
+    assert_eq!(report["files"].as_array().unwrap().len(), 3);
+    assert_eq!(report["files"][0]["path"], "notes.txt");
+    assert_eq!((&report["run"]["type"], &report["run"]["turns"]), (&json!("result"), &json!(1)));
+}
+
+#[test]
+fn sarif_is_what_its_schema_demands() {
+    let schema: Value = serde_json::from_str(include_str!("sarif.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let valid = |ran: &Ran| -> Value {
+        let sarif: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let errors: Vec<String> =
+            schema.iter_errors(&sarif).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert_eq!(errors, [""; 0], "{sarif:#}");
+        sarif
+    };
+    let place = changed();
+    let findings = [
+        finding("critical", "new file.txt", 1),
+        finding("medium", "notes.txt", 0),
+        finding("info", "/etc/passwd", 3),
+        finding("low", "../outside", 1),
+    ];
+    let sarif = valid(&review(&place, &answer(&findings), &["--sarif"]));
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let levels: Vec<_> = results.iter().map(|result| &result["level"]).collect();
+    assert_eq!(levels, ["error", "warning", "note", "note"]);
+    let physical = &results[0]["locations"][0]["physicalLocation"];
+    assert_eq!(physical["artifactLocation"]["uri"], "new%20file.txt");
+    assert_eq!(physical["region"]["startLine"], 1);
+    assert_eq!(results[1]["locations"][0]["physicalLocation"]["region"], Value::Null);
+    for (result, named) in [(&results[2], "../outside:1"), (&results[3], "/etc/passwd:3")] {
+        assert_eq!(result["locations"], Value::Null, "{result}");
+        assert!(result["message"]["text"].as_str().unwrap().starts_with(named), "{result}");
+    }
+    let rules = sarif["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    for result in results {
+        assert_eq!(rules[result["ruleIndex"].as_u64().unwrap() as usize]["id"], result["ruleId"]);
+    }
+
+    let failed = review(&place, "[{text: Looks good!}, {text: It really does.}]", &["--sarif"]);
+    let sarif = valid(&failed);
+    assert_eq!((failed.code, &sarif["runs"][0]["invocations"][0]["executionSuccessful"]), (1, &json!(false)));
+    assert_eq!(sarif["runs"][0]["results"], json!([]));
+}
+
+#[test]
+fn grave_findings_end_with_a_code_of_their_own() {
+    let place = changed();
+    let script = answer(&[finding("medium", "src/lib.rs", 2)]);
+    for (fail_on, code) in [("high", 0), ("medium", 4), ("info", 4)] {
+        let ran = review(&place, &script, &["--fail-on", fail_on]);
+        assert_eq!(ran.code, code, "{fail_on}: {ran:?}");
+    }
+    assert_eq!(review(&place, &answer(&[]), &["--fail-on", "info"]).code, 0);
+    assert_eq!(review(&place, &script, &["--fail-on", "terrible"]).code, 2);
+}
+
+#[test]
+fn an_answer_in_the_wrong_form_is_corrected_once_and_is_never_a_review_without_findings() {
+    let place = changed();
+    let good = json!({ "summary": "Fine.", "findings": [] }).to_string();
+    let wrong = json!({ "summary": "Fine.", "findings": [{ "severity": "awful" }] }).to_string();
+    let mended = json!([{ "text": wrong }, { "text": good }]).to_string();
+    let ran = review(&place, &mended, &[]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "# Review of 3 files: no findings\n\nFine.\n"),
+        "{ran:?}"
+    );
+    let never = json!([{ "text": wrong }, { "text": "All is well." }]).to_string();
+    let ran = review(&place, &never, &["--fail-on", "info"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.stdout, "# The review was not finished\n\nAll is well.\n");
+    assert!(ran.stderr.contains("output invalid"), "{ran:?}");
+    let json = review(&place, &never, &["--json"]);
+    assert_eq!((&json.json()[0]["status"], &json.json()[0]["findings"]), (&json!("failed"), &json!([])));
+}
+
+#[test]
+fn limits_hold_and_a_review_that_meets_one_says_so() {
+    let place = changed();
+    let script = "[{calls: [{ls: {}}]}, {text: I looked at one directory.}]";
+    let ran = review(&place, script, &["--max-turns", "1"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    assert!(ran.stderr.contains("partial · turn limit (1) reached"), "{ran:?}");
+    assert_eq!(ran.stdout, "# The review was not finished\n\nI looked at one directory.\n");
+    let dear = review(&place, &answer(&[]), &["--max-cost", "0.01", "--model", "openai:nobody-knows-it"]);
+    assert_eq!(dear.code, 2, "a flag twice: {dear:?}");
+}
+
+#[test]
+fn the_reviewer_looks_and_delegates_but_cannot_change_anything() {
+    let place = changed();
+    let script = format!(
+        "reviewer:\n\
+         - calls: [{{read: {{path: src/lib.rs}}}}, {{write: {{path: made, content: x}}}}, {{bash: {{command: touch made}}}}]\n\
+         - calls: [{{run_subagent: {{task: 'Find every caller of two() in src/. Return: file and line of each.'}}}}]\n\
+         - text: '{}'\n\
+         investigator:\n\
+         - calls: [{{grep: {{pattern: 'two'}}}}, {{write: {{path: made, content: x}}}}]\n\
+         - text: <findings>src/lib.rs:2</findings>\n",
+        json!({ "summary": "Looked.", "findings": [finding("high", "src/lib.rs", 2)] })
+    );
+    let model = place.script(&script);
+    let agent =
+        format!("---\nname: investigator\ndescription: Mine\nmodel: {model}#investigator\n---\nYou look.\n");
+    place.write("home/.posse/agents/investigator.md", &agent);
+    let ran = place.run(["review", "--json", "--model", &format!("{model}#reviewer")]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(!place.workspace().join("made").exists());
+    let report = &ran.json()[0];
+    assert_eq!(report["run"]["refused_tools"], json!(["write", "bash"]));
+    let tasks = place.tasks();
+    assert_eq!(tasks.len(), 2, "{tasks:?}");
+    let id = report["run"]["task_id"].as_str().unwrap();
+    let told = place.run(["tasks", "show", id, "--result", "2.0"]).stdout;
+    assert!(told.starts_with("<findings>\nsrc/lib.rs:2\n</findings>"), "{told}");
+    let offered = place.journal(id)[0].to_string();
+    assert!(
+        offered.contains("### run_subagent") && !offered.contains("Available specialist agents"),
+        "{offered}"
+    );
+}
+
+#[test]
+fn a_branch_is_reviewed_from_where_it_began() {
+    let place = repository();
+    git(&place, &["checkout", "-qb", "work"]);
+    place.write("workspace/src/lib.rs", "fn one() {}\nfn two() {}\nfn three() {}\nfn four() {}\n");
+    git(&place, &["commit", "-qam", "second"]);
+    git(&place, &["checkout", "-q", "main"]);
+    place.write("workspace/notes.txt", "of main\n");
+    git(&place, &["commit", "-qam", "elsewhere"]);
+    git(&place, &["checkout", "-q", "work"]);
+    place.write("workspace/more.txt", "not committed\n");
+    let ran = review(&place, &answer(&[]), &["--base", "main"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = asked(&place);
+    assert!(asked.contains("Review what was changed since `main` in 2 files."), "{asked}");
+    assert!(asked.contains("+fn four() {}") && asked.contains("+not committed"), "{asked}");
+    assert!(!asked.contains("of main"), "{asked}");
+    for base in ["nothing", "--exec=x", "HEAD:notes.txt"] {
+        let ran = review(&place, &answer(&[]), &[&format!("--base={base}")]);
+        assert!(ran.code == 1 && ran.stderr.contains("is no commit of this repository"), "{ran:?}");
+    }
+    git(&place, &["checkout", "-q", "--orphan", "apart"]);
+    git(&place, &["commit", "-qm", "apart"]);
+    let ran = review(&place, &answer(&[]), &["--base", "main"]);
+    assert!(ran.stderr.contains("`main` and HEAD have no commit in common"), "{ran:?}");
+}
+
+#[test]
+fn only_what_is_named_is_reviewed_also_from_a_directory_below() {
+    let place = changed();
+    let model = place.script(&answer(&[finding("low", "src/lib.rs", 2)]));
+    let mut command = place.posse(["review", "--json", "--model", &model, "lib.rs"]);
+    command.current_dir(place.workspace().join("src"));
+    let ran = Ran::of(command);
+    let report = &ran.json()[0];
+    assert_eq!(report["files"].as_array().unwrap().len(), 1, "{ran:?}");
+    assert_eq!(
+        (&report["files"][0]["path"], &report["findings"][0]["location"]),
+        (&json!("src/lib.rs"), &json!("in_diff"))
+    );
+    let mut command = place.posse(["review", "--json", "--model", &model]);
+    command.current_dir(place.workspace().join("src"));
+    assert_eq!(
+        Ran::of(command).json()[0]["files"].as_array().unwrap().len(),
+        3,
+        "everything of the repository"
+    );
+}
+
+#[test]
+fn without_changes_there_is_nothing_to_do_and_no_model_is_needed() {
+    let place = repository();
+    let ran = place.run(["review"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(ran.stderr, "no changes: nothing to review\n");
+    let json = place.run(["review", "--json", "--base", "main"]);
+    assert_eq!((json.code, &json.json()[0]["findings"]), (0, &json!([])), "{json:?}");
+    let sarif: Value = serde_json::from_str(&place.run(["review", "--sarif"]).stdout).unwrap();
+    assert_eq!(sarif["runs"][0]["results"], json!([]));
+    assert!(place.tasks().is_empty());
+}
+
+#[test]
+fn a_repository_without_a_commit_is_all_new() {
+    let place = Place::new();
+    git(&place, &["init", "-q"]);
+    place.write("workspace/staged.txt", "one\n");
+    git(&place, &["add", "-A"]);
+    place.write("workspace/loose.txt", "two\n");
+    place.write("workspace/.gitignore", "ignored\n");
+    place.write("workspace/ignored", "three\n");
+    let ran = review(&place, &answer(&[]), &["--json"]);
+    let files: Vec<String> = ran.json()[0]["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| format!("{} {}", file["path"].as_str().unwrap(), file["change"].as_str().unwrap()))
+        .collect();
+    assert_eq!(files, ["staged.txt added", ".gitignore added", "loose.txt added"], "{ran:?}");
+}
+
+#[test]
+fn outside_of_a_repository_and_in_a_broken_one_the_error_says_so() {
+    let place = Place::new();
+    let ran = place.run(["review"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.starts_with("error[INVALID_REQUEST]: ")
+            && ran.stderr.contains("is not in a git repository"),
+        "{ran:?}"
+    );
+    assert!(ran.stderr.contains("hint: "), "{ran:?}");
+    fs::create_dir(place.workspace().join(".git")).unwrap();
+    let ran = place.run(["review"]);
+    assert!(ran.code == 1 && ran.stderr.contains("`git rev-parse` failed: not a git repository"), "{ran:?}");
+}
+
+#[test]
+fn a_large_change_is_cut_visibly() {
+    let place = repository();
+    let long: String = (0..4_000).map(|n| format!("line {n}\n")).collect();
+    place.write("workspace/long.txt", &long);
+    place.write("workspace/picture.png", "a\0b");
+    std::os::unix::fs::symlink("/etc/hostname", place.workspace().join("link")).unwrap();
+    let ran = review(&place, &answer(&[finding("low", "long.txt", 3_999)]), &["--json"]);
+    let report = &ran.json()[0];
+    assert_eq!(report["files"][1]["path"], "long.txt");
+    assert_eq!(
+        (&report["files"][1]["cut"], &report["findings"][0]["location"]),
+        (&json!(true), &json!("in_diff"))
+    );
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.contains("cut: long.txt. Review less at once: posse review PATH"), "{note}");
+    assert!(ran.stderr.contains(note), "{ran:?}");
+    let asked = asked(&place);
+    assert!(
+        asked.contains("[long.txt: ") && asked.contains("more lines of this diff are not shown here"),
+        "{asked}"
+    );
+    assert!(
+        !asked.contains("line 3999") && asked.contains("Binary files /dev/null and b/picture.png differ")
+    );
+    assert!(asked.contains("b/link\\nnew file\\n[not shown: no regular file"), "{asked}");
+}
+
+/// A program that tells that it was run, for each place in which a repository can name one.
+fn mined(place: &Place) {
+    let canary = place.root().join("ran");
+    let mine = |what: &str| {
+        let path = place.root().join(format!("mine-{what}"));
+        fs::write(&path, format!("#!/bin/sh\necho {what} >> {}\ncat\n", canary.display())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.display().to_string()
+    };
+    for (key, what) in [
+        ("core.fsmonitor", "fsmonitor"),
+        ("filter.evil.clean", "clean"),
+        ("filter.evil.smudge", "smudge"),
+        ("filter.evil.process", "process"),
+        ("diff.external", "external"),
+        ("diff.evil.command", "command"),
+        ("diff.evil.textconv", "textconv"),
+        ("core.pager", "pager"),
+        ("pager.diff", "pager"),
+        ("core.sshCommand", "ssh"),
+        ("core.askPass", "askpass"),
+        ("credential.helper", "credential"),
+        ("core.alternateRefsCommand", "alternates"),
+        ("gpg.program", "gpg"),
+        ("uploadpack.packObjectsHook", "pack"),
+    ] {
+        git(place, &["config", key, &mine(what)]);
+    }
+    git(place, &["config", "filter.evil.required", "true"]);
+    git(place, &["config", "remote.origin.url", &format!("ext::{}", mine("remote"))]);
+    git(place, &["config", "remote.origin.promisor", "true"]);
+    git(place, &["config", "protocol.ext.allow", "always"]);
+    place.write("workspace/.git/info/attributes", "* filter=evil diff=evil\n");
+    place.write("workspace/.gitattributes", "*.rs filter=evil diff=evil\n");
+    for hook in
+        ["post-index-change", "reference-transaction", "pre-auto-gc", "post-checkout", "fsmonitor-watchman"]
+    {
+        let path = place.workspace().join(".git/hooks").join(hook);
+        fs::copy(mine("hook"), &path).unwrap();
+    }
+    let _ = fs::remove_file(canary);
+}
+
+#[test]
+fn nothing_of_a_hostile_repository_is_run() {
+    let place = repository();
+    // A repository in it, with its own traps, as a submodule.
+    let sub = place.workspace().join("sub");
+    fs::create_dir(&sub).unwrap();
+    git(&place, &["init", "-q", "sub"]);
+    place.write("workspace/sub/inner.txt", "x\n");
+    git(&place, &["-C", "sub", "add", "-A"]);
+    git(&place, &["-C", "sub", "commit", "-qm", "inner"]);
+    git(&place, &["add", "sub"]);
+    git(&place, &["commit", "-qm", "with sub"]);
+    git(
+        &place,
+        &["-C", "sub", "config", "core.fsmonitor", &format!("touch {}", place.root().join("ran").display())],
+    );
+    place.write("workspace/sub/inner.txt", "changed\n");
+    place.write("workspace/src/lib.rs", "fn one() {}\nfn two() { changed() }\nfn three() {}\n");
+    mined(&place);
+    place.write("workspace/new.rs", "fn fresh() {}\n");
+    // A file of the same size whose time stamp is that of the index has to be compared by its content.
+    place.write("workspace/notes.txt", "FIRST\n");
+
+    let ran = review(&place, &answer(&[finding("high", "src/lib.rs", 2)]), &["--base", "HEAD"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("## high · src/lib.rs:2"), "{ran:?}");
+    assert!(asked(&place).contains("+fn two() { changed() }"));
+    assert!(asked(&place).contains("+fn fresh() {}") && asked(&place).contains("+FIRST"));
+    let canary = place.root().join("ran");
+    assert!(!canary.exists(), "it ran: {:?}", fs::read_to_string(&canary));
+
+    // The traps do work.
+    let _ = Command::new("git").args(["status"]).current_dir(place.workspace()).output();
+    let _ = Command::new("git").args(["--no-pager", "diff"]).current_dir(place.workspace()).output();
+    let sprung = fs::read_to_string(&canary).unwrap_or_default();
+    assert!(
+        sprung.contains("fsmonitor") && (sprung.contains("external") || sprung.contains("process")),
+        "{sprung}"
+    );
+}
+
+#[test]
+fn a_repository_cannot_point_to_another_work_tree() {
+    let place = repository();
+    place.write("home/secret.txt", "first\n");
+    git(&place, &["config", "core.worktree", &place.home().display().to_string()]);
+    place.write("workspace/notes.txt", "first\nsecond\n");
+    let ran = review(&place, &answer(&[]), &["--json"]);
+    let files = ran.json()[0]["files"].clone();
+    assert_eq!(files.as_array().unwrap().len(), 1, "{files}");
+    assert_eq!(files[0]["path"], "notes.txt");
+}
+
+#[test]
+fn line_ends_and_ignored_files_are_as_the_person_set_them() {
+    let place = repository();
+    place.write("home/.gitconfig", "[core]\n\tautocrlf = true\n\texcludesFile = ~/ignored\n");
+    place.write("home/ignored", "*.log\n");
+    place.write("workspace/.git/info/exclude", "*.tmp\n");
+    place.write("workspace/notes.txt", "first\r\n");
+    place.write("workspace/x.log", "x\n");
+    place.write("workspace/x.tmp", "x\n");
+    let ran = place.run(["review"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "no changes: nothing to review\n"), "{ran:?}");
+}
+
+#[test]
+fn other_forms_of_a_repository_are_understood() {
+    for (init, prepare) in [
+        (&["init", "-q", "--object-format=sha256"][..], None),
+        (&["init", "-q"][..], Some(["update-index", "--split-index"])),
+    ] {
+        let place = Place::new();
+        git(&place, init);
+        place.write("workspace/a.txt", "one\n");
+        git(&place, &["add", "-A"]);
+        git(&place, &["commit", "-qm", "first"]);
+        if let Some(prepare) = prepare {
+            git(&place, &prepare);
+        }
+        place.write("workspace/a.txt", "one\ntwo\n");
+        let ran = review(&place, &answer(&[finding("low", "a.txt", 2)]), &["--json"]);
+        assert_eq!(ran.json()[0]["findings"][0]["location"], "in_diff", "{ran:?}");
+    }
+    let place = repository();
+    let tree = place.root().join("tree");
+    git(&place, &["worktree", "add", "-q", &tree.display().to_string()]);
+    fs::write(Path::new(&tree).join("notes.txt"), "other\n").unwrap();
+    let model = place.script(&answer(&[]));
+    let mut command = place.posse(["review", "--json", "--model", &model]);
+    command.current_dir(&tree);
+    let ran = Ran::of(command);
+    assert_eq!(ran.json()[0]["files"][0]["path"], "notes.txt", "{ran:?}");
+}
+
+/// What the reviewer reads is product text: a change of it is looked at. `UPDATE_PROMPTS=1` writes the file anew.
+#[test]
+fn what_the_reviewer_reads_is_as_it_was_agreed() {
+    let place = changed();
+    review(&place, &answer(&[]), &[]);
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    let begun = &place.journal(&id)[0];
+    let find = |key: &str| -> String {
+        fn search(value: &Value, key: &str) -> Option<String> {
+            match value {
+                Value::Object(map) => {
+                    let here = map.get(key).and_then(Value::as_str).map(str::to_owned);
+                    here.or_else(|| map.values().find_map(|value| search(value, key)))
+                }
+                _ => None,
+            }
+        }
+        search(begun, key).unwrap_or_else(|| panic!("no {key}: {begun:#}"))
+    };
+    let text = format!("{}\n\n======== task ========\n{}\n", find("system_prompt"), find("task"));
+    let text = text.replace(&place.workspace().display().to_string(), "WORKSPACE");
+    // The names of blobs depend on nothing but content, so they stay.
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/review_prompt.txt");
+    if std::env::var_os("UPDATE_PROMPTS").is_some() {
+        fs::write(path, &text).unwrap();
+    }
+    let agreed = fs::read_to_string(path).unwrap();
+    let differs = text.lines().zip(agreed.lines()).find(|(now, before)| now != before);
+    assert!(differs.is_none() && text.len() == agreed.len(), "{differs:?}");
+}

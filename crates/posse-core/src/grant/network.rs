@@ -1,0 +1,299 @@
+//! Which hosts a task may reach, as a value: it can be narrowed, compared and asked.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::confinement::Reach;
+use crate::error::{Error, ErrorCode, Result};
+use crate::text::{prefix, visible};
+use crate::web::{Host, authority_of};
+
+/// More hosts than a person lists.
+const HOSTS_MAX: usize = 1_000;
+
+/// Hosts that may be reached; none, all, or those that one of the patterns fits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct Network(BTreeSet<HostPattern>);
+
+/// `docs.rs` is that host alone, `*.docs.rs` every host below it, `*` every host; with `:8443` at that port only.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostPattern {
+    hosts: Hosts,
+    port: Option<u16>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Hosts {
+    All,
+    /// A name without the dot in front of it.
+    Below(String),
+    One(Host),
+}
+
+impl Network {
+    pub fn full() -> Self {
+        Self(BTreeSet::from([HostPattern { hosts: Hosts::All, port: None }]))
+    }
+
+    pub fn none() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    pub fn parse(hosts: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
+        let hosts = hosts.into_iter().map(|host| HostPattern::parse(host.as_ref()));
+        let hosts: BTreeSet<HostPattern> = hosts.take(HOSTS_MAX + 1).collect::<Result<_>>()?;
+        if hosts.len() > HOSTS_MAX {
+            return Err(Error::new(ErrorCode::InvalidRequest, "a network has at most 1000 hosts"));
+        }
+        Ok(Self(hosts))
+    }
+
+    pub fn allows(&self, host: &Host, port: u16) -> bool {
+        self.0.iter().any(|pattern| pattern.fits(host, port))
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.0.iter().any(|pattern| pattern.hosts == Hosts::All && pattern.port.is_none())
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a process can be given: ports that are open for every host. It cannot be held to a host.
+    pub fn reach(&self) -> Reach {
+        if self.is_full() {
+            return Reach::Full;
+        }
+        let open = self.0.iter().filter(|pattern| pattern.hosts == Hosts::All);
+        let ports: BTreeSet<u16> = open.filter_map(|pattern| pattern.port).collect();
+        if ports.is_empty() { Reach::None } else { Reach::Ports(ports) }
+    }
+
+    /// What both allow.
+    pub fn narrow(&self, other: &Network) -> Network {
+        let pairs = self.0.iter().flat_map(|mine| other.0.iter().filter_map(|theirs| mine.common(theirs)));
+        Network(pairs.collect())
+    }
+
+    /// Whether everything that the other allows is allowed here.
+    pub fn contains(&self, other: &Network) -> bool {
+        // Neither finitely many hosts nor finitely many ports make up a pattern that is open, so one alone must cover it.
+        let is_covered = |theirs: &HostPattern| self.0.iter().any(|mine| mine.covers(theirs));
+        other.0.iter().all(is_covered)
+    }
+}
+
+impl HostPattern {
+    pub fn parse(raw: &str) -> Result<Self> {
+        let wrong = |why: &str| {
+            let shown = visible(prefix(raw.trim(), 80)).into_owned();
+            Error::new(ErrorCode::InvalidRequest, format!("`{shown}` names no host: {why}"))
+                .hint("write a host such as docs.rs, or *.docs.rs for those below it, without `https://`")
+        };
+        let text = raw.trim();
+        // As other tools write it.
+        let text = text.strip_prefix("domain:").unwrap_or(text);
+        let (below, rest) = match text.strip_prefix("*.") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        if !below && (rest == "*" || rest.starts_with("*:")) {
+            let port = match rest.strip_prefix("*:").map(|port| port.parse::<u16>()) {
+                None => None,
+                Some(Ok(port @ 1..)) => Some(port),
+                Some(_) => return Err(wrong("this is no port")),
+            };
+            return Ok(Self { hosts: Hosts::All, port });
+        }
+        let (host, port) = authority_of(rest).map_err(wrong)?;
+        let hosts = match (below, host) {
+            (false, host) => Hosts::One(host),
+            (true, Host::Name(name)) => Hosts::Below(name),
+            (true, Host::V4(_) | Host::V6(_)) => return Err(wrong("nothing is below a number")),
+        };
+        Ok(Self { hosts, port })
+    }
+
+    pub fn fits(&self, host: &Host, port: u16) -> bool {
+        self.port.is_none_or(|only| only == port)
+            && match (&self.hosts, host) {
+                (Hosts::All, _) => true,
+                (Hosts::Below(parent), Host::Name(name)) => is_below(name, parent),
+                (Hosts::Below(_), Host::V4(_) | Host::V6(_)) => false,
+                (Hosts::One(one), host) => one == host,
+            }
+    }
+
+    fn covers(&self, other: &HostPattern) -> bool {
+        self.common(other).as_ref() == Some(other)
+    }
+
+    fn common(&self, other: &HostPattern) -> Option<HostPattern> {
+        let port = match (self.port, other.port) {
+            (Some(mine), Some(theirs)) if mine != theirs => return None,
+            (mine, theirs) => mine.or(theirs),
+        };
+        let hosts = match (&self.hosts, &other.hosts) {
+            (Hosts::All, hosts) | (hosts, Hosts::All) => hosts.clone(),
+            (Hosts::One(one), Hosts::One(other)) => (one == other).then(|| Hosts::One(one.clone()))?,
+            (Hosts::One(one), Hosts::Below(parent)) | (Hosts::Below(parent), Hosts::One(one)) => match one {
+                Host::Name(name) if is_below(name, parent) => Hosts::One(one.clone()),
+                Host::Name(_) | Host::V4(_) | Host::V6(_) => return None,
+            },
+            (Hosts::Below(mine), Hosts::Below(theirs)) => match (mine, theirs) {
+                (mine, theirs) if mine == theirs || is_below(mine, theirs) => Hosts::Below(mine.clone()),
+                (mine, theirs) if is_below(theirs, mine) => Hosts::Below(theirs.clone()),
+                _ => return None,
+            },
+        };
+        Some(HostPattern { hosts, port })
+    }
+}
+
+fn is_below(name: &str, parent: &str) -> bool {
+    name.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self::full()
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.hosts {
+            Hosts::All => f.write_str("*")?,
+            Hosts::Below(parent) => write!(f, "*.{parent}")?,
+            Hosts::One(host) => write!(f, "{host}")?,
+        }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
+    }
+}
+
+/// For people and models.
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_full() {
+            return f.write_str("everywhere");
+        }
+        if self.is_none() {
+            return f.write_str("nowhere");
+        }
+        let hosts: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&hosts.join(", "))
+    }
+}
+
+impl TryFrom<Vec<String>> for Network {
+    type Error = Error;
+    fn try_from(hosts: Vec<String>) -> Result<Self> {
+        Self::parse(hosts)
+    }
+}
+
+impl From<Network> for Vec<String> {
+    fn from(network: Network) -> Self {
+        network.0.iter().map(ToString::to_string).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn network(hosts: &[&str]) -> Network {
+        Network::parse(hosts).unwrap()
+    }
+
+    fn allows(network: &Network, authority: &str) -> bool {
+        let (host, port) = authority_of(authority).unwrap();
+        network.allows(&host, port.unwrap_or(443))
+    }
+
+    #[test]
+    fn a_name_is_one_host_and_a_star_is_those_below_it() {
+        let docs = network(&["docs.rs", "*.example.com", "localhost:8080", "[::1]:80"]);
+        for inside in
+            ["docs.rs", "DOCS.rs.", "docs.rs:8443", "a.example.com", "a.b.example.com", "localhost:8080"]
+        {
+            assert!(allows(&docs, inside), "{inside}");
+        }
+        for outside in [
+            "x.docs.rs",
+            "docs.rs.evil.test",
+            "evildocs.rs",
+            "example.com",
+            "evilexample.com",
+            "localhost",
+            "[::1]",
+        ] {
+            assert!(!allows(&docs, outside), "{outside}");
+        }
+        assert!(allows(&Network::full(), "anywhere.test") && !allows(&Network::none(), "anywhere.test"));
+        assert_eq!(network(&["domain:docs.rs"]), network(&["docs.rs"]));
+        assert_eq!(docs.to_string(), "*.example.com, docs.rs, localhost:8080, [::1]:80");
+    }
+
+    #[test]
+    fn what_names_no_host_is_an_error() {
+        for wrong in [
+            "",
+            "https://docs.rs",
+            "docs.rs/x",
+            "a@b",
+            "*docs.rs",
+            "a.*.b",
+            "**",
+            "*.",
+            "*.1.2.3.4",
+            "*:0",
+            "*:x",
+            "a b",
+        ] {
+            assert_eq!(HostPattern::parse(wrong).unwrap_err().code(), ErrorCode::InvalidRequest, "{wrong}");
+        }
+        assert!(Network::parse((0..=HOSTS_MAX).map(|n| format!("h{n}.test"))).is_err());
+    }
+
+    fn any_network() -> impl Strategy<Value = Network> {
+        let host = proptest::sample::select(vec![
+            "*",
+            "*:80",
+            "a.b",
+            "*.b",
+            "*.a.b",
+            "b",
+            "c.a.b",
+            "c.a.b:80",
+            "*.b:443",
+            "127.0.0.1",
+            "*.c",
+        ]);
+        proptest::collection::vec(host, 0..4).prop_map(|hosts| network(&hosts))
+    }
+
+    proptest! {
+        // G16
+        #[test]
+        fn narrowing_gives_what_both_allow(one in any_network(), other in any_network()) {
+            let both = one.narrow(&other);
+            for authority in ["a.b:80", "a.b", "b", "c.a.b:80", "c.a.b:22", "d.c.a.b", "127.0.0.1", "x.c", "y"] {
+                let expected = allows(&one, authority) && allows(&other, authority);
+                prop_assert_eq!(allows(&both, authority), expected, "{}", authority);
+                if one.contains(&other) && allows(&other, authority) {
+                    prop_assert!(allows(&one, authority), "{}", authority);
+                }
+            }
+            prop_assert!(one.contains(&both) && other.contains(&both));
+            prop_assert_eq!(one.contains(&other), both.contains(&other));
+            let written = serde_json::to_string(&both).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Network>(&written).unwrap(), both);
+        }
+    }
+}

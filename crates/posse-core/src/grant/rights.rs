@@ -1,0 +1,237 @@
+//! What an agent asks for, and what each part of that has against a call.
+
+use serde::{Deserialize, Serialize};
+
+use super::network::Network;
+use super::{Access, Autonomy, Rule, Tier, Verdict, subject};
+use crate::pattern::{Fit, Purpose, Subject, ToolPattern};
+use crate::tool::Effect;
+
+/// What an agent asks for. What it does not mention is left as its parent has it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rights {
+    /// Only these; `None`: whatever the parent has.
+    pub tools: Option<Vec<ToolPattern>>,
+    /// Never these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<ToolPattern>,
+    /// For each call the last rule that fits decides; where none fits, nothing is taken away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+    #[serde(skip_serializing_if = "Access::is_whole")]
+    pub access: Access,
+    /// Files may be written only where one of these globs fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_paths: Option<Vec<String>>,
+    /// Files may be read only in these directories, or these files alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_roots: Option<Vec<String>>,
+    /// Hosts it may reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+    /// What it may do without a person's yes, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autonomy: Option<Autonomy>,
+    /// How its processes are confined, at least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Tier>,
+}
+
+/// What stands against a call. The later, the more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Objection {
+    /// A rule wants a person to be asked.
+    Rule(String),
+    /// Whether a rule allows the call cannot be told: only a person can.
+    Doubt(String),
+    Never(String),
+}
+
+/// A call as conditions see it.
+pub(super) struct Case<'a> {
+    pub tool: &'a str,
+    pub effect: Effect,
+    pub workspace: &'a str,
+    /// Whether the kernel holds processes to the paths and the network of the grant.
+    pub is_confined: bool,
+}
+
+impl Rights {
+    /// Only the tools with these canonical names.
+    pub fn only<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let tools = names.into_iter().map(ToolPattern::tool).collect();
+        Self { tools: Some(tools), ..Self::default() }
+    }
+
+    /// Whether some call of the tool may be allowed, as far as names tell.
+    pub fn mentions(&self, tool: &str) -> bool {
+        let listed = self.tools.as_ref().is_none_or(|patterns| patterns.iter().any(|p| p.names(tool)));
+        let denied = self.deny.iter().any(|p| p.names(tool) && p.argument().is_none());
+        listed && !denied && !self.is_ruled_out(tool)
+    }
+
+    /// Whether the rules refuse every call of the tool.
+    fn is_ruled_out(&self, tool: &str) -> bool {
+        let mut ruled_out = false;
+        for rule in self.rules.iter().filter(|rule| rule.pattern.names(tool)) {
+            match (rule.verdict, rule.pattern.argument()) {
+                (Verdict::Allow | Verdict::Ask, _) => ruled_out = false,
+                (Verdict::Deny, None) => ruled_out = true,
+                (Verdict::Deny, Some(_)) => {}
+            }
+        }
+        ruled_out
+    }
+
+    /// What of this has to be looked at for each call; the rest is a part of the grant.
+    pub(super) fn conditions(&self) -> Option<Rights> {
+        let with_argument = |patterns: &[ToolPattern]| patterns.iter().any(|p| p.argument().is_some());
+        let has_some = self.tools.as_deref().is_some_and(with_argument)
+            || with_argument(&self.deny)
+            || !self.rules.is_empty()
+            || self.access != Access::Whole
+            || self.write_paths.is_some()
+            || self.read_roots.is_some();
+        has_some.then(|| Rights { network: None, autonomy: None, sandbox: None, ..self.clone() })
+    }
+
+    /// The most that stands against a call.
+    pub(super) fn objection(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
+        let Case { tool, effect, .. } = *case;
+        if !self.access.allows(tool, effect) {
+            return Some(Objection::Never(format!(
+                "this task may only look: `{tool}` could change something"
+            )));
+        }
+        let all = [
+            self.by_list(tool, subject),
+            self.by_denial(tool, subject),
+            self.by_rule(tool, subject),
+            self.by_write_path(case, subject),
+            self.by_read_root(case, subject),
+        ];
+        // Of equals the first: a list says best what is possible.
+        all.into_iter().flatten().reduce(|most, next| if next.weight() > most.weight() { next } else { most })
+    }
+
+    fn by_list(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
+        let ours: Vec<&ToolPattern> = self.tools.as_ref()?.iter().filter(|p| p.names(tool)).collect();
+        let fit = |p: &&ToolPattern| p.argument().map_or(Fit::Surely, |a| subject.fit(a, Purpose::Give));
+        let best = ours.iter().map(fit).max().unwrap_or(Fit::Not);
+        let allowed: Vec<&str> = ours.iter().filter_map(|p| p.argument()).collect();
+        let why = || format!("`{tool}` is allowed to this task only for: {}", allowed.join(", "));
+        Objection::unless(best, why)
+    }
+
+    fn by_denial(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
+        let fit = |p: &ToolPattern| match p.names(tool) {
+            true => p.argument().map_or(Fit::Surely, |a| subject.fit(a, Purpose::Take)),
+            false => Fit::Not,
+        };
+        let (fit, pattern) = self
+            .deny
+            .iter()
+            .map(|p| (fit(p), p))
+            .reduce(|most, next| if next.0 > most.0 { next } else { most })?;
+        Objection::because(fit, || format!("this task must not call `{pattern}`"))
+    }
+
+    fn by_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
+        let mut doubt = None;
+        for Rule { pattern, verdict } in self.rules.iter().rev().filter(|rule| rule.pattern.names(tool)) {
+            let purpose = if *verdict == Verdict::Allow { Purpose::Give } else { Purpose::Take };
+            let fit = pattern.argument().map_or(Fit::Surely, |a| subject.fit(a, purpose));
+            let denied = || format!("a rule of this agent denies `{pattern}`");
+            match (verdict, fit) {
+                (_, Fit::Not) => {}
+                // What might be allowed by this one is decided by those before it.
+                (Verdict::Allow, Fit::Perhaps) => {}
+                (Verdict::Allow, Fit::Surely) => return doubt,
+                (Verdict::Ask, Fit::Perhaps | Fit::Surely) => {
+                    let asked = Objection::Rule(format!("`{pattern}` needs a person's yes"));
+                    return Some(doubt.unwrap_or(asked));
+                }
+                (Verdict::Deny, Fit::Surely) => return Some(Objection::Never(denied())),
+                (Verdict::Deny, Fit::Perhaps) => {
+                    doubt = doubt.or_else(|| Objection::because(fit, denied));
+                }
+            }
+        }
+        doubt
+    }
+
+    fn by_write_path(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
+        let globs = self.write_paths.as_ref()?;
+        let where_to = || if globs.is_empty() { "nowhere".to_owned() } else { globs.join(", ") };
+        match case.tool {
+            "write" | "edit" => {
+                let inside = globs.iter().any(|glob| subject.fit(glob, Purpose::Give) == Fit::Surely);
+                let why = || Objection::Never(format!("this task may write only here: {}", where_to()));
+                (!inside).then(why)
+            }
+            // What a command writes cannot be told from its text.
+            "bash" if !case.is_confined => Some(Objection::Never(format!(
+                "this task may write only here: {}, and a command is not held to that",
+                where_to()
+            ))),
+            _ => None,
+        }
+    }
+
+    fn by_read_root(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
+        let roots = self.read_roots.as_ref()?;
+        let where_to = || if roots.is_empty() { "nowhere".to_owned() } else { roots.join(", ") };
+        match case.tool {
+            "read" | "edit" | "grep" | "glob" | "ls" | "directory_tree" => {
+                let inside = match subject {
+                    Subject::Path(path) => {
+                        roots.iter().any(|root| subject::is_below(root, path, case.workspace))
+                    }
+                    _ => false,
+                };
+                let why = || Objection::Never(format!("this task may read only here: {}", where_to()));
+                (!inside).then(why)
+            }
+            "bash" if !case.is_confined => Some(Objection::Never(format!(
+                "this task may read only here: {}, and a command is not held to that",
+                where_to()
+            ))),
+            _ => None,
+        }
+    }
+}
+
+impl Objection {
+    fn because(fit: Fit, why: impl Fn() -> String) -> Option<Self> {
+        match fit {
+            Fit::Not => None,
+            Fit::Perhaps => Some(Objection::Doubt(why())),
+            Fit::Surely => Some(Objection::Never(why())),
+        }
+    }
+
+    fn unless(fit: Fit, why: impl Fn() -> String) -> Option<Self> {
+        match fit {
+            Fit::Not => Some(Objection::Never(why())),
+            Fit::Perhaps => Some(Objection::Doubt(why())),
+            Fit::Surely => None,
+        }
+    }
+
+    pub fn weight(&self) -> u8 {
+        match self {
+            Objection::Rule(_) => 0,
+            Objection::Doubt(_) => 1,
+            Objection::Never(_) => 2,
+        }
+    }
+
+    pub fn map(self, change: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Objection::Rule(why) => Objection::Rule(change(why)),
+            Objection::Doubt(why) => Objection::Doubt(change(why)),
+            Objection::Never(why) => Objection::Never(change(why)),
+        }
+    }
+}
