@@ -9,9 +9,10 @@ use posse_definitions::places::Places;
 use posse_definitions::registry::Registry;
 use posse_definitions::trust::{Trust, TrustStore};
 use posse_definitions::watch::{How, Watcher, watch};
+use posse_messages::say;
 use posse_runtime::ports::Agents;
 
-use crate::render::many;
+use crate::render::{Thing, many};
 
 /// A run that delegates nothing never reads a definition; one that does sees every change of a file.
 pub struct AgentFiles {
@@ -62,7 +63,9 @@ impl Agents for AgentFiles {
     /// Only if anyone looked at them.
     fn remark(&self) -> Option<String> {
         let untrusted = self.loaded.get()?.registry.snapshot().untrusted().count();
-        let text = "of this project not trusted and not used: `posse agents check` shows them, `posse trust` lets them run";
-        (untrusted > 0).then(|| format!("{} {text}", many(untrusted as u32, "agent")))
+        (untrusted > 0).then(|| {
+            let agents = many(untrusted as u32, Thing::Agent);
+            say!("project-agents-not-trusted", agents)
+        })
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use posse_core::agent::Effort;
+use posse_messages::say;
 
 use crate::commands::review::findings::Severity;
 
@@ -28,6 +29,9 @@ pub struct Global {
     /// Machine-readable output: one JSON object per line.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Speak this language: en, de, es, fr, ja or zh [default: $POSSE_LANG, or the locale of the system].
+    #[arg(long, global = true, value_name = "LANG")]
+    pub lang: Option<String>,
     /// Write what happens to this log, one JSON object per line, without prompts and results [default: the configuration].
     #[arg(long, global = true, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -408,12 +412,12 @@ pub struct How {
 fn effort(raw: &str) -> Result<Effort, String> {
     let all = [Effort::Low, Effort::Medium, Effort::High, Effort::Max];
     let found = all.into_iter().find(|effort| effort.wire() == raw);
-    found.ok_or_else(|| "must be low, medium, high or max".to_owned())
+    found.ok_or_else(|| say!("effort-invalid"))
 }
 
 fn dollars(text: &str) -> Result<f64, String> {
     match text.trim_start_matches('$').parse::<f64>() {
         Ok(usd) if usd.is_finite() && usd > 0.0 => Ok(usd),
-        Ok(_) | Err(_) => Err("an amount in US dollars is above zero, such as 0.50".to_owned()),
+        Ok(_) | Err(_) => Err(say!("dollars-invalid")),
     }
 }

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use posse_core::outcome::Status;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use crate::args::{Args, Command, TasksCommand};
 use crate::terminal;
@@ -62,7 +63,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
 /// Agents wait for models nearly all of the time, so one thread drives them all; blocking work has its own.
 fn block_on(command: impl Future<Output = Result<ExitCode>>) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| Error::new(ErrorCode::Io, "the runtime cannot start").caused_by(e))?;
+    let runtime = runtime.map_err(|e| Error::new(ErrorCode::Io, say!("runtime-not-started")).caused_by(e))?;
     let result = runtime.block_on(command);
     // A search that is still running must not hold up the exit.
     runtime.shutdown_background();

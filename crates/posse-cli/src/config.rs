@@ -10,6 +10,7 @@ use posse_core::agent::Effort;
 use posse_core::confinement::Reach;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_tools::confinement::Top;
 use posse_tools::sandbox::Wish;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -312,16 +313,13 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("aliases", project.aliases.values().any(is_script)),
     ];
     let text = match (refused.iter().find(|(_, set)| *set), scripts.iter().find(|(_, set)| *set)) {
-        (Some((key, _)), _) => format!("{}: `{key}` cannot be set by a project", path.display()),
+        (Some((key, _)), _) => say!("project-cannot-set", path = path.display(), key),
         (None, Some((key, _))) => {
-            format!("{}: `{key}` cannot be a `scripted:` model in a project", path.display())
+            say!("project-cannot-script", path = path.display(), key)
         }
         (None, None) => return Ok(()),
     };
-    Err(Error::new(ErrorCode::ConfigInvalid, text).hint(format!(
-        "put it into the user's configuration, or pass `--config {}` if you trust this file",
-        path.display()
-    )))
+    Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("project-cannot-hint", path = path.display())))
 }
 
 /// The nearest file from here up to the root of the repository; outside of a repository only the one right here. Never
@@ -343,10 +341,7 @@ fn nearest_project_file(sources: Sources<'_>, warnings: &mut Vec<String>) -> Opt
         if is_owned_by(&file, sources.user) {
             return Some(file);
         }
-        warnings.push(format!(
-            "{} belongs to another user and is not read; `--config {0}` reads it",
-            file.display()
-        ));
+        warnings.push(say!("foreign-project-file", path = file.display()));
     }
     None
 }
@@ -359,12 +354,12 @@ fn is_owned_by(file: &Path, user: u32) -> bool {
 
 fn read(path: &Path) -> Result<String> {
     let unreadable = |e: std::io::Error| {
-        Error::new(ErrorCode::ConfigUnreadable, format!("{} cannot be read", path.display()))
+        Error::new(ErrorCode::ConfigUnreadable, say!("file-unreadable", path = path.display()))
             .caused_by(e)
-            .hint("check the path and its permissions")
+            .hint(say!("file-unreadable-hint"))
     };
     if std::fs::metadata(path).map_err(unreadable)?.len() > BYTES_MAX {
-        return Err(Error::new(ErrorCode::ConfigInvalid, format!("{} is larger than 1 MiB", path.display())));
+        return Err(Error::new(ErrorCode::ConfigInvalid, say!("file-too-large", path = path.display())));
     }
     std::fs::read_to_string(path).map_err(unreadable)
 }
@@ -384,8 +379,8 @@ fn parse(path: &Path, text: &str) -> Result<Config> {
         let all = [Some(price.input), Some(price.output), price.cache_read, price.cache_write];
         if let Some(wrong) = all.into_iter().flatten().find(|dollars| !dollars.is_finite() || *dollars < 0.0)
         {
-            let text = format!("{}: `prices.\"{model}\"`: {wrong} is not a price", path.display());
-            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint("prices are numbers of 0 or more"));
+            let text = say!("not-a-price", path = path.display(), model, wrong);
+            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("price-unsound-hint")));
         }
     }
     Ok(config)

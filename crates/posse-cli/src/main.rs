@@ -6,6 +6,8 @@ mod args;
 mod commands;
 mod config;
 mod envelope;
+mod help;
+mod language;
 mod models;
 mod owner;
 mod render;
@@ -16,8 +18,8 @@ mod wire;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use posse_core::{Error, ErrorCode};
+use posse_messages::say;
 
 fn main() -> ExitCode {
     let mut raw = std::env::args_os().skip(1);
@@ -25,7 +27,8 @@ fn main() -> ExitCode {
         posse_tools::supervisor::supervise_main(raw);
     }
     hide_environment();
-    let args = match args::Args::try_parse() {
+    language::choose();
+    let args = match help::parse() {
         Ok(args) => args,
         Err(e) => wrong_usage(&e),
     };
@@ -45,13 +48,18 @@ fn main() -> ExitCode {
 
 /// Help and version end here too, with 0. The flags could not be parsed, so `--json` is looked for among the words.
 fn wrong_usage(e: &clap::Error) -> ! {
+    let complaint = help::complaint(e);
     if e.use_stderr() && std::env::args_os().any(|word| word == "--json") {
         let said = e.to_string();
         let said = said.lines().next().unwrap_or_default();
-        let error = Error::new(ErrorCode::InvalidRequest, said.strip_prefix("error: ").unwrap_or(said));
-        terminal::out(&wire::error(&error.hint("`posse --help` shows what there is")).to_string());
+        let said = complaint.clone().unwrap_or_else(|| said.trim_start_matches("error: ").to_owned());
+        let error = Error::new(ErrorCode::InvalidRequest, said);
+        terminal::out(&wire::error(&error.hint(say!("help-hint"))).to_string());
     }
-    e.exit()
+    let Some(complaint) = complaint else { e.exit() };
+    terminal::note(&say!("error-label", problem = complaint));
+    terminal::note(&format!("  {}", say!("error-hint", hint = say!("help-hint"))));
+    std::process::exit(e.exit_code())
 }
 
 /// Commands that agents run belong to the same user and could read the keys in `/proc/<pid>/environ` otherwise.

@@ -10,6 +10,7 @@ use posse_core::agent::Agent;
 use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust::hash;
+use posse_messages::{fixed, say};
 use posse_models::anthropic::{self, Anthropic};
 use posse_models::catalogue::{ModelRef, Prices};
 use posse_models::fallback::Fallback;
@@ -125,13 +126,12 @@ pub fn default_model(config: &Config, asked: Option<&str>, env: Env) -> Result<S
     });
     with_key.ok_or_else(|| {
         let hint = match env("OLLAMA_HOST") {
-            Some(_) => "OLLAMA_HOST is set: name one of its models, such as `--model ollama:qwen3`",
+            Some(_) => say!("ollama-hint"),
             None => {
-                "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a model with `--model provider:name` \
-                 (`--model ollama:qwen3` needs no key). `posse demo` needs neither key nor network"
+                say!("no-model-hint")
             }
         };
-        Error::new(ErrorCode::ModelNotConfigured, "no model is configured").hint(hint)
+        Error::new(ErrorCode::ModelNotConfigured, say!("no-model")).hint(hint)
     })
 }
 
@@ -288,9 +288,10 @@ impl ModelSource {
             (None, Some((_, url)), _) => url,
             (None, None, Some(known)) => known.base_url.to_owned(),
             (None, None, None) => {
-                let text = format!("`providers.{provider}` needs a `base_url`");
-                return Err(Error::new(ErrorCode::ConfigInvalid, text)
-                    .hint("where its API begins, such as \"https://llm.example/v1\""));
+                let text = say!("provider-without-url", provider);
+                return Err(
+                    Error::new(ErrorCode::ConfigInvalid, text).hint(say!("provider-without-url-hint"))
+                );
             }
         };
         let url = url.trim_end_matches('/');
@@ -308,7 +309,7 @@ impl ModelSource {
         known: Option<&Known>,
     ) -> Result<(Credential, Option<String>)> {
         if let Some(path) = configured.and_then(|c| c.api_key_file.clone()) {
-            let source = format!("the file {}", path.display());
+            let source = fixed!("key-from-file", path = path.display());
             return Ok((key_file(provider, path)?.from_where(&source), Some(source)));
         }
         let named = configured.and_then(|c| c.api_key_env.as_deref());
@@ -322,21 +323,19 @@ impl ModelSource {
         let is_vendor = known.is_some_and(|known| known.base_url.trim_end_matches('/') == base_url);
         let env = self.env;
         if let Some(name) = names.iter().find(|name| env(name).is_some()).cloned() {
-            let source = format!("the variable {name}");
+            let source = fixed!("key-from-variable", name);
             let key = Credential::from_fn(move || env(&name).map(|key| Secret::new(key.trim())));
             return Ok((key.from_where(&source), Some(source)));
         }
         let Some(name) = names.first() else { return Ok((Credential::none(), None)) };
         if !is_vendor && named.is_none() {
             // Another server in the vendor's place may want none.
-            return Ok((Credential::none().from_where(format!("{name} is not set")), None));
+            return Ok((Credential::none().from_where(fixed!("variable-not-set", name)), None));
         }
-        let text = format!("`{provider}` needs a key and {name} is not set");
+        let text = say!("provider-needs-key", provider, name);
         let hint = match named {
-            Some(_) => format!(
-                "export {name}=…; if it wants none, leave `api_key_env` out of `[providers.{provider}]` or make it \"\""
-            ),
-            None => format!("export {name}=…, or try `posse demo`, which needs none"),
+            Some(_) => say!("provider-needs-key-hint", name, provider),
+            None => say!("provider-needs-key-demo-hint", name),
         };
         Err(Error::new(ErrorCode::ModelNotConfigured, text).hint(hint))
     }
@@ -345,14 +344,16 @@ impl ModelSource {
 /// A file that cannot be read is an error now, not a request without a key later. When it cannot be read again, the
 /// key that was there first has to do.
 fn key_file(provider: &str, path: PathBuf) -> Result<Credential> {
-    let failed = |code, what: &str| {
-        Error::new(code, format!("the key of `{provider}`: {} {what}", path.display()))
-            .hint(format!("`api_key_file` in `[providers.{provider}]` names a file that holds the key alone"))
-    };
-    let text = std::fs::read_to_string(&path)
-        .map_err(|e| failed(ErrorCode::ConfigUnreadable, "cannot be read").caused_by(e))?;
+    let failed = |code, message: String| Error::new(code, message).hint(say!("key-file-hint", provider));
+    let text = std::fs::read_to_string(&path).map_err(|e| {
+        failed(ErrorCode::ConfigUnreadable, say!("key-file-unreadable", provider, path = path.display()))
+            .caused_by(e)
+    })?;
     if text.trim().is_empty() {
-        return Err(failed(ErrorCode::ModelNotConfigured, "is empty"));
+        return Err(failed(
+            ErrorCode::ModelNotConfigured,
+            say!("key-file-empty", provider, path = path.display()),
+        ));
     }
     let first = Secret::new(text.trim());
     Ok(Credential::from_fn(move || {
@@ -385,14 +386,14 @@ impl Models for ModelSource {
 /// The built-in prices with those of the configuration before them: also for dated names, and with `*`.
 pub fn prices(config: &Config) -> Result<Prices> {
     let table = toml::to_string(&config.prices)
-        .map_err(|e| Error::new(ErrorCode::ConfigInvalid, "`prices` cannot be read").caused_by(e))?;
+        .map_err(|e| Error::new(ErrorCode::ConfigInvalid, say!("prices-unreadable")).caused_by(e))?;
     Prices::built_in().with("`prices`", &table)
 }
 
 fn unknown_provider(provider: &str, config: &Config) -> Error {
     if config.providers.contains_key(provider) {
-        return Error::new(ErrorCode::ConfigInvalid, format!("`providers.{provider}` needs a `wire`"))
-            .hint("one of anthropic, openai, openai-compatible, openai-responses, gemini");
+        return Error::new(ErrorCode::ConfigInvalid, say!("provider-without-wire", provider))
+            .hint(say!("provider-without-wire-hint"));
     }
     let mut names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
     let own = config.providers.keys().map(String::as_str).filter(|name| !names.contains(name));
@@ -400,11 +401,9 @@ fn unknown_provider(provider: &str, config: &Config) -> Error {
     names.extend(own);
     names.push("scripted");
     let likely = nearest(provider, names.iter().copied());
-    let likely = likely.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
-    Error::new(ErrorCode::ModelUnknown, format!("no provider is called `{provider}`")).hint(format!(
-        "{likely}there are: {}; others go into `[providers.{provider}]` of your configuration",
-        names.join(", ")
-    ))
+    let likely = likely.map(|name| format!("{} ", say!("did-you-mean", name))).unwrap_or_default();
+    Error::new(ErrorCode::ModelUnknown, say!("provider-unknown", provider))
+        .hint(format!("{likely}{}", say!("providers-there-are", names = names.join(", "), provider)))
 }
 
 /// `OLLAMA_HOST` is a host, a host with a port, or a URL.

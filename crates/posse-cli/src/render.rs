@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use posse_core::event::Event;
 use posse_core::id::TaskId;
+use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
 pub use live::Live;
@@ -21,10 +22,42 @@ pub fn count(n: u64) -> String {
     }
 }
 
+/// `950 tokens`, `1.2k tokens`.
+pub fn tokens(n: u64) -> String {
+    say!("tokens-shown", shown = count(n))
+}
+
+#[derive(Clone, Copy)]
+pub enum Thing {
+    Agent,
+    Call,
+    Error,
+    File,
+    FinishedCall,
+    Key,
+    Task,
+    Token,
+    Tool,
+    Turn,
+    Warning,
+}
+
 /// `1 turn`, `2 turns`.
-pub fn many(n: impl Into<u64>, what: &str) -> String {
+pub fn many(n: impl Into<u64>, of: Thing) -> String {
     let n = n.into();
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+    match of {
+        Thing::Agent => say!("many-agents", n),
+        Thing::Call => say!("many-calls", n),
+        Thing::Error => say!("many-errors", n),
+        Thing::File => say!("many-files", n),
+        Thing::FinishedCall => say!("many-finished-calls", n),
+        Thing::Key => say!("many-keys", n),
+        Thing::Task => say!("many-tasks", n),
+        Thing::Token => say!("many-tokens", n),
+        Thing::Tool => say!("many-tools", n),
+        Thing::Turn => say!("many-turns", n),
+        Thing::Warning => say!("many-warnings", n),
+    }
 }
 
 /// One JSON object per event.

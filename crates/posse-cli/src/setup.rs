@@ -17,6 +17,7 @@ use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::Places;
 use posse_definitions::trust::Trust;
+use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
 use posse_runtime::ports::{Tool, Verifier};
@@ -58,9 +59,9 @@ impl Tools {
         let names: Vec<String> = list.iter().flat_map(|name| expand(name)).collect();
         if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
             let known: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
-            let text = format!("there is no tool `{unknown}` to allow or to deny");
+            let text = say!("tool-to-allow-unknown", unknown);
             return Err(
-                Error::new(ErrorCode::InvalidTool, text).hint(format!("there are: {}", known.join(", ")))
+                Error::new(ErrorCode::InvalidTool, text).hint(say!("there-are", names = known.join(", ")))
             );
         }
         Ok(names)
@@ -83,7 +84,7 @@ pub struct Setup {
 impl Setup {
     pub fn load(global: &Global) -> Result<Self> {
         let workspace = std::env::current_dir()
-            .map_err(|e| Error::new(ErrorCode::Io, "the current directory cannot be read").caused_by(e))?;
+            .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
         Self::load_in(global, workspace)
     }
 
@@ -98,7 +99,7 @@ impl Setup {
             user: user(),
         })?;
         for warning in &config.warnings {
-            terminal::note(&format!("warning: {}", visible(warning)));
+            terminal::note(&say!("warning", text = visible(warning)));
         }
         let telemetry = Telemetry::new(wishes(global, &config));
         let state = state_dir(global)?;
@@ -157,7 +158,7 @@ impl Setup {
     pub fn facades(&self) -> Result<Facades> {
         let Some(names) = &self.config.session.tools else { return Ok(Facades::default()) };
         names.iter().map(|name| Facade::parse(name)).collect::<Result<Facades>>().map_err(|e| {
-            let text = format!("`session.tools`: {}", e.message());
+            let text = say!("session-tools-invalid", why = e.message());
             Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
         })
     }
@@ -400,8 +401,8 @@ fn state_dir(global: &Global) -> Result<PathBuf> {
         .or_else(from_env)
         .or_else(|| xdg("XDG_STATE_HOME", ".local/state").map(|dir| dir.join("posse")));
     dir.ok_or_else(|| {
-        Error::new(ErrorCode::StoreUnavailable, "there is no place to keep tasks: HOME is not set")
-            .hint("set HOME, or name a directory with --state")
+        Error::new(ErrorCode::StoreUnavailable, say!("no-place-for-tasks"))
+            .hint(say!("no-place-for-tasks-hint"))
     })
 }
 

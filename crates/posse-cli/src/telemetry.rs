@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::ports::Observer;
 use posse_telemetry::log::{Filter, JsonLines, Log, Payloads, open};
 use posse_telemetry::otlp::{Collector, Exporter};
@@ -110,16 +111,14 @@ impl Wishes {
         match &self.log {
             Some(path) => watchers.extend(self.log(path)?),
             None if self.payloads => {
-                terminal::note("warning: --debug-payloads does nothing without --log");
+                terminal::note(&say!("payloads-without-log"));
             }
             None => {}
         }
         let nobody = |watchers| Ok(Opened { watchers, spans: None, _exporter: None });
         let Some(url) = &self.collector else { return nobody(watchers) };
         if self.foreign_protocol {
-            terminal::note(
-                "warning: no traces are sent: gRPC is asked for, and Posse speaks OTLP over HTTP with JSON",
-            );
+            terminal::note(&say!("no-grpc"));
             return nobody(watchers);
         }
         let collector = Collector::new(url, &headers(self.headers.as_deref().unwrap_or_default())?)?;
@@ -132,20 +131,18 @@ impl Wishes {
 
     /// A log that cannot be written stops no task: it is said, and that is all.
     fn log(&self, path: &Path) -> Result<Option<Arc<dyn Observer>>> {
-        let filter = Filter::parse(self.level.as_deref().unwrap_or_default()).map_err(|why| {
-            Error::new(ErrorCode::ConfigInvalid, why)
-                .hint("it is `level` under `[log]` in your configuration, or POSSE_LOG")
-        })?;
+        let filter = Filter::parse(self.level.as_deref().unwrap_or_default())
+            .map_err(|why| Error::new(ErrorCode::ConfigInvalid, why).hint(say!("log-level-hint")))?;
         let shown = path.display().to_string();
         let file = match open(path) {
             Ok(file) => file,
             Err(e) => {
-                terminal::note(&format!("warning: the log {} cannot be opened: {e}", visible(&shown)));
+                terminal::note(&say!("log-not-opened", path = visible(&shown), why = e));
                 return Ok(None);
             }
         };
         let complain = move |e: &std::io::Error| {
-            terminal::note(&format!("warning: the log {} cannot be written: {e}", visible(&shown)));
+            terminal::note(&say!("log-not-written", path = visible(&shown), why = e));
         };
         // Only once in a process, and this is the one place.
         let _ = tracing::subscriber::set_global_default(JsonLines::new(filter, file, complain));
@@ -162,8 +159,8 @@ fn headers(text: &str) -> Result<Vec<(String, String)>> {
         Some((name.trim().to_owned(), percent_decoded(value.trim())?))
     });
     read.collect::<Option<_>>().ok_or_else(|| {
-        Error::new(ErrorCode::ConfigInvalid, "OTEL_EXPORTER_OTLP_HEADERS cannot be read")
-            .hint("it looks like `authorization=Bearer%20KEY,x-team=a`")
+        Error::new(ErrorCode::ConfigInvalid, say!("otlp-headers-invalid"))
+            .hint(say!("otlp-headers-invalid-hint"))
     })
 }
 
@@ -192,6 +189,7 @@ mod tests {
             config: None,
             state: None,
             json: false,
+            lang: None,
             log: log.map(PathBuf::from),
             debug_payloads: false,
         };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use posse_core::Error;
 use posse_core::text::visible;
+use posse_messages::say;
 
 /// Standard output is one for the whole process, and so is whether it took everything.
 static FAILED: AtomicBool = AtomicBool::new(false);
@@ -16,7 +17,7 @@ pub fn out(text: &str) {
         && e.kind() != io::ErrorKind::BrokenPipe
         && !FAILED.swap(true, Ordering::Relaxed)
     {
-        note(&format!("error: standard output cannot be written: {e}"));
+        note(&say!("stdout-failed", why = e));
     }
 }
 
@@ -45,7 +46,7 @@ pub fn deliver(text: &str) -> Delivery {
     let shown = if io::stdout().is_terminal() { visible(text) } else { text.into() };
     match try_out(&shown) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            note(&format!("the answer cannot be written to standard output: {e}"));
+            note(&say!("answer-not-written", why = e));
             Delivery::Failed
         }
         Ok(()) | Err(_) => Delivery::Done,
@@ -69,14 +70,14 @@ pub fn note(text: &str) {
 }
 
 pub fn error(error: &Error) {
-    note(&format!("error[{}]: {}", error.code(), visible(error.message())));
+    note(&format!("{}[{}]: {}", say!("state-error"), error.code(), visible(error.message())));
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        note(&format!("  because: {}", visible(&cause.to_string())));
+        note(&format!("  {}", say!("error-because", cause = visible(&cause.to_string()))));
         source = cause.source();
     }
     if let Some(hint) = error.advice() {
-        note(&format!("  hint: {}", visible(hint)));
+        note(&format!("  {}", say!("error-hint", hint = visible(hint))));
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -140,15 +141,12 @@ impl Board {
     /// Takes a task in, or says why not; then nothing has changed.
     pub fn admit(&mut self, id: &str, terms: Terms, now_ms: u64) -> Result<Admission> {
         if let Some(unknown) = terms.depends_on.iter().find(|other| !self.tasks.contains_key(*other)) {
-            return Err(Error::new(
-                ErrorCode::TaskNotFound,
-                format!("`{unknown}` in depends_on is no task of this session"),
-            )
-            .hint("a task can depend on tasks that were spawned before it"));
+            return Err(Error::new(ErrorCode::TaskNotFound, say!("depends-on-unknown", unknown))
+                .hint(say!("depends-on-unknown-hint")));
         }
         if self.tasks.len() >= self.rules.spawned_max {
-            let text = format!("this session has spawned {} tasks, which is its limit", self.tasks.len());
-            return Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint("finish with what there is"));
+            let text = say!("session-tasks-limit", count = self.tasks.len());
+            return Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint(say!("session-tasks-limit-hint")));
         }
         let state = self.first_state(&terms);
         if matches!(state, State::Waiting | State::Queued) {
@@ -207,13 +205,11 @@ impl Board {
         let entry = self.find(id)?;
         let State::Ended(end) = entry.state else {
             let text = match entry.state {
-                State::Running => format!("`{id}` is still running"),
-                State::Waiting => format!("`{id}` waits for {}", entry.terms.depends_on.join(", ")),
-                State::Queued | State::Ended(_) => format!("`{id}` waits for a place"),
+                State::Running => say!("task-still-running", id),
+                State::Waiting => say!("task-waits-for", id, waits_for = entry.terms.depends_on.join(", ")),
+                State::Queued | State::Ended(_) => say!("task-waits-for-place", id),
             };
-            return Err(
-                Error::new(ErrorCode::TaskNotReady, text).hint("do something else and collect it later")
-            );
+            return Err(Error::new(ErrorCode::TaskNotReady, text).hint(say!("collect-later-hint")));
         };
         entry.collected = true;
         Ok(end)
@@ -250,14 +246,11 @@ impl Board {
     fn find(&mut self, id: &str) -> Result<&mut Entry> {
         let shown = crate::text::prefix(id, 80);
         let missing = |why: &str| {
-            Error::new(ErrorCode::TaskNotFound, format!("no task `{shown}` is tracked here"))
-                .hint(why.to_owned())
+            Error::new(ErrorCode::TaskNotFound, say!("task-not-tracked", shown)).hint(why.to_owned())
         };
         match self.tasks.get_mut(id) {
-            None => Err(missing("it was never spawned in this session")),
-            Some(entry) if entry.collected => {
-                Err(missing("already_collected: `result` still has the full text"))
-            }
+            None => Err(missing(&say!("task-never-spawned"))),
+            Some(entry) if entry.collected => Err(missing(&say!("task-already-collected"))),
             Some(entry) => Ok(entry),
         }
     }
@@ -284,18 +277,12 @@ impl Board {
         let (running, waiting) = (self.running(), self.waiting());
         let may_queue = terms.queue.unwrap_or(self.rules.on_limit == OnLimit::Queue);
         if state == State::Queued && !may_queue {
-            return Err(Error::new(
-                ErrorCode::MaxTasksExceeded,
-                format!("{running} tasks are already running"),
-            )
-            .hint("collect a finished task or wait for one, or spawn with `queue: true`"));
+            return Err(Error::new(ErrorCode::MaxTasksExceeded, say!("tasks-running-limit", running))
+                .hint(say!("tasks-running-limit-hint")));
         }
         if waiting >= self.rules.waiting_max {
-            return Err(Error::new(
-                ErrorCode::MaxTasksExceeded,
-                format!("{waiting} tasks are already waiting"),
-            )
-            .hint("wait until some of them have run"));
+            return Err(Error::new(ErrorCode::MaxTasksExceeded, say!("tasks-waiting-limit", waiting))
+                .hint(say!("tasks-waiting-limit-hint")));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! For each kind of amount, what an account spends is charged to the nearest account at or above it that has a cap
 //! (or to the root). A capped child has reserved its cap there already, so nothing further up needs to be asked.
 
+use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 /// Upper bounds; `None` means "as much as the parent has".
@@ -186,9 +187,17 @@ impl std::fmt::Display for Shortfall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.kind == COST {
             let [wanted, left] = [self.wanted, self.left].map(|micros| micros as f64 / 1e6);
-            return write!(f, "the next call may cost up to ${wanted:.4}, ${left:.4} is left");
+            return write!(
+                f,
+                "{}",
+                fixed!(
+                    "shortfall-cost",
+                    wanted = format_args!("{wanted:.4}"),
+                    left = format_args!("{left:.4}")
+                )
+            );
         }
-        write!(f, "the next call may take up to {} {}, {} are left", self.wanted, self.kind, self.left)
+        write!(f, "{}", fixed!("shortfall-tokens", wanted = self.wanted, kind = self.kind, left = self.left))
     }
 }
 

@@ -7,6 +7,8 @@ pub mod wire;
 
 use std::fmt;
 
+use posse_messages::say;
+
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::{estimate_tokens, prefix};
 
@@ -39,10 +41,8 @@ pub struct Key(String);
 impl Key {
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
-            let text = format!("`{}` is not a key", prefix(raw, KEY_MAX).escape_default());
-            return Err(
-                Error::new(ErrorCode::InvalidKey, text).hint("use 1 to 64 characters of a-z, 0-9 and `_`")
-            );
+            let text = say!("key-invalid", key = prefix(raw, KEY_MAX).escape_default());
+            return Err(Error::new(ErrorCode::InvalidKey, text).hint(say!("name-shape-hint")));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -70,9 +70,8 @@ pub struct Label(String);
 impl Label {
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
-            let text = format!("`{}` is not a label of a snapshot", prefix(raw, KEY_MAX).escape_default());
-            return Err(Error::new(ErrorCode::InvalidRequest, text)
-                .hint("use 1 to 64 characters of a-z, 0-9 and `_`"));
+            let text = say!("label-invalid", label = prefix(raw, KEY_MAX).escape_default());
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("name-shape-hint")));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -122,12 +121,8 @@ impl Head {
 
     /// What a writer of a large value is told.
     pub fn warning(&self) -> Option<String> {
-        (self.tokens >= VALUE_TOKENS_WARN).then(|| {
-            format!(
-                "the value has about {} tokens of at most {VALUE_TOKENS_MAX}; distil it further",
-                self.tokens
-            )
-        })
+        (self.tokens >= VALUE_TOKENS_WARN)
+            .then(|| say!("value-is-large", tokens = self.tokens, value_tokens_max = VALUE_TOKENS_MAX))
     }
 }
 
@@ -211,10 +206,8 @@ pub fn write(
 ) -> Result<Head> {
     let tokens = estimate_tokens(&write.value);
     if tokens > VALUE_TOKENS_MAX {
-        let text = format!("the value has about {tokens} tokens, the limit is {VALUE_TOKENS_MAX}");
-        return Err(
-            Error::new(ErrorCode::ValueTooLarge, text).hint("distil it, or split it over several keys")
-        );
+        let text = say!("value-too-large", tokens, value_tokens_max = VALUE_TOKENS_MAX);
+        return Err(Error::new(ErrorCode::ValueTooLarge, text).hint(say!("value-too-large-hint")));
     }
     let live = || heads.iter().filter(|head| head.is_live(now_ms));
     let current = live().find(|head| head.key == write.key);
@@ -228,13 +221,11 @@ pub fn write(
         used += other.tokens;
     }
     if used + tokens > TOTAL_TOKENS_MAX {
-        let text = format!(
-            "the other keys hold {used} tokens, this value has {tokens}, and a session holds at most {TOTAL_TOKENS_MAX}"
-        );
+        let text = say!("context-full", used, tokens, total_tokens_max = TOTAL_TOKENS_MAX);
         return Err(full(text));
     }
     if keys >= KEYS_MAX {
-        return Err(full(format!("the session has {keys} keys already, and no more are possible")));
+        return Err(full(say!("context-keys-full", keys)));
     }
     Ok(Head {
         key: write.key.clone(),
@@ -262,11 +253,11 @@ pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) 
 /// Judges whether one more snapshot may be taken. Labels are never used twice: whoever knows one means that copy.
 pub fn snapshot(taken: &[Label], label: &Label) -> Result<()> {
     if taken.contains(label) {
-        return Err(Error::new(ErrorCode::InvalidRequest, format!("there is a snapshot `{label}` already"))
-            .hint("choose another label"));
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("snapshot-exists", label))
+            .hint(say!("snapshot-exists-hint")));
     }
     if taken.len() >= SNAPSHOTS_MAX {
-        return Err(full(format!("the session has {SNAPSHOTS_MAX} snapshots already")));
+        return Err(full(say!("snapshots-full", snapshots_max = SNAPSHOTS_MAX)));
     }
     Ok(())
 }
@@ -318,17 +309,16 @@ pub fn enter(session: &str, state: Option<SessionState>, access: Access) -> Resu
     match (state, access) {
         (Some(SessionState::Open), _) | (Some(SessionState::Archived), Access::Read) => Ok(()),
         (Some(SessionState::Archived), Access::Change) => {
-            let text = format!("the session `{session}` is archived");
-            Err(Error::new(ErrorCode::SessionArchived, text).hint("it can be read and not be changed"))
+            let text = say!("session-archived", session);
+            Err(Error::new(ErrorCode::SessionArchived, text).hint(say!("session-archived-hint")))
         }
         (Some(SessionState::Deleted), _) => {
-            let text = format!("the shared context of the session `{session}` was deleted");
-            Err(Error::new(ErrorCode::SessionNotFound, text).hint("go on without it"))
+            let text = say!("session-context-deleted", session);
+            Err(Error::new(ErrorCode::SessionNotFound, text).hint(say!("session-context-deleted-hint")))
         }
         (None, _) => {
-            let text = format!("there is no session `{}`", prefix(session, SESSION_ID_MAX).escape_default());
-            Err(Error::new(ErrorCode::SessionNotFound, text)
-                .hint("`posse sessions list` shows what there is"))
+            let text = say!("session-not-found", session = prefix(session, SESSION_ID_MAX).escape_default());
+            Err(Error::new(ErrorCode::SessionNotFound, text).hint(say!("session-not-found-hint")))
         }
     }
 }
@@ -340,39 +330,35 @@ pub const SESSION_ID_MAX: usize = 64;
 pub fn check_session_id(id: &str) -> Result<()> {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.is_empty() || id.len() > SESSION_ID_MAX || !id.chars().all(legal) {
-        let text = format!("`{}` is not a session id", prefix(id, SESSION_ID_MAX).escape_default());
-        return Err(Error::new(ErrorCode::InvalidRequest, text)
-            .hint("use 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`"));
+        let text = say!("session-id-invalid", session = prefix(id, SESSION_ID_MAX).escape_default());
+        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("session-id-invalid-hint")));
     }
     Ok(())
 }
 
 /// The error for a key that has no value. For an optional key it is ordinary.
 pub fn missing(key: &Key) -> Error {
-    Error::new(ErrorCode::KeyNotFound, format!("there is no key `{key}`"))
-        .hint("`list_keys` shows what there is")
+    Error::new(ErrorCode::KeyNotFound, say!("key-not-found", key)).hint(say!("key-not-found-hint"))
 }
 
 /// The error for a snapshot that was never taken.
 pub fn no_snapshot(label: &Label) -> Error {
-    Error::new(ErrorCode::KeyNotFound, format!("there is no snapshot `{label}`"))
-        .hint("`posse context snapshot` shows what there is")
+    Error::new(ErrorCode::KeyNotFound, say!("snapshot-not-found", label))
+        .hint(say!("snapshot-not-found-hint"))
 }
 
 fn conflict(key: &Key, current: Option<&Head>) -> Error {
     match current {
         Some(head) => Error::new(
             ErrorCode::VersionConflict,
-            format!("`{key}` has version {} now, written by {}", head.version, head.written_by),
+            say!("version-conflict", key, version = head.version, written_by = head.written_by),
         )
-        .hint("read it, take over what changed, and write with that version as `expected_version`"),
-        None => {
-            Error::new(ErrorCode::VersionConflict, format!("`{key}` does not exist now; its version is 0"))
-                .hint("write with `expected_version` 0 to create it")
-        }
+        .hint(say!("version-conflict-hint")),
+        None => Error::new(ErrorCode::VersionConflict, say!("version-conflict-missing", key))
+            .hint(say!("version-conflict-missing-hint")),
     }
 }
 
 fn full(text: String) -> Error {
-    Error::new(ErrorCode::ContextFull, text).hint("delete what is no longer needed, or write shorter values")
+    Error::new(ErrorCode::ContextFull, text).hint(say!("context-full-hint"))
 }

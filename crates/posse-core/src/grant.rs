@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use self::rights::{Case, Objection};
@@ -305,13 +306,13 @@ impl Grant {
     /// Why no call of a tool that was granted can be allowed, if so.
     fn obstacle(&self, tool: &str, effect: Effect) -> Option<String> {
         if self.conditions.iter().any(|rights| !rights.access.allows(tool, effect)) {
-            return Some(format!("this task may only look: `{tool}` could change something"));
+            return Some(fixed!("refused-read-only", tool));
         }
         if self.conditions.iter().any(|rights| !rights.mentions(tool)) {
             return Some(self.absence(tool));
         }
         if self.autonomy == Autonomy::Refuses && changes(tool, effect) {
-            return Some(format!("`{tool}` could change something, and this task must not ask for that"));
+            return Some(fixed!("refused-must-not-ask", tool));
         }
         self.off_network(tool)
     }
@@ -323,12 +324,12 @@ impl Grant {
             return None;
         }
         match tool {
-            FETCH if network.is_none() => Some("this task has no network".to_owned()),
+            FETCH if network.is_none() => Some(fixed!("refused-no-network")),
             // The kernel gives a confined command no network at all.
             "bash" if self.confined => None,
-            "bash" => Some(format!("this task may reach only: {network}, and a command is not held to that")),
+            "bash" => Some(fixed!("refused-command-network", network)),
             _ if tool.starts_with("web") || tool.starts_with("mcp__") => {
-                Some(format!("this task may reach only: {network}, and `{tool}` is not held to that"))
+                Some(fixed!("refused-tool-network", network, tool))
             }
             _ => None,
         }
@@ -344,8 +345,12 @@ impl Grant {
                 .into_iter()
                 .reduce(|most, next| if next.weight() > most.weight() { next } else { most })?;
             Some(most.map(|why| match subject {
-                Subject::Command(words) if subjects.len() > 1 => format!("{why} (not `{}`)", words.join(" ")),
-                Subject::Unclear(doubt) | Subject::Line { why: doubt, .. } => format!("{why} ({doubt})"),
+                Subject::Command(words) if subjects.len() > 1 => {
+                    fixed!("refused-command", why, command = words.join(" "))
+                }
+                Subject::Unclear(doubt) | Subject::Line { why: doubt, .. } => {
+                    fixed!("refused-in-doubt", why, doubt)
+                }
                 _ => why,
             }))
         };
@@ -359,7 +364,7 @@ impl Grant {
         }
         match subject {
             Subject::Address(address) => self.permit(address).err(),
-            _ => Some("there is no address".to_owned()),
+            _ => Some(fixed!("refused-no-address")),
         }
         .map(Objection::Never)
     }
@@ -368,21 +373,21 @@ impl Grant {
     pub fn permit(&self, address: &Address) -> Result<(), String> {
         match self.network.allows(address.host(), address.port()) {
             true => Ok(()),
-            false => Err(format!("this task may reach only: {}, not {}", self.network, address.authority())),
+            false => Err(fixed!("refused-address", network = self.network, address = address.authority())),
         }
     }
 
     /// What the autonomy of the task makes of an objection.
     fn settle(&self, tool: &str, effect: Effect, objection: Option<Objection>) -> Decision {
         let asks = || match changes(tool, effect) && self.autonomy >= Autonomy::Asks {
-            true => Decision::Ask(format!("`{tool}` could change something, which needs a person's yes")),
+            true => Decision::Ask(fixed!("asks-may-change", tool)),
             false => Decision::Allow,
         };
         match objection {
             Some(Objection::Never(why)) => Decision::Deny(why),
             Some(Objection::Rule(_)) if self.autonomy == Autonomy::Free => Decision::Allow,
             Some(Objection::Rule(why) | Objection::Doubt(why)) => match self.autonomy {
-                Autonomy::Refuses => Decision::Deny(format!("{why}, and this task must not ask")),
+                Autonomy::Refuses => Decision::Deny(fixed!("refused-and-must-not-ask", why)),
                 Autonomy::Free | Autonomy::Rules | Autonomy::Asks => Decision::Ask(why),
             },
             None => asks(),
@@ -392,7 +397,7 @@ impl Grant {
     fn absence(&self, tool: &str) -> String {
         let allowed: Vec<&str> = self.tools.iter().map(String::as_str).collect();
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
-        format!("the tool `{tool}` is not granted to this task; granted: {allowed}")
+        fixed!("refused-not-granted", tool, allowed)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Names that were checked once. Later code never looks at their spelling again.
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -20,9 +21,9 @@ impl AgentName {
             let shown: String = raw.chars().take(AGENT_NAME_MAX).collect();
             return Err(Error::new(
                 ErrorCode::InvalidAgentName,
-                format!("`{}` is not an agent name", shown.escape_default()),
+                say!("agent-name-invalid", name = shown.escape_default()),
             )
-            .hint("use 1 to 64 characters of a-z, 0-9, `_` and `-`"));
+            .hint(say!("agent-name-invalid-hint")));
         }
         Ok(Self(raw.to_owned()))
     }

@@ -2,6 +2,7 @@
 //!
 //! A tool call leaves `Intended` before its effect and `Done` after it. An `Intended` without `Done` is in doubt.
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
@@ -159,7 +160,7 @@ impl TaskStart {
 /// How a task was started, with what is left of its grant.
 pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
-        return Err(Error::new(ErrorCode::JournalInvalid, "a journal must begin with the start of its task"));
+        return Err(Error::new(ErrorCode::JournalInvalid, say!("journal-without-start")));
     };
     let mut start = (**start).clone();
     for record in rest {
@@ -249,9 +250,8 @@ impl Record {
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).map_err(|e| {
-            Error::new(ErrorCode::JournalInvalid, "a journal record cannot be read").caused_by(e)
-        })
+        serde_json::from_slice(bytes)
+            .map_err(|e| Error::new(ErrorCode::JournalInvalid, say!("record-unreadable")).caused_by(e))
     }
 
     /// Time the run had used when this was written, where the record says so.

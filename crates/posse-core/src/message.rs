@@ -2,6 +2,7 @@
 //!
 //! These types derive `Serialize` because they are what the journal keeps: their form is a promise to old stores.
 
+use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use crate::id::CallKey;
@@ -108,7 +109,7 @@ impl Arguments {
         match serde_json::from_str::<UniqueKeys>(text) {
             Ok(UniqueKeys::Object) => Arguments::Object(text.to_owned()),
             Ok(UniqueKeys::Other(found)) => {
-                Arguments::Invalid(text.to_owned(), format!("arguments must be a JSON object, found {found}"))
+                Arguments::Invalid(text.to_owned(), fixed!("arguments-not-object", found))
             }
             Err(e) if e.is_eof() => Arguments::Truncated(text.to_owned()),
             Err(e) => Arguments::Invalid(text.to_owned(), e.to_string()),
@@ -174,7 +175,7 @@ impl<'de> serde::de::Visitor<'de> for UniqueKeysVisitor {
         while let Some(key) = map.next_key::<String>()? {
             map.next_value::<UniqueKeys>()?;
             if let Some(repeated) = seen.replace(key) {
-                return Err(serde::de::Error::custom(format!("the key `{repeated}` appears twice")));
+                return Err(serde::de::Error::custom(fixed!("arguments-key-twice", repeated)));
             }
         }
         Ok(UniqueKeys::Object)

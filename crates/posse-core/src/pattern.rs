@@ -6,6 +6,7 @@ mod hidden;
 use std::borrow::Cow;
 use std::fmt;
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -34,36 +35,34 @@ impl ToolPattern {
         let wrong = |why: &str| {
             Error::new(
                 ErrorCode::InvalidTool,
-                format!("`{}` names no tool: {why}", prefix(text, 80).escape_debug()),
+                say!("tool-pattern-invalid", pattern = prefix(text, 80).escape_debug(), why),
             )
-            .hint(
-                "write a name such as Read, a pattern such as mcp__github__*, or a call such as Bash(git *)",
-            )
+            .hint(say!("tool-pattern-invalid-hint"))
         };
         if text.is_empty() {
-            return Err(wrong("it is empty"));
+            return Err(wrong(&say!("pattern-empty")));
         }
         if text.len() > PATTERN_BYTES_MAX {
-            return Err(wrong("it is too long"));
+            return Err(wrong(&say!("pattern-too-long")));
         }
         if text.chars().any(char::is_control) {
-            return Err(wrong("it contains a control character"));
+            return Err(wrong(&say!("pattern-control-character")));
         }
         let (name, argument) = match text.split_once('(') {
             None => (text, None),
             Some((name, rest)) => match rest.strip_suffix(')') {
                 Some(argument) => (name.trim(), Some(argument.trim())),
-                None => return Err(wrong("the parenthesis is not closed")),
+                None => return Err(wrong(&say!("pattern-not-closed"))),
             },
         };
         let legal = |c: char| c.is_alphanumeric() || "_-*./:@".contains(c);
         if name.is_empty() || !name.chars().all(legal) {
-            return Err(wrong("a name has letters, digits, `_`, `-`, `.`, `/` and `*`"));
+            return Err(wrong(&say!("pattern-name-invalid")));
         }
         let names = if name.contains('*') { vec![canonical(name)] } else { expand(name) };
         let arguments = arguments_of(&names, argument);
         if arguments.is_empty() {
-            return Err(wrong("there is no name in the parentheses"));
+            return Err(wrong(&say!("pattern-no-name")));
         }
         let mut patterns = Vec::with_capacity(names.len() * arguments.len());
         for name in names {

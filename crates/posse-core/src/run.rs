@@ -12,6 +12,7 @@ mod replay;
 
 use std::collections::{BTreeMap, HashSet};
 
+use posse_messages::fixed;
 use serde_json::Value;
 
 use crate::event::{Event, summary};
@@ -29,8 +30,6 @@ pub use replay::{Replayed, replay, replay_each};
 
 /// Warnings kept for the outcome; the events have them all.
 const WARNINGS_MAX: usize = 50;
-
-const CONTINUE: &str = "Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.";
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
@@ -187,7 +186,7 @@ impl Run {
             return Step::Finish((**outcome).clone());
         }
         if elapsed_ms.saturating_sub(self.before.elapsed_ms) >= self.limits.wall_ms_max {
-            let detail = format!("{} s", self.limits.wall_ms_max / 1000);
+            let detail = fixed!("seconds", n = self.limits.wall_ms_max / 1000);
             return Step::Finish(self.outcome(StopReason::DeadlinePassed, Some(detail)));
         }
         match &self.phase {
@@ -301,10 +300,7 @@ impl Run {
     /// The budget does not allow another call with tools; if not even a report is possible, the run is over.
     pub fn on_budget_spent(&mut self, shortfall: &str) {
         match self.wrapping_up {
-            None => self.wrap_up(
-                StopReason::BudgetExhausted,
-                format!("The budget does not allow another step ({shortfall})."),
-            ),
+            None => self.wrap_up(StopReason::BudgetExhausted, fixed!("budget-spent-report", shortfall)),
             Some(reason) => self.finish(reason, Some(shortfall.to_owned())),
         }
     }
@@ -353,11 +349,11 @@ impl Run {
             StopReason::Answered => return,
             StopReason::Truncated => {
                 self.answer.clone_from(&outcome.text);
-                CONTINUE.to_owned()
+                fixed!("continue-answer")
             }
             _ => {
                 let unsaid = self.judgement.unsaid.take();
-                unsaid.unwrap_or_else(|| "You may go on with the task from where you stopped.".to_owned())
+                unsaid.unwrap_or_else(|| fixed!("go-on"))
             }
         };
         self.judgement.forget();
@@ -376,9 +372,9 @@ impl Run {
     pub fn on_withdrawn(&mut self, tools: &[String], left: Option<&Grant>) {
         self.grant = remaining(&self.grant, tools, left);
         let names = tools.iter().map(|name| format!("`{name}`"));
-        let names: Vec<String> = names.chain(left.map(|_| "some calls".to_owned())).collect();
+        let names: Vec<String> = names.chain(left.map(|_| fixed!("some-calls"))).collect();
         let names = names.join(", ");
-        self.note(format!("not allowed any more: {names}"));
+        self.note(fixed!("tools-withdrawn-note", names));
         match &mut self.phase {
             Phase::Calling { calls, .. } => {
                 for planned in calls {
@@ -388,8 +384,8 @@ impl Run {
             // Whoever judges the answer may yet ask for another one.
             Phase::Asking | Phase::Checking(_) | Phase::Verifying(_) => {
                 let text = match left {
-                    None => format!("You are not allowed to use these tools any more: {names}."),
-                    Some(_) => format!("You have fewer rights than before. Not allowed any more: {names}."),
+                    None => fixed!("tools-withdrawn", names),
+                    Some(_) => fixed!("rights-withdrawn", names),
                 };
                 self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
                 self.messages.push(Message::user(text));
@@ -457,7 +453,7 @@ impl Run {
             }
             ReplyStop::ToolUse if broken_promises == 0 => {
                 self.counters.broken_promises += 1;
-                self.note("the model announced a tool call and made none; asking again".to_owned());
+                self.note(fixed!("announced-call-missing"));
                 self.check_limits();
             }
             ReplyStop::EndTurn | ReplyStop::MaxTokens if is_empty && nudges == 0 => self.nudge(reply.blocks),
@@ -482,7 +478,7 @@ impl Run {
         self.answer.push_str(text);
         self.raise_output_limit();
         self.messages.push(Message::Assistant { blocks });
-        self.messages.push(Message::user(CONTINUE));
+        self.messages.push(Message::user(fixed!("continue-answer")));
         self.check_limits();
     }
 
@@ -491,7 +487,7 @@ impl Run {
         self.counters.nudges += 1;
         self.raise_output_limit();
         self.say(blocks);
-        self.messages.push(Message::user("Your last message had no text. Give your answer to the task now."));
+        self.messages.push(Message::user(fixed!("answer-empty-nudge")));
         self.check_limits();
     }
 
@@ -512,7 +508,7 @@ impl Run {
             return self.finish(StopReason::Stalled, Some(why));
         }
         if self.counters.mistakes >= self.limits.mistakes_max {
-            let why = format!("{} turns in a row had only wrong tool calls", self.counters.mistakes);
+            let why = fixed!("only-mistakes", mistakes = self.counters.mistakes);
             return self.finish(StopReason::Stalled, Some(why));
         }
         self.guard_context();
@@ -526,12 +522,9 @@ impl Run {
         }
         let Limits { turns_max, tool_calls_max, .. } = self.limits;
         if self.turns - self.before.turns >= turns_max {
-            self.wrap_up(StopReason::TurnsExhausted, format!("The limit of {turns_max} turns is reached."));
+            self.wrap_up(StopReason::TurnsExhausted, fixed!("turns-limit-report", turns_max));
         } else if self.tool_calls_used() >= tool_calls_max {
-            self.wrap_up(
-                StopReason::ToolCallsExhausted,
-                format!("The limit of {tool_calls_max} tool calls is reached."),
-            );
+            self.wrap_up(StopReason::ToolCallsExhausted, fixed!("tool-calls-limit-report", tool_calls_max));
         }
     }
 
@@ -539,9 +532,7 @@ impl Run {
         self.wrapping_up = Some(reason);
         self.events.push(Event::WrappingUp { reason });
         self.close_open_calls();
-        self.messages.push(Message::user(format!(
-            "{why} You cannot call tools any more. Report now: what you found and did, and what is still open."
-        )));
+        self.messages.push(Message::user(fixed!("report-now", why)));
     }
 
     /// Answers what nobody will answer any more, so that the history stays valid.
@@ -551,7 +542,7 @@ impl Run {
         };
         let answered = calls.into_iter().zip(answers).map(|(planned, answer)| match answer {
             Some(result) => result,
-            None => ToolResult::error(&planned.call, "not run: the task was stopped"),
+            None => ToolResult::error(&planned.call, fixed!("not-run-stopped")),
         });
         let results = answered.collect();
         self.messages.push(Message::Results { results });
@@ -614,13 +605,12 @@ fn verdict(stop: ReplyStop, is_empty: bool, limits: &Limits) -> (StopReason, Opt
     let failed = |why: String| (StopReason::ModelFailed, Some(why));
     match stop {
         ReplyStop::Refusal => (StopReason::Refused, None),
-        ReplyStop::Other(raw) => failed(format!("unknown stop reason `{raw}`")),
-        ReplyStop::Paused => failed("paused too often".to_owned()),
-        ReplyStop::ToolUse if is_empty => failed("a tool call was announced twice and not made".to_owned()),
+        ReplyStop::Other(raw) => failed(fixed!("stop-reason-unknown", raw)),
+        ReplyStop::Paused => failed(fixed!("paused-too-often")),
+        ReplyStop::ToolUse if is_empty => failed(fixed!("announced-call-missing-twice")),
         _ if is_empty => failed("empty_response".to_owned()),
         ReplyStop::MaxTokens => {
-            let detail =
-                format!("the answer was still cut off after {} continuations", limits.continuations_max);
+            let detail = fixed!("answer-cut-off", continuations_max = limits.continuations_max);
             (StopReason::Truncated, Some(detail))
         }
         ReplyStop::EndTurn | ReplyStop::ToolUse | ReplyStop::ContextFull => (StopReason::Answered, None),

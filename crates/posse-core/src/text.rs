@@ -1,5 +1,7 @@
 //! Shortening text without lying about it: the notice says exactly what was left out.
 
+use posse_messages::fixed;
+
 /// The usual estimate of the specification (len/4, counted in characters, rounded up).
 pub fn estimate_tokens(text: &str) -> u64 {
     (text.chars().count() as u64).div_ceil(4)
@@ -26,7 +28,8 @@ pub fn head_and_tail(text: &str, max: usize) -> String {
     let head = prefix(text, room * 2 / 3);
     let tail = suffix(text, room - room * 2 / 3);
     let left_out = text.len() - head.len() - tail.len();
-    format!("{head}\n[{left_out} of {} bytes left out here]\n{tail}", text.len())
+    let notice = fixed!("bytes-left-out", left_out, bytes = text.len());
+    format!("{head}\n{notice}\n{tail}")
 }
 
 /// The name that was probably meant: the one with the fewest changed letters, if that is few enough.

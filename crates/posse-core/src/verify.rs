@@ -1,5 +1,6 @@
 //! Checking what a model says it has done: commands that we run in the task's workspace, and what came out.
 
+use posse_messages::{fixed, say};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -55,9 +56,9 @@ impl Evidence {
     /// How it ended, for people.
     pub fn ending(&self) -> String {
         match &self.ending {
-            Ending::Exited(code) => format!("exit code {code}"),
+            Ending::Exited(code) => fixed!("exit-code", code),
             Ending::Stopped(why) => why.clone(),
-            Ending::NotRun(why) => format!("not run: {why}"),
+            Ending::NotRun(why) => fixed!("not-run", why),
         }
     }
 }
@@ -66,26 +67,22 @@ impl Evidence {
 pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
     let invalid = |text: String| Error::new(ErrorCode::InvalidRequest, text);
     if commands.len() > COMMANDS_MAX {
-        let text =
-            format!("there are {} commands to verify with, at most {COMMANDS_MAX} are run", commands.len());
-        return Err(invalid(text).hint("put them into a script"));
+        let text = say!("verify-too-many", count = commands.len(), commands_max = COMMANDS_MAX);
+        return Err(invalid(text).hint(say!("verify-too-many-hint")));
     }
     for command in commands {
         let shown = visible(prefix(command, 80)).into_owned();
         if command.trim().is_empty() || command.contains('\0') || command.len() > COMMAND_BYTES_MAX {
-            let text =
-                format!("`{shown}` is no command to verify with: it is empty, has a NUL, or is too long");
-            return Err(invalid(text).hint(format!("a command has 1 to {COMMAND_BYTES_MAX} bytes")));
+            let text = say!("verify-command-invalid", shown);
+            return Err(invalid(text)
+                .hint(say!("verify-command-invalid-hint", command_bytes_max = COMMAND_BYTES_MAX)));
         }
         let arguments = json!({ "command": command }).to_string();
         let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
         // Nobody is asked about a command that verifies.
         if let Some(why) = asker.decide(call).reason() {
-            let text = format!("the result cannot be verified with `{shown}`: {why}");
-            return Err(invalid(text).hint(
-                "commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), \
-                 or leave `verify` out",
-            ));
+            let text = say!("verify-not-allowed", shown, why);
+            return Err(invalid(text).hint(say!("verify-not-allowed-hint")));
         }
     }
     Ok(())

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -149,14 +150,14 @@ impl TrustStore {
 
     /// Each project with how many contents are trusted there.
     pub fn list(&self) -> Result<Vec<(PathBuf, usize)>> {
-        let contents = self.contents().map_err(|why| {
-            Error::new(ErrorCode::Io, self.damaged(&why)).hint("`posse trust` writes a new list")
-        })?;
+        let contents = self
+            .contents()
+            .map_err(|why| Error::new(ErrorCode::Io, self.damaged(&why)).hint(say!("trust-writes-list")))?;
         Ok(contents.projects.into_iter().map(|(root, hashes)| (root.into(), hashes.len())).collect())
     }
 
     fn damaged(&self, why: &str) -> String {
-        format!("the list of trusted files `{}` {why}, so nothing is trusted", self.path.display())
+        say!("trust-list-unusable", path = self.path.display(), why)
     }
 
     fn contents(&self) -> Result<Contents, String> {
@@ -167,34 +168,34 @@ impl TrustStore {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 return Ok(Contents { version: VERSION, ..Contents::default() });
             }
-            Err(cause) => return Err(format!("cannot be opened ({cause})")),
+            Err(cause) => return Err(say!("trust-list-unopened", cause)),
         };
-        let about = file.metadata().map_err(|cause| format!("cannot be examined ({cause})"))?;
+        let about = file.metadata().map_err(|cause| say!("trust-list-unexamined", cause))?;
         if !about.is_file() {
-            return Err("is not a regular file".to_owned());
+            return Err(say!("trust-list-irregular"));
         }
         // Whoever can write it decides what runs.
         if about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o022 != 0 {
-            return Err("can be written by others".to_owned());
+            return Err(say!("trust-list-writable"));
         }
         let mut text = String::new();
         match file.take(STORE_BYTES_MAX + 1).read_to_string(&mut text) {
-            Err(cause) => return Err(format!("cannot be read ({cause})")),
-            Ok(_) if text.len() as u64 > STORE_BYTES_MAX => return Err("is too large".to_owned()),
+            Err(cause) => return Err(say!("trust-list-unreadable", cause)),
+            Ok(_) if text.len() as u64 > STORE_BYTES_MAX => return Err(say!("trust-list-too-large")),
             Ok(_) => {}
         }
         let contents: Contents =
-            serde_json::from_str(&text).map_err(|cause| format!("is damaged ({cause})"))?;
+            serde_json::from_str(&text).map_err(|cause| say!("trust-list-damaged", cause))?;
         match contents.version {
             VERSION => Ok(contents),
-            other => Err(format!("has version {other}, which this program does not know")),
+            other => Err(say!("trust-list-version", other)),
         }
     }
 
     /// Reads, changes and replaces the file while no other process does.
     fn change(&self, change: impl FnOnce(&mut Contents)) -> Result<()> {
         let failed = |cause: io::Error| {
-            let text = format!("the list of trusted files `{}` cannot be written", self.path.display());
+            let text = say!("trust-list-unwritten", path = self.path.display());
             Error::new(ErrorCode::Io, text).caused_by(cause)
         };
         let directory = match self.path.parent() {
@@ -212,9 +213,8 @@ impl TrustStore {
             }
         };
         change(&mut contents);
-        let text = serde_json::to_string_pretty(&contents).map_err(|cause| {
-            Error::new(ErrorCode::Internal, "a list cannot be written as JSON").caused_by(cause)
-        })?;
+        let text = serde_json::to_string_pretty(&contents)
+            .map_err(|cause| Error::new(ErrorCode::Internal, say!("trust-list-not-json")).caused_by(cause))?;
         self.replace(directory, text.as_bytes()).map_err(failed)
     }
 
@@ -279,11 +279,8 @@ fn resolved(root: &Path) -> PathBuf {
 
 fn key(root: &Path) -> Result<String> {
     resolved(root).into_os_string().into_string().map_err(|root| {
-        Error::new(
-            ErrorCode::InvalidRequest,
-            format!("the path {root:?} is not UTF-8, so it cannot be trusted"),
-        )
-        .hint("rename the directory, or use --trust for one run")
+        Error::new(ErrorCode::InvalidRequest, say!("trust-path-not-utf8", path = format_args!("{root:?}")))
+            .hint(say!("trust-path-hint"))
     })
 }
 

@@ -10,6 +10,7 @@ use posse_core::agent::{Effort, ModelSettings};
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{ModelFailure, ReplyStop};
+use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::Value;
@@ -76,7 +77,7 @@ impl Encoder for Anthropic {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","input_schema":"#);
-                out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
+                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
                 if position + 1 == request.tools.len() {
                     out.raw(CACHE_MARK);
                 }
@@ -264,7 +265,7 @@ fn output_config(settings: &ModelSettings, thinking: Thinking, out: &mut Out) ->
     if let Some(schema) = &settings.output_schema {
         out.raw(if effort.is_some() { "," } else { "" });
         out.raw(r#""format":{"type":"json_schema","schema":"#);
-        out.checked(schema, "the output schema")?;
+        out.checked(schema, || fixed!("output-schema-not-json"))?;
         out.raw("}");
     }
     out.raw("}");

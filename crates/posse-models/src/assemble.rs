@@ -7,6 +7,7 @@ use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, ToolCall};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
 use posse_core::text;
+use posse_messages::fixed;
 use posse_runtime::ports::{Delta, Deltas, NoDeltas};
 
 /// More parts than any real reply has; a stream that goes on opening parts is broken.
@@ -191,7 +192,7 @@ impl<'d> Assembler<'d> {
         let at = match self.parts.iter().rposition(|part| part.place == place) {
             Some(at) => at,
             None if self.parts.len() == PARTS_MAX => {
-                let message = format!("the reply has more than {PARTS_MAX} parts");
+                let message = fixed!("reply-too-many-parts", parts_max = PARTS_MAX);
                 return Err(ModelFailure::new(FailureKind::Protocol, message));
             }
             None => {

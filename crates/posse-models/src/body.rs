@@ -236,9 +236,9 @@ impl Out {
     }
 
     /// JSON text from outside, checked because one bad text would spoil the whole body.
-    pub fn checked(&mut self, text: &str, what: &str) -> Result<(), ModelFailure> {
+    pub fn checked(&mut self, text: &str, complaint: impl FnOnce() -> String) -> Result<(), ModelFailure> {
         if serde_json::from_str::<&RawValue>(text).is_err() {
-            return Err(ModelFailure::new(FailureKind::InvalidRequest, format!("{what} is not JSON")));
+            return Err(ModelFailure::new(FailureKind::InvalidRequest, complaint()));
         }
         self.raw(text);
         Ok(())

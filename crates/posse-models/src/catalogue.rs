@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 /// Longer than any name or path that makes sense.
 const REFERENCE_BYTES_MAX: usize = 1024;
@@ -21,29 +22,29 @@ pub struct ModelRef {
 impl ModelRef {
     pub fn parse(reference: &str) -> Result<Self> {
         let reference = reference.trim();
-        let unknown = |what: &str| {
-            let shown = posse_core::text::prefix(reference, 100).escape_debug();
-            Error::new(ErrorCode::ModelUnknown, format!("`{shown}` {what}"))
-        };
+        let shown = || posse_core::text::prefix(reference, 100).escape_debug();
+        let unknown = |message: String| Error::new(ErrorCode::ModelUnknown, message);
         if reference.len() > REFERENCE_BYTES_MAX || reference.chars().any(char::is_control) {
-            return Err(unknown("is not a model reference").hint("write `provider:model`"));
+            return Err(unknown(say!("not-a-model-reference", reference = shown()))
+                .hint(say!("write-model-reference")));
         }
         let Some((provider, model)) = reference.split_once(':') else {
             let hint = match provider_of(reference) {
-                Some(provider) => format!("did you mean `{provider}:{reference}`?"),
-                None => "write `provider:model`, for example `anthropic:claude-sonnet-4-5`".to_owned(),
+                Some(provider) => say!("did-you-mean-model", provider, reference),
+                None => say!("write-model-reference-example"),
             };
-            return Err(unknown("names no provider").hint(hint));
+            return Err(unknown(say!("names-no-provider", reference = shown())).hint(hint));
         };
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
         if provider.is_empty() || !provider.chars().all(legal) {
-            return Err(
-                unknown("does not begin with a provider").hint("a provider is made of a-z, 0-9, `-` and `_`")
-            );
+            return Err(unknown(say!("begins-without-provider", reference = shown()))
+                .hint(say!("provider-shape-hint")));
         }
         let model = model.trim();
         if model.is_empty() {
-            return Err(unknown("names no model").hint("write `provider:model`"));
+            return Err(
+                unknown(say!("names-no-model", reference = shown())).hint(say!("write-model-reference"))
+            );
         }
         Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
     }
@@ -175,15 +176,13 @@ impl Prices {
     pub fn with(mut self, origin: &str, table: &str) -> Result<Self> {
         let invalid = |what: String| Error::new(ErrorCode::ConfigInvalid, format!("{origin}: {what}"));
         let table: BTreeMap<String, Price> = toml::from_str(table).map_err(|e| {
-            let place =
-                e.span().map_or(String::new(), |span| format!("line {}: ", line_of(table, span.start)));
-            invalid(format!("{place}{}", e.message())).hint(
-                r#"an entry is `"model" = { input = 3.0, output = 15.0 }`, in dollars per million tokens"#,
-            )
+            let place = e.span().map_or(String::new(), |span| {
+                format!("{}: ", say!("line-number", line = line_of(table, span.start)))
+            });
+            invalid(format!("{place}{}", e.message())).hint(say!("price-entry-hint"))
         })?;
         if let Some((model, _)) = table.iter().find(|(_, price)| !is_sound(price)) {
-            return Err(invalid(format!("the price of `{model}` is not a sum of money"))
-                .hint("prices are numbers of 0 or more"));
+            return Err(invalid(say!("price-unsound", model)).hint(say!("price-unsound-hint")));
         }
         self.tables.insert(0, table);
         Ok(self)

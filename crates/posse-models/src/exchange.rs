@@ -7,6 +7,7 @@ use http::Uri;
 use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
+use posse_messages::fixed;
 use posse_runtime::ports::{Deltas, ModelRequest};
 
 use crate::assemble::Assembler;
@@ -72,7 +73,7 @@ impl From<ModelFailure> for ReadError {
 impl From<serde_json::Error> for ReadError {
     fn from(error: serde_json::Error) -> Self {
         // Only the place: the message of a type error can quote the text it found.
-        ReadError::Unreadable(format!("not the expected JSON (column {})", error.column()))
+        ReadError::Unreadable(fixed!("json-unexpected", column = error.column()))
     }
 }
 
@@ -129,16 +130,16 @@ where
         Err(error) => return Err(lose(typed(error, &redactor))),
     };
     incoming.leave().await;
-    let ended = reader.ended(&mut assembler).ok_or_else(|| {
-        lose(ModelFailure::new(FailureKind::Connection, "the reply was cut off before it said how it ends"))
-    })?;
+    let ended = reader
+        .ended(&mut assembler)
+        .ok_or_else(|| lose(ModelFailure::new(FailureKind::Connection, fixed!("reply-cut-off"))))?;
     if ended.has_marker && !marker_seen {
-        notes.push("the stream ended without its end marker".to_owned());
+        notes.push(fixed!("no-end-marker"));
     }
     notes.extend(ended.note);
     let usage = ended.counts.settle(sent_bytes, received_bytes);
     if usage.estimated {
-        notes.push("the provider's usage report is missing or nonsense; tokens are estimated".to_owned());
+        notes.push(fixed!("usage-estimated"));
     }
     let blocks = assembler.finish(&ended.stop);
     Ok(Reply { blocks, stop: ended.stop, usage, model: wire.name.clone(), lost: Usage::default(), notes })
@@ -161,7 +162,7 @@ async fn read<R: Reader>(
         let page = incoming.whole(assembler.deltas()).await?;
         let page = String::from_utf8_lossy(&page[..page.len().min(2000)]).into_owned();
         let why = excerpt(&page, &|text| incoming.redactor().redact(text));
-        let message = format!("the answer is a web page, not a reply: {why}");
+        let message = fixed!("answer-is-page", why);
         return Err(ModelFailure::new(FailureKind::Protocol, message).into());
     }
     let as_stream = content_type.contains("event-stream") || (streamed && !content_type.contains("json"));
@@ -175,7 +176,7 @@ async fn read<R: Reader>(
     reader.whole(&body, assembler)?;
     let mut notes = Vec::new();
     if streamed {
-        notes.push("the provider sent the whole reply at once although a stream was asked for".to_owned());
+        notes.push(fixed!("not-streamed"));
     }
     Ok(Read { marker_seen: true, notes })
 }
@@ -204,7 +205,7 @@ async fn read_stream<R: Reader>(
     let mut events = Vec::new();
     let mut state = Stream { ending: false, damaged: 0 };
     let too_long = |_| {
-        let message = format!("an event of the stream is larger than {} bytes", sse::EVENT_BYTES_MAX);
+        let message = fixed!("stream-event-too-large", bytes = sse::EVENT_BYTES_MAX);
         ReadError::Failed(ModelFailure::new(FailureKind::Protocol, message))
     };
     loop {
@@ -265,7 +266,7 @@ impl Stream {
     fn over(self, marker_seen: bool) -> Read {
         let mut notes = Vec::new();
         if self.damaged > 0 {
-            notes.push(format!("{} events of the stream had bytes that are not UTF-8", self.damaged));
+            notes.push(fixed!("stream-not-utf8", damaged = self.damaged));
         }
         Read { marker_seen, notes }
     }
@@ -275,7 +276,7 @@ fn typed(error: ReadError, redactor: &Redactor) -> ModelFailure {
     match error {
         ReadError::Provider(error) => failure::from_error(&error, &|text| redactor.redact(text)),
         ReadError::Unreadable(why) => {
-            ModelFailure::new(FailureKind::Protocol, format!("the reply cannot be read: {why}"))
+            ModelFailure::new(FailureKind::Protocol, fixed!("reply-unreadable", why))
         }
         ReadError::Failed(failure) => failure,
     }
@@ -289,7 +290,7 @@ fn refusal(name: &str, why: String, sent_bytes: u64) -> Reply {
         usage: Usage { output: 0, ..tokens::lost(sent_bytes, 0) },
         model: name.to_owned(),
         lost: Usage::default(),
-        notes: vec!["the provider refused the request because of its content".to_owned()],
+        notes: vec![fixed!("provider-refused-content")],
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
+use posse_messages::fixed;
 use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
 
 use crate::retry::unpaid;
@@ -54,7 +55,7 @@ impl Fallback {
             if let Err(missing) = request.allowance.again(&lost) {
                 return Err(unpaid(&failure, lost, &missing));
             }
-            let note = format!("fell back from {} to {}: {}", model.name(), next.name(), failure.kind.wire());
+            let note = fixed!("fell-back", from = model.name(), to = next.name(), kind = failure.kind.wire());
             deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
             notes.push(note);
             model = next;

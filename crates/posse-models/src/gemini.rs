@@ -9,6 +9,7 @@ use posse_core::agent::{Effort, ModelSettings};
 use posse_core::error::Result;
 use posse_core::message::{Block, Message, ToolCall};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
+use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -86,7 +87,7 @@ impl Encoder for Gemini {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","parametersJsonSchema":"#);
-                out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
+                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
                 out.raw("}");
             }
             out.raw("]}],");
@@ -139,7 +140,7 @@ impl Encoder for Gemini {
             && (request.tools.is_empty() || !self.is_older_than_3())
         {
             out.raw(r#","responseMimeType":"application/json","responseJsonSchema":"#);
-            out.checked(schema, "the output schema")?;
+            out.checked(schema, || fixed!("output-schema-not-json"))?;
         }
         out.raw("}");
         if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
@@ -355,7 +356,7 @@ impl Reader for CandidateReader {
     fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended> {
         let counts = self.usage.counts();
         if let Some(reason) = self.blocked.take() {
-            let note = Some(format!("the provider blocked the prompt: {reason}"));
+            let note = Some(fixed!("prompt-blocked", reason));
             return Some(Ended { stop: ReplyStop::Refusal, counts, note, has_marker: false });
         }
         let finish = self.finish.take()?;
@@ -366,7 +367,7 @@ impl Reader for CandidateReader {
             "MAX_TOKENS" => ReplyStop::MaxTokens,
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
             | "IMAGE_SAFETY" => {
-                note = Some(format!("the provider refused: {finish}"));
+                note = Some(fixed!("provider-refused", finish));
                 ReplyStop::Refusal
             }
             _ => ReplyStop::Other(finish),
@@ -409,7 +410,7 @@ impl CandidateReader {
             "MISSING_THOUGHT_SIGNATURE",
         ];
         if broken.contains(&finish) {
-            let message = format!("the model's output was unusable: {finish}");
+            let message = fixed!("output-unusable", finish);
             return Err(ModelFailure::new(FailureKind::Protocol, message).into());
         }
         Ok(())

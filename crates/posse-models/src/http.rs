@@ -15,6 +15,7 @@ use hyper::body::Body;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
+use posse_messages::{fixed, say};
 use posse_runtime::ports::Deltas;
 use url::Url;
 
@@ -86,10 +87,10 @@ impl Credential {
     /// What to check when the key that was sent, or that none was sent, is refused.
     fn what_to_check(&self, sent: bool) -> Option<String> {
         match (sent, &self.origin) {
-            (true, Some(origin)) => Some(format!("the key is from {origin}")),
+            (true, Some(origin)) => Some(fixed!("key-is-from", origin)),
             (true, None) => None,
-            (false, Some(why)) => Some(format!("no key was sent: {why}")),
-            (false, None) => Some("no key was sent".to_owned()),
+            (false, Some(why)) => Some(fixed!("no-key-sent-because", why)),
+            (false, None) => Some(fixed!("no-key-sent")),
         }
     }
 }
@@ -146,25 +147,22 @@ struct Inner {
 
 impl Transport {
     pub fn new(endpoint: Endpoint) -> Result<Self, Error> {
-        let invalid = |why: String| {
-            Error::new(ErrorCode::ConfigInvalid, why)
-                .hint("a base URL looks like `https://api.example.com/v1`")
-        };
+        let invalid = |why: String| Error::new(ErrorCode::ConfigInvalid, why).hint(say!("base-url-hint"));
         let url = Url::parse(endpoint.base_url.trim())
-            .map_err(|e| invalid(format!("the base URL cannot be read: {e}")))?;
+            .map_err(|e| invalid(say!("base-url-unreadable", why = e)))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(invalid("the base URL must start with `http://` or `https://`".to_owned()));
+            return Err(invalid(say!("base-url-scheme")));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid("the base URL must not contain a user or a password".to_owned()));
+            return Err(invalid(say!("base-url-password")));
         }
         let mut headers = HeaderMap::new();
         for (name, value) in &endpoint.headers {
             let shown = || posse_core::text::visible(name).into_owned();
             let key = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| invalid(format!("`{}` is not a header name", shown())))?;
+                .map_err(|_| invalid(say!("header-name-invalid", name = shown())))?;
             let mut value = HeaderValue::from_str(value.reveal())
-                .map_err(|_| invalid(format!("the value of header `{}` cannot be sent", shown())))?;
+                .map_err(|_| invalid(say!("header-value-invalid", name = shown())))?;
             value.set_sensitive(true);
             headers.insert(key, value);
         }
@@ -187,12 +185,8 @@ impl Transport {
 
     /// The address of a path below the base URL.
     pub(crate) fn address(&self, path: &str) -> Result<Uri, ModelFailure> {
-        let unusable = |why: String| {
-            ModelFailure::new(
-                FailureKind::InvalidRequest,
-                format!("the URL of the call cannot be used: {why}"),
-            )
-        };
+        let unusable =
+            |why: String| ModelFailure::new(FailureKind::InvalidRequest, fixed!("call-url-unusable", why));
         let url = Url::parse(&format!("{}{path}", self.0.base_url)).map_err(|e| unusable(e.to_string()))?;
         Uri::try_from(url.as_str()).map_err(|e| unusable(e.to_string()))
     }
@@ -248,12 +242,8 @@ impl Transport {
                 KeyHeader::Bearer => ("authorization", format!("Bearer {}", key.reveal().trim())),
                 KeyHeader::Named(name) => (name, key.reveal().trim().to_owned()),
             };
-            let mut value = HeaderValue::from_str(&value).map_err(|_| {
-                ModelFailure::new(
-                    FailureKind::Unauthorised,
-                    "the key contains characters that cannot be sent",
-                )
-            })?;
+            let mut value = HeaderValue::from_str(&value)
+                .map_err(|_| ModelFailure::new(FailureKind::Unauthorised, fixed!("key-unsendable")))?;
             value.set_sensitive(true);
             headers.insert(name, value);
         }
@@ -282,10 +272,7 @@ impl Transport {
         if let Some(encoding) = header("content-encoding").filter(|encoding| !encoding.trim().is_empty())
             && !encoding.trim().eq_ignore_ascii_case("identity")
         {
-            let message = format!(
-                "the answer is compressed (`{}`) although we asked for plain",
-                excerpt(encoding, &|t| t.to_owned())
-            );
+            let message = fixed!("answer-compressed", encoding = excerpt(encoding, &|t| t.to_owned()));
             return Err(ModelFailure {
                 status: Some(status),
                 ..ModelFailure::new(FailureKind::Protocol, message)
@@ -296,7 +283,7 @@ impl Transport {
         let now = header("date").and_then(failure::http_date).unwrap_or_else(SystemTime::now);
         let wait = failure::retry_after_ms(header("retry-after-ms"), header("retry-after"), now);
         if (300..400).contains(&status) {
-            let message = "the endpoint redirects elsewhere; set the base URL to where it really is";
+            let message = fixed!("endpoint-redirects");
             return Err(ModelFailure {
                 status: Some(status),
                 ..ModelFailure::new(FailureKind::InvalidRequest, message)
@@ -322,7 +309,7 @@ impl Transport {
         }
         let proxies = system_proxies(self.0.is_loopback);
         let pool = Pool::new(address, proxies, self.0.endpoint.connect_timeout).map_err(|e| {
-            ModelFailure::new(FailureKind::Connection, format!("TLS cannot be set up: {}", causes(&e)))
+            ModelFailure::new(FailureKind::Connection, fixed!("tls-unusable", why = causes(&e)))
         })?;
         Ok(self.0.pool.get_or_init(|| pool))
     }
@@ -437,7 +424,7 @@ async fn next(body: &mut hyper::body::Incoming) -> Result<Option<Bytes>, hyper::
 }
 
 fn too_large() -> ModelFailure {
-    ModelFailure::new(FailureKind::Protocol, format!("the reply is larger than {REPLY_BYTES_MAX} bytes"))
+    ModelFailure::new(FailureKind::Protocol, fixed!("reply-too-large", reply_bytes_max = REPLY_BYTES_MAX))
 }
 
 /// Takes the key and the values of configured headers out of a text.

@@ -9,6 +9,7 @@ use posse_core::agent::Effort;
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{ModelFailure, ReplyStop};
+use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -101,7 +102,7 @@ impl Encoder for OpenAiChat {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","parameters":"#);
-                out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
+                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
                 out.raw("}}");
             }
             out.raw("]");
@@ -156,7 +157,7 @@ impl Encoder for OpenAiChat {
         }
         if let Some(schema) = &settings.output_schema {
             out.raw(r#","response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":"#);
-            out.checked(schema, "the output schema")?;
+            out.checked(schema, || fixed!("output-schema-not-json"))?;
             out.raw("}}");
         }
         if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {

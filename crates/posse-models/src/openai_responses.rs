@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use posse_core::error::Result;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
+use posse_messages::fixed;
 use posse_runtime::ports::{Delta, Deltas, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -85,7 +86,7 @@ impl Encoder for OpenAiResponses {
                 out.string(&tool.name);
                 out.field("description", &tool.description);
                 out.raw(r#","strict":false,"parameters":"#);
-                out.checked(&tool.input_schema, &format!("the schema of tool `{}`", tool.name))?;
+                out.checked(&tool.input_schema, || fixed!("tool-schema-not-json", tool = tool.name))?;
                 out.raw("}");
             }
             out.raw("]");
@@ -133,7 +134,7 @@ impl Encoder for OpenAiResponses {
         }
         if let Some(schema) = &settings.output_schema {
             out.raw(r#","text":{"format":{"type":"json_schema","name":"answer","strict":false,"schema":"#);
-            out.checked(schema, "the output schema")?;
+            out.checked(schema, || fixed!("output-schema-not-json"))?;
             out.raw("}}");
         }
         if request.tool_use == ToolUse::Forbidden && !request.tools.is_empty() {
@@ -293,7 +294,7 @@ impl Reader for ResponseReader {
             "response.output_item.done" => self.keep(read.output_index, read.item, reply.deltas())?,
             "response.completed" | "response.incomplete" | "response.done" => {
                 let Some(response) = read.response else {
-                    return Err(ReadError::Unreadable("the last event has no response".to_owned()));
+                    return Err(ReadError::Unreadable(fixed!("last-event-empty")));
                 };
                 self.last(response.get().as_bytes(), reply)?;
                 return Ok(Progress::Done);
@@ -356,7 +357,7 @@ impl ResponseReader {
     ) -> Result<(), ReadError> {
         let Some(raw) = item else { return Ok(()) };
         if self.items.len() == ITEMS_MAX {
-            let message = format!("the reply has more than {ITEMS_MAX} items");
+            let message = fixed!("reply-too-many-items", items_max = ITEMS_MAX);
             return Err(ModelFailure::new(FailureKind::Protocol, message).into());
         }
         let item: Item<'_> = serde_json::from_str(raw.get())?;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::message::Message;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +81,7 @@ impl Record {
         match (result, written) {
             (result, Ok(())) => result,
             (Ok(mut reply), Err(e)) => {
-                reply.notes.push(format!("this reply is missing in the recording: {e}"));
+                reply.notes.push(fixed!("reply-not-recorded", why = e));
                 Ok(reply)
             }
             (Err(failure), Err(e)) => {
@@ -124,7 +125,7 @@ impl Replay {
         read.map_err(|e| unreadable(path, &e))?;
         if text.len() as u64 > RECORDING_BYTES_MAX {
             let message =
-                format!("the recording `{}` has more than {RECORDING_BYTES_MAX} bytes", path.display());
+                say!("recording-too-large", path = path.display(), recording_bytes_max = RECORDING_BYTES_MAX);
             return Err(Error::new(ErrorCode::ScriptInvalid, message));
         }
         Self::parse(&path.display().to_string(), &text, model)
@@ -139,14 +140,14 @@ impl Replay {
                 break;
             }
             let exchange: Exchange = serde_json::from_str(line).map_err(|e| {
-                let message = format!("{origin}:{}: not a recorded exchange: {e}", index + 1);
+                let message = say!("recording-line-invalid", origin, line = index + 1, why = e);
                 Error::new(ErrorCode::ScriptInvalid, message)
             })?;
             exchanges.push(exchange);
         }
         exchanges.retain(|exchange| exchange.model == model);
         if exchanges.is_empty() {
-            let message = format!("{origin}: nothing was recorded for the model `{model}`");
+            let message = say!("recording-without-model", origin, model);
             return Err(Error::new(ErrorCode::ScriptInvalid, message));
         }
         let given = Mutex::new(vec![false; exchanges.len()]);
@@ -166,11 +167,15 @@ impl Replay {
             let nearest = left().rev().max_by_key(|(_, exchange)| exchange.fingerprint.nearness(asked));
             let why = match nearest {
                 Some((index, exchange)) => {
-                    format!("exchange {} differs in {}", index + 1, exchange.fingerprint.difference(asked))
+                    fixed!(
+                        "exchange-differs",
+                        number = index + 1,
+                        difference = exchange.fingerprint.difference(asked)
+                    )
                 }
-                None => format!("all {} exchanges were given", self.exchanges.len()),
+                None => fixed!("exchanges-all-given", count = self.exchanges.len()),
             };
-            let message = format!("the recording of `{}` has no answer to this request: {why}", self.model);
+            let message = fixed!("recording-no-answer", model = self.model, why);
             return Err(ModelFailure::new(FailureKind::InvalidRequest, message));
         };
         given[index] = true;
@@ -255,10 +260,10 @@ impl Fingerprint {
         let common = self.common_messages(asked);
         let (recorded, now) = (self.messages.len(), asked.messages.len());
         if common < recorded.min(now) {
-            return format!("message {common} (from 0) of {now}");
+            return fixed!("differs-message", common, now);
         }
         if recorded != now {
-            return format!("the number of messages: it has {recorded}, the request {now}");
+            return fixed!("differs-count", recorded, now);
         }
         let parts = [
             ("the system prompt", self.system != asked.system),
@@ -289,7 +294,7 @@ fn hash<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::new(ErrorCode::Io, format!("cannot open the recording `{}`: {error}", path.display()))
+    Error::new(ErrorCode::Io, say!("recording-unreadable", path = path.display(), error))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use posse_core::board::Urgency;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
+use posse_messages::fixed;
 use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
 
 use crate::governor::{Closed, Governor, Permit, QUEUED_MAX};
@@ -114,11 +115,11 @@ impl Retry {
         };
         let (message, retry_after_ms) = match closed {
             Closed::For(left) => (
-                format!("another call was rate limited; the limit resets in {}", in_seconds(left)),
+                fixed!("other-call-limited", resets = in_seconds(left)),
                 Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
             ),
             Closed::Full(under_way) => {
-                (format!("no turn within {}: {under_way} calls are under way", in_seconds(QUEUED_MAX)), None)
+                (fixed!("no-turn-within", time = in_seconds(QUEUED_MAX), under_way), None)
             }
         };
         Err(ModelFailure { retry_after_ms, ..ModelFailure::new(FailureKind::RateLimited, message) })
@@ -147,11 +148,11 @@ impl Retry {
         }
         if floor > wait_max {
             let (resets, most) = (in_seconds(floor), in_seconds(wait_max));
-            return Next::GiveUp(Some(format!("it resets in {resets}, and we wait at most {most}")));
+            return Next::GiveUp(Some(fixed!("resets-too-late", resets, most)));
         }
         // A provider that breaks its own protocol twice is not having a bad moment.
         if made.all >= attempts_max || made.protocol > 1 {
-            return Next::GiveUp(Some(format!("gave up after {} attempts", made.all)));
+            return Next::GiveUp(Some(fixed!("gave-up", attempts = made.all)));
         }
         let doubled = backoff_min.saturating_mul(1 << made.all.min(16)).min(backoff_max);
         Next::Again(floor + self.up_to(doubled.saturating_sub(backoff_min)))
@@ -197,12 +198,12 @@ impl Attempts {
 
 /// There was an attempt, and there is no money for another.
 pub(crate) fn unpaid(failure: &ModelFailure, lost: Usage, missing: &str) -> ModelFailure {
-    let message = format!("not asked again after {failure}: {missing}");
+    let message = fixed!("not-asked-again", failure, missing);
     ModelFailure { lost, ..ModelFailure::new(FailureKind::BudgetSpent, message) }
 }
 
 fn in_seconds(time: Duration) -> String {
-    format!("{} s", time.as_millis().div_ceil(1000))
+    fixed!("in-seconds", seconds = u64::try_from(time.as_millis().div_ceil(1000)).unwrap_or(u64::MAX))
 }
 
 /// Remembers how far an attempt came.

@@ -34,6 +34,7 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -120,7 +121,7 @@ impl Scripted {
     pub fn parse(name: &str, script: &str, role: Option<&str>) -> Result<Self> {
         if script.len() > SCRIPT_BYTES_MAX {
             let message =
-                format!("{name}: the script has {} bytes, at most {SCRIPT_BYTES_MAX}", script.len());
+                say!("script-too-large", name, bytes = script.len(), script_bytes_max = SCRIPT_BYTES_MAX);
             return Err(Error::new(ErrorCode::ScriptInvalid, message));
         }
         let options = serde_saphyr::options! { with_snippet: false };
@@ -133,8 +134,8 @@ impl Scripted {
     pub fn load(path: &Path, role: Option<&str>) -> Result<Self> {
         let shown = path.display().to_string();
         let script = std::fs::read_to_string(path).map_err(|e| {
-            Error::new(ErrorCode::ScriptInvalid, format!("cannot read the script `{shown}`: {e}"))
-                .hint("write the model as `scripted:path/to/file.yaml#role`")
+            Error::new(ErrorCode::ScriptInvalid, say!("script-unreadable", shown, why = e))
+                .hint(say!("script-unreadable-hint"))
         })?;
         let mut model = Self::parse(&shown, &script, role)?;
         model.name = match role {
@@ -172,14 +173,14 @@ impl Scripted {
             index += 1;
         }
         if index >= self.steps.len() {
-            return Err(self.failure(format!("has no step {}", index + 1)));
+            return Err(self.failure(fixed!("script-no-step", number = index + 1)));
         }
         played.extend(0..=index);
         Ok(Position { step: index, ..position })
     }
 
     fn failure(&self, what: String) -> ModelFailure {
-        ModelFailure::new(FailureKind::InvalidRequest, format!("the script `{}` {what}", self.name))
+        ModelFailure::new(FailureKind::InvalidRequest, fixed!("script-failed", script = self.name, what))
     }
 
     async fn play(&self, request: ModelRequest<'_>, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
@@ -190,7 +191,8 @@ impl Scripted {
         }
         deltas.alive();
         let filler = Filler { messages: request.messages, before: position.began };
-        let wrong = |what: String| self.failure(format!("cannot play step {}: {what}", position.step + 1));
+        let wrong =
+            |what: String| self.failure(fixed!("script-cannot-play", number = position.step + 1, what));
         let (blocks, notes) = blocks_of(step, &filler, position.turn, request.tool_use).map_err(wrong)?;
         show(&blocks, deltas);
         if let Some(failure) = &step.fail {
@@ -241,7 +243,9 @@ fn locate(steps: &[Step], messages: &[Message]) -> Result<Position, String> {
         while steps.get(at.step).is_some_and(Step::leaves_no_message) {
             at.step += 1;
         }
-        let Some(step) = steps.get(at.step) else { return Err(format!("has no step {}", at.step + 1)) };
+        let Some(step) = steps.get(at.step) else {
+            return Err(fixed!("script-no-step", number = at.step + 1));
+        };
         if plays == 0 {
             at.began = index;
         }
@@ -251,10 +255,7 @@ fn locate(steps: &[Step], messages: &[Message]) -> Result<Position, String> {
                 let most = step.repeat_max.unwrap_or(REPEAT_MAX);
                 if plays >= most {
                     let wanted = prefix(wanted, 100);
-                    return Err(format!(
-                        "played step {} {most} times and no result contains `{wanted}`",
-                        at.step + 1
-                    ));
+                    return Err(fixed!("script-repeated", number = at.step + 1, most, wanted));
                 }
             }
             _ => {
@@ -280,25 +281,24 @@ impl Step {
         self.fail.is_some() || (silent(&self.text) && silent(&self.thinking) && self.calls.is_empty())
     }
 
-    fn fault(&self) -> Option<&'static str> {
+    fn fault(&self) -> Option<String> {
         let says_nothing = self.text.is_none() && self.thinking.is_none() && self.calls.is_empty();
         if says_nothing && self.fail.is_none() && self.stop.is_none() {
-            return Some("a step needs one of `text`, `thinking`, `calls`, `fail`, `stop`");
+            return Some(say!("step-is-empty"));
         }
         if self.fail.is_some() && !self.calls.is_empty() {
-            return Some("a step with `fail` cannot have `calls`");
+            return Some(say!("step-fails-and-calls"));
         }
         if self.repeat_until.is_some() && self.calls.is_empty() {
-            return Some("`repeat_until` looks at results, so the step needs `calls`");
+            return Some(say!("step-repeats-nothing"));
         }
-        (self.repeat_max.is_some() && self.repeat_until.is_none())
-            .then_some("`repeat_max` needs `repeat_until`")
+        (self.repeat_max.is_some() && self.repeat_until.is_none()).then(|| say!("step-repeat-max"))
     }
 }
 
 impl ScriptedFailure {
     fn to_failure(&self, script: &str) -> ModelFailure {
-        let message = self.message.clone().unwrap_or_else(|| format!("the script `{script}` says so"));
+        let message = self.message.clone().unwrap_or_else(|| fixed!("script-says-so", script));
         ModelFailure {
             status: self.status,
             retry_after_ms: self.retry_after_ms,
@@ -336,7 +336,7 @@ fn blocks_of(
     }
     if tool_use == ToolUse::Forbidden && !step.calls.is_empty() {
         // A real model that may not call tools answers in text.
-        notes.push(format!("left out {} scripted calls: this turn may not use tools", step.calls.len()));
+        notes.push(fixed!("script-calls-left-out", count = step.calls.len()));
         if step.text.is_none() {
             blocks.push(Block::text("(The script has no text for a turn without tools.)"));
         }
@@ -437,7 +437,7 @@ impl Filler<'_> {
         let mut rest = text;
         while let Some(start) = rest.find(PLACEHOLDER) {
             let inner = &rest[start + PLACEHOLDER.len()..];
-            let end = inner.find('}').ok_or("a placeholder `{result:` has no `}`")?;
+            let end = inner.find('}').ok_or_else(|| fixed!("placeholder-open"))?;
             filled.push_str(&rest[..start]);
             match self.look_up(&inner[..end])? {
                 Value::String(text) => filled.push_str(&text),
@@ -476,25 +476,23 @@ impl Filler<'_> {
             Some((turn, number)) => (Some(turn), number),
             None => (None, place),
         };
-        let number: usize =
-            number.parse().map_err(|_| format!("`{which}` does not begin with a result number"))?;
+        let number: usize = number.parse().map_err(|_| fixed!("placeholder-no-result", which))?;
         let results = match turn {
             Some(turn) => {
-                let turn: usize =
-                    turn.parse().map_err(|_| format!("`{which}` does not begin with a turn number"))?;
+                let turn: usize = turn.parse().map_err(|_| fixed!("placeholder-no-turn", which))?;
                 self.results_of_turn(turn)
             }
             None => self.results_before(),
         };
         let result = results
             .and_then(|results| results.get(number))
-            .ok_or_else(|| format!("there is no result for `{{result:{which}}}`"))?;
+            .ok_or_else(|| fixed!("placeholder-missing", which))?;
         if pointer.is_empty() {
             return Ok(Value::String(result.text.clone()));
         }
-        let json: Value = serde_json::from_str(&result.text)
-            .map_err(|_| format!("the result for `{{result:{which}}}` is not JSON"))?;
-        json.pointer(pointer).cloned().ok_or_else(|| format!("there is nothing at `{{result:{which}}}`"))
+        let json: Value =
+            serde_json::from_str(&result.text).map_err(|_| fixed!("placeholder-not-json", which))?;
+        json.pointer(pointer).cloned().ok_or_else(|| fixed!("placeholder-nothing", which))
     }
 
     fn results_before(&self) -> Option<&[ToolResult]> {
@@ -529,8 +527,7 @@ fn steps_of(name: &str, script: Script, role: Option<&str>) -> Result<Vec<Step>>
     let steps = match (script, role) {
         (Script::Steps(steps), None) => steps,
         (Script::Steps(_), Some(role)) => {
-            return Err(invalid(format!("the script is a list of steps and has no role `{role}`"))
-                .hint("leave the role out, or put the list under a key"));
+            return Err(invalid(say!("script-is-list", role)).hint(say!("script-is-list-hint")));
         }
         (Script::Roles(mut roles), role) => {
             let names = roles.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -539,11 +536,8 @@ fn steps_of(name: &str, script: Script, role: Option<&str>) -> Result<Vec<Step>>
                 None => (roles.len() == 1).then_some(0),
             };
             let missing = || match role {
-                Some(role) => {
-                    invalid(format!("the script has no role `{role}`")).hint(format!("it has {names}"))
-                }
-                None => invalid("the script has several roles".to_owned())
-                    .hint(format!("name one of {names} behind `#`")),
+                Some(role) => invalid(say!("script-no-role", role)).hint(say!("script-roles", names)),
+                None => invalid(say!("script-several-roles")).hint(say!("script-name-role", names)),
             };
             roles.swap_remove(found.ok_or_else(missing)?).1
         }
@@ -560,8 +554,7 @@ fn not_a_script(name: &str, error: &serde_saphyr::Error) -> Error {
     let message = error.without_snippet().to_string();
     // The parser repeats the place at the end of its message.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    Error::new(ErrorCode::ScriptInvalid, format!("{place}: {message}"))
-        .hint("a script is a list of steps with `text`, `calls`, `fail` and so on, or a map from roles to such lists")
+    Error::new(ErrorCode::ScriptInvalid, format!("{place}: {message}")).hint(say!("script-shape-hint"))
 }
 
 impl<'de> Deserialize<'de> for Script {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
 use tokio::time::{Instant, sleep_until};
 
@@ -55,24 +56,39 @@ impl Watched {
             // Bytes may have come while we slept; then the end has moved.
             let (end, why) = self.end_of_patience(started, pulse.beats(), streamed);
             if end <= Instant::now() {
-                return Err(ModelFailure::new(FailureKind::Stalled, why));
+                return Err(ModelFailure::new(FailureKind::Stalled, why.text()));
             }
         }
     }
 
     /// The instant at which the call counts as hanging if nothing more happens, and the reason.
-    fn end_of_patience(&self, started: Instant, beats: Beats, streamed: bool) -> (Instant, String) {
+    fn end_of_patience(&self, started: Instant, beats: Beats, streamed: bool) -> (Instant, Hang) {
         let Patience { idle, progress, call_max } = self.patience;
-        let whole = (later(started, call_max), format!("the call took longer than {} s", call_max.as_secs()));
+        let whole = (later(started, call_max), Hang::TooLong(call_max));
         if !streamed {
             return whole;
         }
-        let silent = (later(beats.byte, idle), format!("no bytes for {} s", idle.as_secs()));
-        let stuck = (
-            later(beats.progress, progress),
-            format!("bytes arrive, but nothing of the answer for {} s", progress.as_secs()),
-        );
+        let silent = (later(beats.byte, idle), Hang::Silent(idle));
+        let stuck = (later(beats.progress, progress), Hang::Stuck(progress));
         [whole, silent, stuck].into_iter().min_by_key(|(end, _)| *end).expect("there are three")
+    }
+}
+
+/// What a call waited for in vain, and how long.
+#[derive(Clone, Copy)]
+enum Hang {
+    TooLong(Duration),
+    Silent(Duration),
+    Stuck(Duration),
+}
+
+impl Hang {
+    fn text(self) -> String {
+        match self {
+            Hang::TooLong(time) => fixed!("call-too-long", seconds = time.as_secs()),
+            Hang::Silent(time) => fixed!("no-bytes", seconds = time.as_secs()),
+            Hang::Stuck(time) => fixed!("no-progress", seconds = time.as_secs()),
+        }
     }
 }
 

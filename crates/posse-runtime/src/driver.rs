@@ -21,6 +21,7 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{Ask, Run, Step};
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
+use posse_messages::fixed;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -281,10 +282,10 @@ impl<'a> Life<'a> {
         };
         tokio::select! {
             biased;
-            queued = cancelled => cut_off("the run was cancelled", queued),
-            () = purse.out_of_time() => cut_off("the run's time is over", false),
+            queued = cancelled => cut_off(&fixed!("run-cancelled"), queued),
+            () = purse.out_of_time() => cut_off(&fixed!("run-out-of-time"), false),
             answer = call => answer.unwrap_or_else(|panic| {
-                Err(ModelFailure::new(FailureKind::InvalidRequest, format!("internal_error: the model client crashed ({panic})")))
+                Err(ModelFailure::new(FailureKind::InvalidRequest, fixed!("model-client-crashed", panic)))
             }),
         }
     }

@@ -20,6 +20,7 @@ use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Tariff;
@@ -82,10 +83,10 @@ pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Er
     let known: Vec<&str> = known.take(AGENTS_NAMED).collect();
     let name = posse_core::text::prefix(name, 80);
     let hint = match known.is_empty() {
-        true => "there are none here".to_owned(),
-        false => format!("there are: {}", known.join(", ")),
+        true => say!("there-are-none"),
+        false => say!("there-are", names = known.join(", ")),
     };
-    Error::new(ErrorCode::AgentNotFound, format!("no agent is called `{name}`")).hint(hint)
+    Error::new(ErrorCode::AgentNotFound, say!("agent-not-found", name)).hint(hint)
 }
 
 /// Names in an error message; a model can ask for the others.

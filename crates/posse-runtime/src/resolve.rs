@@ -4,6 +4,7 @@ use posse_core::agent::Agent;
 use posse_core::definition::{Definition, Models as Found, Scope};
 use posse_core::pattern::ToolPattern;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 
 use crate::ports::Models;
 
@@ -29,15 +30,10 @@ fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<Strin
     match missing.len() {
         0 => Ok(None),
         all if all == patterns.len() => {
-            let text =
-                format!("none of the tools of `{}` exists here: {}", definition.name, missing.join(", "));
-            Err(Error::new(ErrorCode::InvalidTool, text).hint(format!("there are: {}", tools.join(", "))))
+            let text = say!("no-tool-exists", agent = definition.name, tools = missing.join(", "));
+            Err(Error::new(ErrorCode::InvalidTool, text).hint(say!("there-are", names = tools.join(", "))))
         }
-        _ => Ok(Some(format!(
-            "`{}` asks for tools that do not exist here: {}",
-            definition.name,
-            missing.join(", ")
-        ))),
+        _ => Ok(Some(fixed!("tools-missing", agent = definition.name, tools = missing.join(", ")))),
     }
 }
 
@@ -60,7 +56,7 @@ fn find_models(
     match (usable.next(), why) {
         (Some(first), None) => Ok(Found { first, others: usable.collect() }),
         (Some(first), Some((candidate, e))) => {
-            notes.push(format!("`{candidate}` cannot be used ({}), so `{first}` is used", e.message()));
+            notes.push(fixed!("candidate-unusable", candidate, why = e.message(), first));
             Ok(Found { first, others: usable.collect() })
         }
         (None, None) => Ok(Found { first: base.model.clone(), others: base.fallback_models.clone() }),
@@ -68,9 +64,7 @@ fn find_models(
         (None, Some((candidate, e))) => {
             let (name, model) = (&definition.name, &base.model);
             let why = e.message();
-            notes.push(format!(
-                "the model `{candidate}` of `{name}` cannot be used ({why}), so `{model}` is used"
-            ));
+            notes.push(fixed!("model-unusable", candidate, name, why, model));
             Ok(Found { first: model.clone(), others: base.fallback_models.clone() })
         }
     }

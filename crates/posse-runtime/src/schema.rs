@@ -3,6 +3,7 @@
 use posse_core::agent::ModelSettings;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 use serde_json::Value;
 
 /// Errors told at once: a model that corrects five sees the others the next time.
@@ -34,7 +35,7 @@ impl Schema {
         }
         let more = errors.count();
         if more > 0 {
-            told.push(format!("and {more} more"));
+            told.push(fixed!("and-more", more));
         }
         told
     }
@@ -44,6 +45,6 @@ impl Schema {
 pub(crate) fn check_settings(settings: &ModelSettings) -> Result<()> {
     let Some(schema) = &settings.output_schema else { return Ok(()) };
     let Err(why) = Schema::parse(schema) else { return Ok(()) };
-    Err(Error::new(ErrorCode::InvalidRequest, format!("the output schema is no JSON Schema: {why}"))
-        .hint("correct `output_schema` of the agent"))
+    Err(Error::new(ErrorCode::InvalidRequest, say!("output-schema-invalid", why))
+        .hint(say!("output-schema-invalid-hint")))
 }

@@ -31,6 +31,7 @@ use posse_core::text::estimate_tokens;
 use posse_core::tool::{DELEGATION, Effect};
 use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 
 use crate::budget::Account;
 use crate::context::now_ms;
@@ -237,7 +238,7 @@ impl Session {
     /// Delegates a task of `parent` and waits for its end. A caller that gives up waiting leaves the task at work.
     pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Outcome> {
         let task = self.spawn(parent, request).await?;
-        let done = task.done().await.done.unwrap_or_else(|| Err("it has no outcome".to_owned()));
+        let done = task.done().await.done.unwrap_or_else(|| Err(say!("no-outcome")));
         done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
     }
 
@@ -266,7 +267,9 @@ impl Session {
         match admission {
             Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
             Admission::Queued | Admission::Waiting => {}
-            Admission::Dependency => self.fail_dependant(&family, &task, "one that ended before").await,
+            Admission::Dependency => {
+                self.fail_dependant(&family, &task, &fixed!("dependency-ended-before")).await
+            }
         }
         Ok(task)
     }
@@ -276,8 +279,8 @@ impl Session {
         let definition = self.find_agent(&request.agent)?;
         check_size(&request.task)?;
         if parent.grant.depth() == 0 {
-            let text = "delegation is not deeper than this here";
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint("do the task yourself"));
+            let text = say!("delegation-too-deep");
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("delegation-too-deep-hint")));
         }
         let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
         let Fitted { mut agent, grant, notes } = self.fit(parent, &definition, turns_usual)?;
@@ -375,7 +378,7 @@ impl Session {
 
     async fn fail_dependant(&self, family: &Arc<Family>, task: &Arc<Task>, because_of: &str) {
         let outcome =
-            Outcome::unstarted(StopReason::DependencyFailed, format!("{because_of} did not complete"));
+            Outcome::unstarted(StopReason::DependencyFailed, fixed!("dependency-failed", because_of));
         self.end_unstarted(family, task, outcome).await;
     }
 
@@ -397,13 +400,13 @@ impl Session {
             family.running().into_iter().filter(|task| !task.start.detached).collect();
         for task in &running {
             let id = task.id.short();
-            let note = format!("{id} was still running when its orchestrator ended, and was cancelled");
+            let note = fixed!("child-cancelled", id);
             self.observers.event(&family.parent.id, &Event::Noted { note });
         }
         let all_done = async {
             for task in &running {
                 // One that ended meanwhile needs nothing more.
-                let _ = self.cancel(family, task.id.short(), "its orchestrator ended").await;
+                let _ = self.cancel(family, task.id.short(), &fixed!("orchestrator-ended")).await;
             }
             for task in &running {
                 task.done().await;
@@ -434,8 +437,7 @@ impl Session {
         if let Some(family) = self.known_family(parent) {
             return Ok(family);
         }
-        let nobody =
-            || Error::new(ErrorCode::InvalidRequest, "nobody in this session delegates under this name");
+        let nobody = || Error::new(ErrorCode::InvalidRequest, say!("nobody-delegates"));
         let task = self.find_task(parent).ok_or_else(nobody)?;
         let parent = Parent {
             id: task.id.clone(),
@@ -529,9 +531,8 @@ impl Session {
         if self.caps.cost_micros.or(caps.cost_micros).is_some()
             && let Some(unpriced) = model.tariff.unpriced(&agent.model)
         {
-            let text = format!("the price of `{unpriced}` is not known, so a cost limit cannot be kept");
-            return Err(Error::new(ErrorCode::InvalidRequest, text)
-                .hint("add its price to the configuration, or use another model"));
+            let text = say!("price-unknown", unpriced);
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("price-unknown-hint")));
         }
         let tools = match tools {
             Tools::Own => self.tools.clone(),
@@ -572,7 +573,6 @@ fn check_size(task: &str) -> Result<()> {
     if size <= TASK_TOKENS_MAX {
         return Ok(());
     }
-    let text = format!("the task has about {size} tokens, the limit is {TASK_TOKENS_MAX}");
-    Err(Error::new(ErrorCode::TaskTooLarge, text)
-        .hint("write the details to shared_context and name the key in the task"))
+    let text = say!("task-too-large", size, task_tokens_max = TASK_TOKENS_MAX);
+    Err(Error::new(ErrorCode::TaskTooLarge, text).hint(say!("task-too-large-hint")))
 }

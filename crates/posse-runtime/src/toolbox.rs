@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use posse_core::grant::Grant;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec, canonical, own_name};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use serde_json::Value;
 
 use self::plain::Plain;
@@ -48,8 +49,8 @@ impl Toolbox {
             let doors = entries.entry(name.clone()).or_default();
             let own = own_name(&tool.spec().name);
             if !doors.is_empty() && (name != DELEGATION || doors.iter().any(|door| door.own_name() == own)) {
-                return Err(Error::new(ErrorCode::DuplicateTool, format!("two tools are called `{own}`"))
-                    .hint("give each tool its own name"));
+                return Err(Error::new(ErrorCode::DuplicateTool, say!("tool-twice", own))
+                    .hint(say!("tool-twice-hint")));
             }
             doors.push(Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
         }
@@ -106,7 +107,7 @@ impl Toolbox {
 
     pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> Answer {
         let Some(entry) = self.find(name) else {
-            return Answer::Mistake(format!("there is no tool `{name}`"));
+            return Answer::Mistake(say!("tool-not-there", unknown = name));
         };
         if let Some(complaint) = entry.complaint(input.arguments) {
             return Answer::Mistake(complaint);
@@ -118,20 +119,18 @@ impl Toolbox {
             match Contained(approver.approve(call)).await {
                 Ok(Approval::Granted) => {}
                 Ok(Approval::Denied(why)) => {
-                    return Answer::Ran(ToolOutput::error(format!("refused: {why}")));
+                    return Answer::Ran(ToolOutput::error(say!("call-refused", why)));
                 }
                 // A check that cannot be made counts as refused.
                 Err(panic) => {
-                    let text = format!("refused: internal_error: the approver crashed ({panic})");
+                    let text = say!("approver-crashed", panic);
                     return Answer::Ran(ToolOutput::error(text));
                 }
             }
         }
         match Contained(entry.tool.call(input)).await {
             Ok(output) => Answer::Ran(output),
-            Err(panic) => Answer::Ran(ToolOutput::cut_off(format!(
-                "internal_error: the tool `{name}` crashed ({panic}). This is a bug of the tool, not of your call"
-            ))),
+            Err(panic) => Answer::Ran(ToolOutput::cut_off(say!("tool-crashed", name, panic))),
         }
     }
 
@@ -165,13 +164,13 @@ impl Entry {
         }
         let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
         let Some(schema) = schema else {
-            return Some("the tool's own schema is broken; it cannot be called".to_owned());
+            return Some(say!("tool-schema-broken"));
         };
         let errors = schema.errors(&arguments, "arguments");
         if errors.is_empty() {
             return None;
         }
-        let mut text = "the arguments do not fit the tool's schema, nothing was run:".to_owned();
+        let mut text = say!("arguments-misfit");
         for error in errors {
             let _ = write!(text, "\n- {error}");
         }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode};
+use posse_messages::say;
 use rusqlite::{Connection, ErrorCode as SqliteCode};
 
 /// An error that can be given to several callers.
@@ -54,7 +55,7 @@ impl From<Error> for Fault {
 }
 
 pub(crate) fn task_not_found(task: &TaskId) -> Fault {
-    Fault::new(ErrorCode::TaskNotFound, format!("the store has no task `{task}`"))
+    Fault::new(ErrorCode::TaskNotFound, say!("store-no-task", task))
 }
 
 /// SQLite reports a write that a limit or a quota refused as a plain I/O error; the system's number tells them apart.
@@ -73,11 +74,7 @@ pub(crate) fn from_opening(path: &Path, error: rusqlite::Error) -> Fault {
 fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> Fault {
     let shown = path.display();
     let Some(code) = error.sqlite_error_code() else {
-        return Fault::new(
-            ErrorCode::Internal,
-            format!("the store `{shown}` answered in an unexpected form"),
-        )
-        .cause(error);
+        return Fault::new(ErrorCode::Internal, say!("store-odd-answer", shown)).cause(error);
     };
     match code {
         SqliteCode::DiskFull => disk_full(path).cause(error),
@@ -87,12 +84,10 @@ fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> F
         SqliteCode::CannotOpen | SqliteCode::ReadOnly | SqliteCode::PermissionDenied => {
             unavailable(path).cause(error)
         }
-        SqliteCode::SystemIoFailure => {
-            Fault::new(ErrorCode::StoreUnavailable, format!("the store `{shown}` cannot be read or written"))
-                .hint("look for disk errors in the system log; the store keeps everything it acknowledged")
-                .cause(error)
-        }
-        _ => Fault::new(ErrorCode::Internal, format!("the store `{shown}` refused a statement")).cause(error),
+        SqliteCode::SystemIoFailure => Fault::new(ErrorCode::StoreUnavailable, say!("store-io", shown))
+            .hint(say!("store-io-hint"))
+            .cause(error),
+        _ => Fault::new(ErrorCode::Internal, say!("store-refused", shown)).cause(error),
     }
 }
 
@@ -102,33 +97,21 @@ pub(crate) fn from_io(path: &Path, error: io::Error) -> Fault {
 
 pub(crate) fn corrupt(path: &Path) -> Fault {
     let shown = path.display();
-    Fault::new(ErrorCode::StoreCorrupt, format!("the store `{shown}` is damaged or is not a SQLite database")).hint(
-        format!(
-            "nothing was changed; keep a copy, try `sqlite3 {shown} .recover`, then move the file and its `-wal` \
-             away to start with an empty store"
-        ),
-    )
+    Fault::new(ErrorCode::StoreCorrupt, say!("store-corrupt", shown)).hint(say!("store-corrupt-hint", shown))
 }
 
 pub(crate) fn unavailable(path: &Path) -> Fault {
-    Fault::new(
-        ErrorCode::StoreUnavailable,
-        format!("the store `{}` cannot be opened for writing", path.display()),
-    )
-    .hint("check that its directory exists and is writable by this user, or choose another state directory")
+    Fault::new(ErrorCode::StoreUnavailable, say!("store-unavailable", path = path.display()))
+        .hint(say!("store-unavailable-hint"))
 }
 
 fn disk_full(path: &Path) -> Fault {
-    Fault::new(
-        ErrorCode::DiskFull,
-        format!("there is no space left to write to the store `{}`", path.display()),
-    )
-    .hint("free some space and try again; what was acknowledged before is kept and readable")
+    Fault::new(ErrorCode::DiskFull, say!("store-disk-full", path = path.display()))
+        .hint(say!("store-disk-full-hint"))
 }
 
 fn busy(path: &Path) -> Fault {
-    Fault::new(ErrorCode::StoreBusy, format!("another process holds the store `{}`", path.display()))
-        .hint("look for a stopped or hanging process that uses the same state directory, and try again")
+    Fault::new(ErrorCode::StoreBusy, say!("store-busy", path = path.display())).hint(say!("store-busy-hint"))
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -4,6 +4,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result, text};
+use posse_messages::say;
 use posse_runtime::ports::NewTask;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -143,11 +144,8 @@ pub(crate) fn create(
             now
         ])?;
     if created == 0 {
-        return Ok(Err(Fault::new(
-            ErrorCode::InvalidRequest,
-            format!("the store already has a task `{}`", task.id),
-        )
-        .hint("choose another id, or resume the task that has it")));
+        return Ok(Err(Fault::new(ErrorCode::InvalidRequest, say!("store-task-exists", task = task.id))
+            .hint(say!("store-task-exists-hint"))));
     }
     context::ensure_session(connection, task.id.session(), now)?;
     append(connection, &task.id, 1, entries, now)
@@ -266,11 +264,10 @@ fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> rusql
         .optional()?;
     Ok(match current {
         None => fault::task_not_found(task),
-        Some((current, owner)) => Fault::new(
-            ErrorCode::OwnerLost,
-            format!("task `{task}` is driven by `{owner}` at epoch {current}; this driver had epoch {epoch}"),
-        )
-        .hint("stop this run; the other driver goes on with the task"),
+        Some((current, owner)) => {
+            Fault::new(ErrorCode::OwnerLost, say!("owner-lost", task, owner, current, epoch))
+                .hint(say!("owner-lost-hint"))
+        }
     })
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -63,9 +64,11 @@ fn refuse_odd_file(path: &Path) -> Result<(), Fault> {
     if kind.is_file() {
         return Ok(());
     }
-    let what = if kind.is_symlink() { "a symbolic link" } else { "not a regular file" };
-    Err(Fault::new(ErrorCode::StoreUnavailable, format!("the store `{}` is {what}", path.display()))
-        .hint("put a regular file there, or choose another state directory"))
+    let message = match kind.is_symlink() {
+        true => say!("store-is-link", path = path.display()),
+        false => say!("store-not-regular", path = path.display()),
+    };
+    Err(Fault::new(ErrorCode::StoreUnavailable, message).hint(say!("store-odd-file-hint")))
 }
 
 /// The connection that writes.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::ports::{TaskQuery, TaskRow, Which};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -50,7 +51,7 @@ impl Reader {
         };
         async move {
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| {
-                Err(Error::new(ErrorCode::Internal, "a query of the store did not end").caused_by(e))
+                Err(Error::new(ErrorCode::Internal, say!("store-query-endless")).caused_by(e))
             })
         }
     }
@@ -160,10 +161,7 @@ pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 fn unreadable(task: &TaskId, last: i64, path: &Path, error: Error) -> Error {
-    Error::new(
-        ErrorCode::JournalInvalid,
-        format!("a record of task `{task}` up to number {last} cannot be read"),
-    )
-    .hint(format!("a newer program may have written it to `{}`; use that program to resume", path.display()))
-    .caused_by(error)
+    Error::new(ErrorCode::JournalInvalid, say!("store-record-unreadable", task, last))
+        .hint(say!("store-record-unreadable-hint", path = path.display()))
+        .caused_by(error)
 }

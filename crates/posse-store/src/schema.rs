@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use posse_core::ErrorCode;
+use posse_messages::say;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::fault::{self, Fault};
@@ -158,21 +159,15 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault
         .map_err(failed)?;
     let fresh = version == 0 && application == 0 && tables == 0;
     if !fresh && application != APPLICATION_ID {
-        return Err(Fault::new(
-            ErrorCode::StoreUnavailable,
-            format!("`{}` is a database of another program", path.display()),
-        )
-        .hint("choose another state directory; the file was not changed"));
+        return Err(Fault::new(ErrorCode::StoreUnavailable, say!("store-foreign", path = path.display()))
+            .hint(say!("store-foreign-hint")));
     }
     if version > VERSION {
         return Err(Fault::new(
             ErrorCode::StoreNewer,
-            format!(
-                "the store `{}` has schema {version}; this program knows up to {VERSION}",
-                path.display()
-            ),
+            say!("store-newer", path = path.display(), version, known = VERSION),
         )
-        .hint("use the newer program that wrote it, or another state directory; the file was not changed"));
+        .hint(say!("store-newer-hint")));
     }
     Ok(version)
 }

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -58,9 +59,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("posse-store".to_owned())
             .spawn(move || write_queued(&theirs, &jobs, &unanswered))
-            .map_err(|e| {
-                Error::new(ErrorCode::Internal, "the store's writer thread cannot be started").caused_by(e)
-            })?;
+            .map_err(|e| Error::new(ErrorCode::Internal, say!("store-writer-not-started")).caused_by(e))?;
         Ok(Self { committer, waiting, queue: Some(queue), thread: Some(thread) })
     }
 
@@ -72,8 +71,8 @@ impl Writer {
         let fault = match queue.try_send((job, reply)) {
             Ok(()) => return Answer::Coming(answer),
             Err(TrySendError::Full(_)) => {
-                Fault::new(ErrorCode::StoreBusy, format!("{QUEUE_MAX} writes are waiting for the store"))
-                    .hint("the disk does not keep up; run fewer tasks at once")
+                Fault::new(ErrorCode::StoreBusy, say!("store-queue-full", queue_max = QUEUE_MAX))
+                    .hint(say!("store-queue-full-hint"))
             }
             Err(TrySendError::Disconnected(_)) => writer_ended(),
         };
@@ -104,8 +103,7 @@ impl Drop for Writer {
 }
 
 fn writer_ended() -> Fault {
-    Fault::new(ErrorCode::Internal, "the store's writer thread ended")
-        .hint("restart the program; what was acknowledged is kept")
+    Fault::new(ErrorCode::Internal, say!("store-writer-ended")).hint(say!("store-writer-ended-hint"))
 }
 
 fn write_queued(committer: &Mutex<Committer>, queue: &Receiver<(Job, Reply)>, waiting: &AtomicUsize) {

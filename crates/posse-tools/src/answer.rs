@@ -1,6 +1,7 @@
 //! Building an answer that stays within its bounds and says in exact numbers what it left out.
 
 use posse_core::text::visible;
+use posse_messages::say;
 
 /// What is kept free for the notes at the end of an answer.
 pub(crate) const NOTES_BYTES: usize = 512;
@@ -18,16 +19,32 @@ pub(crate) fn grouped(number: u64) -> String {
     out
 }
 
-/// `1 file`, `2 files`, `1 match`, `2 matches`, `2 entries`.
-pub(crate) fn count(number: u64, noun: &str) -> String {
-    let number_text = grouped(number);
-    if number == 1 {
-        return format!("{number_text} {noun}");
-    }
-    match noun.strip_suffix('y') {
-        Some(stem) => format!("{number_text} {stem}ies"),
-        None if noun.ends_with("ch") => format!("{number_text} {noun}es"),
-        None => format!("{number_text} {noun}s"),
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Noun {
+    BinaryFile,
+    Byte,
+    Directory,
+    Entry,
+    File,
+    Line,
+    Match,
+    Place,
+    Skill,
+}
+
+/// `1 file`, `2 files`, `1,000 lines`.
+pub(crate) fn count(number: u64, noun: Noun) -> String {
+    let (n, shown) = (number, grouped(number));
+    match noun {
+        Noun::BinaryFile => say!("count-binary-files", n, shown),
+        Noun::Byte => say!("count-bytes", n, shown),
+        Noun::Directory => say!("count-directories", n, shown),
+        Noun::Entry => say!("count-entries", n, shown),
+        Noun::File => say!("count-files", n, shown),
+        Noun::Line => say!("count-lines", n, shown),
+        Noun::Match => say!("count-matches", n, shown),
+        Noun::Place => say!("count-places", n, shown),
+        Noun::Skill => say!("count-skills", n, shown),
     }
 }
 
@@ -118,10 +135,10 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(count(1, "match"), "1 match");
-        assert_eq!(count(2, "match"), "2 matches");
-        assert_eq!(count(2, "entry"), "2 entries");
-        assert_eq!(count(1000, "line"), "1,000 lines");
+        assert_eq!(count(1, Noun::Match), "1 match");
+        assert_eq!(count(2, Noun::Match), "2 matches");
+        assert_eq!(count(2, Noun::Entry), "2 entries");
+        assert_eq!(count(1000, Noun::Line), "1,000 lines");
     }
 
     #[test]

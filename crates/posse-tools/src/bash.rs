@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, text};
+use posse_messages::say;
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
@@ -58,7 +59,7 @@ impl Bash {
     async fn run(&self, input: ToolInput<'_>) -> ToolOutput {
         let arguments: Arguments = match serde_json::from_str(input.arguments) {
             Ok(arguments) => arguments,
-            Err(error) => return ToolOutput::error(format!("the arguments are not valid: {error}")),
+            Err(error) => return ToolOutput::error(say!("bash-arguments-invalid", why = error)),
         };
         if let Some(problem) = problem(&arguments.command) {
             return ToolOutput::error(problem);
@@ -103,25 +104,23 @@ fn has_bash(launch: &Launch) -> bool {
 
 fn problem(command: &str) -> Option<String> {
     if command.trim().is_empty() {
-        return Some("`command` is empty".into());
+        return Some(say!("command-empty"));
     }
     if command.contains('\0') {
-        return Some("`command` contains a NUL character, which no program can be given".into());
+        return Some(say!("command-with-nul"));
     }
     let length = command.len();
-    (length > COMMAND_MAX).then(|| {
-        format!("`command` has {length} bytes, at most {COMMAND_MAX} are possible; write a script file and run that")
-    })
+    (length > COMMAND_MAX).then(|| say!("command-too-long", length, command_max = COMMAND_MAX))
 }
 
 /// Runs a job and tells the model about it.
 pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
-        return ToolOutput::error(format!("cancelled before the {what} was started"));
+        return ToolOutput::error(say!("command-cancelled-before", what));
     }
     let timeout = job.timeout;
     if timeout.is_zero() {
-        return ToolOutput::error(format!("no time is left: the {what} was not started"));
+        return ToolOutput::error(say!("command-without-time", what));
     }
     if let Err(refusal) = launch.confine(&mut job, context) {
         return ToolOutput::error(refusal);
@@ -148,16 +147,16 @@ fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolO
     let mut odd_bytes = out.odd_bytes;
     let mut parts: Vec<String> = ending.iter().cloned().collect();
     let is_empty = report.out.total == 0;
-    parts.push(if is_empty { "(no output)".into() } else { out.text.trim_end_matches('\n').to_owned() });
+    parts.push(if is_empty { say!("nothing-printed") } else { out.text.trim_end_matches('\n').to_owned() });
     if shows_error {
         let err = output::render(&report.err, error_room);
         odd_bytes += err.odd_bytes;
-        parts.push(format!("standard error:\n{}", err.text.trim_end_matches('\n')));
+        parts.push(format!("{}\n{}", say!("standard-error"), err.text.trim_end_matches('\n')));
     } else if report.err.total > 0 {
-        parts.push(format!("[{} bytes on standard error are not shown]", report.err.total));
+        parts.push(say!("standard-error-hidden", bytes = report.err.total));
     }
     if odd_bytes > 0 {
-        parts.push(format!("[{odd_bytes} bytes shown are not UTF-8; they stand as \\xNN]"));
+        parts.push(say!("odd-bytes", odd_bytes));
     }
     parts.extend(leftovers(what, report));
     let is_error = ending.is_some();
@@ -171,33 +170,28 @@ pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<S
     match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => {
             let ms = timeout.as_millis();
-            Some(format!(
-                "timed out: the {what} and all it started were stopped after {ms} ms; output so far:"
-            ))
+            Some(say!("command-timed-out", what, ms))
         }
-        (Some(Stop::Cancelled), _) => {
-            Some(format!("cancelled: the {what} and all it started were stopped; output so far:"))
-        }
+        (Some(Stop::Cancelled), _) => Some(say!("command-cancelled", what)),
         (None, End::Exited { code: 0 }) => None,
-        (None, End::Exited { code }) => Some(format!("exit code {code}")),
-        (None, End::Signalled { signal }) => Some(format!("ended by signal {signal}")),
+        (None, End::Exited { code }) => Some(say!("command-exit-code", code)),
+        (None, End::Signalled { signal }) => Some(say!("command-signalled", signal)),
         (None, End::NotStarted { errno }) => {
             let why = std::io::Error::from_raw_os_error(*errno);
-            Some(format!("the {what} could not be started: {why}"))
+            Some(say!("command-not-started", what, why))
         }
         (None, End::Refused { why }) => Some(format!("refused: {why}. The {what} was not run")),
-        (None, End::Unknown) => Some(format!("it is not known how the {what} ended")),
+        (None, End::Unknown) => Some(say!("command-ending-unknown", what)),
     }
 }
 
 pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     if report.stopped > 0 && report.stop.is_none() {
-        let processes = if report.stopped == 1 { "process was" } else { "processes were" };
-        notes.push(format!("[{} background {processes} stopped when the {what} ended]", report.stopped));
+        notes.push(say!("background-stopped", n = report.stopped, what));
     }
     if report.survivors > 0 {
-        notes.push(format!("[{} processes could not be stopped and may still run]", report.survivors));
+        notes.push(say!("processes-survive", n = report.survivors));
     }
     if !report.appeared.is_empty() {
         let paths: Vec<String> = report.appeared.iter().map(|path| show(Path::new(path))).collect();

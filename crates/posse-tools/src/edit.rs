@@ -4,11 +4,12 @@
 use memchr::memmem;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::Stat;
 use serde::Deserialize;
 
-use crate::answer::{Lines, count, decode};
+use crate::answer::{Lines, Noun, count, decode};
 use crate::files::{Answer, Job, describe};
 use crate::replace::{Parents, Target};
 use crate::seen::Stamp;
@@ -59,43 +60,38 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let (old, new) = (&arguments.old_string, &arguments.new_string);
     if old.is_empty() {
-        return Err(
-            "`old_string` is empty; give the text to replace, or use `write` to make a new file".into()
-        );
+        return Err(say!("old-string-empty"));
     }
     if old == new {
-        return Err("`old_string` and `new_string` are the same, so nothing would change".into());
+        return Err(say!("strings-are-the-same"));
     }
     let target = Target::find(&job.desk.workspace, &path, Parents::MustExist)?;
     let Some(before) = target.now()? else {
-        return Err(format!(
-            "there is no `{}`; use `write` to create it, or `glob` to find its name",
-            show(&path)
-        ));
+        return Err(say!("edit-no-file", path = show(&path)));
     };
     job.desk.seen.check(&job.task, &path, &before.stamp)?;
     let Some(content) = &before.content else {
-        let max = count(WHOLE_BYTES_MAX, "byte");
-        return Err(format!("`{}` is larger than {max}, too large to edit with this tool", show(&path)));
+        let max = count(WHOLE_BYTES_MAX, Noun::Byte);
+        return Err(say!("edit-too-large", path = show(&path), max));
     };
     let change = Change::find(content, old, new);
     match change.places.len() {
-        0 => return Err(format!("`old_string` is not in `{}`; {}", show(&path), near_miss(content, old))),
+        0 => return Err(say!("old-string-missing", path = show(&path), nearest = near_miss(content, old))),
         1 => {}
         _ if arguments.replace_all => {}
         n => {
-            return Err(format!(
-                "`old_string` occurs {n} times in `{}` ({}); add neighbouring lines to name one of them, or set \
-                 `replace_all`",
-                show(&path),
-                change.lines(content, 0)
+            return Err(say!(
+                "old-string-ambiguous",
+                n,
+                path = show(&path),
+                lines = change.lines(content, 0)
             ));
         }
     }
     let result = change.apply(content);
     if result.len() as u64 > WHOLE_BYTES_MAX {
-        let size = count(result.len() as u64, "byte");
-        return Err(format!("the result would have {size}, more than {}", count(WHOLE_BYTES_MAX, "byte")));
+        let size = count(result.len() as u64, Noun::Byte);
+        return Err(say!("result-too-large", size, max = count(WHOLE_BYTES_MAX, Noun::Byte)));
     }
     target.replace(Some(&before), &result)?;
     job.desk.seen.note(&job.task, &path, Stamp::of_content(&result), job.turn);
@@ -153,8 +149,8 @@ impl Change {
         }
         let listed = numbers[skip.min(numbers.len())..].join(", ");
         match self.places.len() - numbers.len() {
-            0 => format!("lines {listed}"),
-            more => format!("lines {listed} and {more} more"),
+            0 => say!("lines-listed", listed),
+            more => say!("lines-listed-more", listed, more),
         }
     }
 
@@ -173,12 +169,8 @@ impl Change {
         let number = 1 + memchr::memchr_iter(b'\n', &content[..start]).count();
 
         let mut out = Lines::new(SNIPPET_LINES_MAX, room - 600);
-        let place = if self.places.len() == 1 {
-            "1 place".to_owned()
-        } else {
-            count(self.places.len() as u64, "place")
-        };
-        out.push(&format!("edited `{path}`: {place}"));
+        let place = count(self.places.len() as u64, Noun::Place);
+        out.push(&say!("edited", path, place));
         let before: Vec<&[u8]> = lines(&content[..start]).collect();
         let shown_before = before.len().saturating_sub(CONTEXT_LINES);
         for (offset, line) in before[shown_before..].iter().enumerate() {
@@ -192,13 +184,10 @@ impl Change {
         }
         let mut notes = Vec::new();
         if self.places.len() > 1 {
-            notes.push(format!("also replaced at {} (numbers before the change)", self.lines(content, 1)));
+            notes.push(say!("also-replaced", lines = self.lines(content, 1)));
         }
         if stat.st_nlink > 1 {
-            notes.push(format!(
-                "the file had {} hard links; only this name has the new content",
-                stat.st_nlink
-            ));
+            notes.push(say!("hard-links", links = stat.st_nlink));
         }
         out.finish(&notes)
     }
@@ -210,7 +199,10 @@ fn push_side(out: &mut Lines, sign: char, number: usize, text: &[u8]) {
         out.push(&numbered(sign, number + offset, line));
     }
     if total > SNIPPET_SIDE_LINES_MAX {
-        out.push(&format!("{sign} [{} more]", count((total - SNIPPET_SIDE_LINES_MAX) as u64, "line")));
+        out.push(&format!(
+            "{sign} {}",
+            say!("lines-more", lines = count((total - SNIPPET_SIDE_LINES_MAX) as u64, Noun::Line))
+        ));
     }
 }
 
@@ -254,47 +246,35 @@ fn to_crlf(text: &str) -> Vec<u8> {
 
 /// What is closest to a text that was not found.
 fn near_miss(content: &[u8], old: &str) -> String {
-    const READ_AGAIN: &str = "copy it exactly from what `read` shows";
     if old.lines().any(|line| !line.is_empty()) && old.lines().all(|l| l.is_empty() || has_line_number(l)) {
-        return "it begins with line numbers as `read` shows them; they are not part of the file, leave them out".into();
+        return say!("line-numbers-included");
     }
     let wanted: Vec<String> = old.trim().lines().map(squeeze).collect();
     let text = String::from_utf8_lossy(content);
     let have: Vec<String> = text.lines().take(HINT_LINES_MAX).map(squeeze).collect();
     if wanted.is_empty() {
-        return format!("it is only white space; {READ_AGAIN}");
+        return say!("only-white-space");
     }
     if let Some(line) = have.windows(wanted.len()).position(|window| window == wanted) {
         let exact: Vec<&str> = text.lines().skip(line).take(wanted.len().min(5)).collect();
         let exact = exact.join("\n");
-        return format!(
-            "but line {} differs from it only in white space (spaces, tabs, indentation, line breaks). The file \
-             has there:\n{}",
-            line + 1,
-            prefix(&exact, 500)
-        );
+        return format!("{}\n{}", say!("white-space-differs", line = line + 1), prefix(&exact, 500));
     }
     let lower = |line: &String| line.to_lowercase();
     let wanted_lower: Vec<String> = wanted.iter().map(lower).collect();
     let have_lower: Vec<String> = have.iter().map(lower).collect();
     if let Some(line) = have_lower.windows(wanted.len()).position(|window| window == wanted_lower) {
-        return format!("but line {} differs from it only in upper and lower case; {READ_AGAIN}", line + 1);
+        return say!("case-differs", line = line + 1);
     }
     match have.iter().position(|line| !line.is_empty() && *line == wanted[0]) {
         Some(line) if wanted.len() > 1 => {
             let differs = wanted.iter().zip(&have[line..]).take_while(|(a, b)| a == b).count();
-            format!(
-                "its first line is line {} of the file, but line {} of the file differs from its line {}; \
-                 read from there again",
-                line + 1,
-                line + differs + 1,
-                differs + 1
-            )
+            say!("first-line-differs", first = line + 1, differs = line + differs + 1, own = differs + 1)
         }
         _ if estimate_tokens(old) > 200 => {
-            format!("no similar text was found; use a shorter piece and {READ_AGAIN}")
+            say!("no-similar-text-shorter")
         }
-        _ => format!("no similar text was found; {READ_AGAIN}"),
+        _ => say!("no-similar-text"),
     }
 }
 

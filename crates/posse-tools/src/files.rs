@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use posse_core::id::TaskId;
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use tokio_util::sync::CancellationToken;
@@ -104,10 +105,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
             match tokio::task::spawn_blocking(move || run(&job, arguments)).await {
                 Ok(Ok(output)) => output,
                 Ok(Err(refusal)) => ToolOutput::error(refusal),
-                Err(_) => ToolOutput::error(format!(
-                    "the tool `{}` failed inside; this is a bug of the tool, not of the call",
-                    self.spec.name
-                )),
+                Err(_) => ToolOutput::error(say!("tool-failed-inside", tool = self.spec.name)),
             }
         })
     }
@@ -121,7 +119,7 @@ impl<A> FileTool<A> {
         let schema = serde_json::from_str::<serde_json::Value>(&self.spec.input_schema).unwrap_or_default();
         let known: Vec<&str> =
             schema["properties"].as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
-        format!("wrong arguments for `{}`: {message}; it takes: {}", self.spec.name, known.join(", "))
+        say!("arguments-wrong", tool = self.spec.name, message, fields = known.join(", "))
     }
 }
 

@@ -11,11 +11,12 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 use posse_core::text::prefix;
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Lines, NOTES_BYTES, count, decode, grouped, name};
+use crate::answer::{Lines, NOTES_BYTES, Noun, count, decode, grouped, name};
 use crate::files::{Answer, Job, describe, number};
 use crate::walk::{Kind, Options, Report, rooted, walk};
 use crate::workspace::{OpenFile, Place, show};
@@ -135,11 +136,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
         .build(&arguments.pattern);
     built.map_err(|cause| {
         let cause = cause.to_string();
-        format!(
-            "the pattern is not a regular expression this tool understands: {}\nEscape special characters with a \
-             backslash to search for them literally; a match never spans lines",
-            prefix(&cause, 1000)
-        )
+        say!("regex-invalid", cause = prefix(&cause, 1000))
     })
 }
 
@@ -163,18 +160,16 @@ impl Filter {
     fn new(arguments: &Arguments, start: &Path) -> Result<Self, String> {
         let mut globs = OverrideBuilder::new(rooted(start));
         if let Some(glob) = arguments.glob.as_deref().filter(|glob| !glob.is_empty()) {
-            globs.add(glob).map_err(|cause| format!("`glob` is not a glob: {cause}"))?;
+            globs.add(glob).map_err(|cause| say!("filter-invalid", cause))?;
         }
-        let globs = globs.build().map_err(|cause| format!("`glob` is not a glob: {cause}"))?;
+        let globs = globs.build().map_err(|cause| say!("filter-invalid", cause))?;
         let types = match arguments.kind.as_deref().filter(|kind| !kind.is_empty()) {
             None => Types::empty(),
-            Some(kind) => TypesBuilder::new().add_defaults().select(kind).build().map_err(|_| {
-                format!(
-                    "there is no file type `{}`; use a name that ripgrep knows (rust, py, js, ts, go, java, c, cpp, \
-                     md, json, yaml, toml ...), or `glob` instead",
-                    show(Path::new(kind))
-                )
-            })?,
+            Some(kind) => TypesBuilder::new()
+                .add_defaults()
+                .select(kind)
+                .build()
+                .map_err(|_| say!("file-type-unknown", kind = show(Path::new(kind))))?,
         };
         Ok(Self { globs, types })
     }
@@ -265,28 +260,28 @@ impl Search<'_> {
         let mut notes = Vec::new();
         if tally.matches == 0 {
             let shown = decode(pattern.as_bytes(), 200);
-            notes.push(format!("no match for `{}`", shown.text));
+            notes.push(say!("no-match", pattern = shown.text));
         } else if tally.matches_hidden > 0 {
             let more = match self.mode {
-                Mode::Content => format!(
-                    "{} more in {}",
-                    count(tally.matches_hidden, "match"),
-                    count(tally.files_hidden, "file")
+                Mode::Content => say!(
+                    "matches-more-in",
+                    matches = count(tally.matches_hidden, Noun::Match),
+                    files = count(tally.files_hidden, Noun::File)
                 ),
-                Mode::Files => format!("{} more", count(tally.files_hidden, "file")),
-                Mode::Count => format!(
-                    "{} more with {}",
-                    count(tally.files_hidden, "file"),
-                    count(tally.matches_hidden, "match")
+                Mode::Files => say!("more-files", files = count(tally.files_hidden, Noun::File)),
+                Mode::Count => say!(
+                    "files-more-with",
+                    files = count(tally.files_hidden, Noun::File),
+                    matches = count(tally.matches_hidden, Noun::Match)
                 ),
             };
-            notes.push(format!("… {more}; narrow the search with `path`, `glob` or a stricter pattern"));
+            notes.push(say!("narrow-search", more));
         }
         if tally.binary > 0 {
-            notes.push(format!("skipped {}", count(tally.binary, "binary file")));
+            notes.push(say!("skipped", files = count(tally.binary, Noun::BinaryFile)));
         }
         if tally.unreadable > 0 {
-            notes.push(format!("could not search {}", count(tally.unreadable, "file")));
+            notes.push(say!("not-searched", files = count(tally.unreadable, Noun::File)));
         }
         notes.extend(report.notes());
         self.out.finish(&notes)
@@ -358,7 +353,7 @@ fn cut(line: &[u8], focus: usize) -> String {
         return shown.text;
     }
     let (from, to) = (grouped(start as u64 + 1), grouped((start + shown.used) as u64));
-    format!("{} [bytes {from}-{to} of {}]", shown.text, grouped(line.len() as u64))
+    format!("{} {}", shown.text, say!("line-part", from, to, size = grouped(line.len() as u64)))
 }
 
 /// A reader that ends with an error once the call is cancelled.

@@ -4,11 +4,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::AtFlags;
 use serde::Deserialize;
 
-use crate::answer::{Lines, NOTES_BYTES, count, name};
+use crate::answer::{Lines, NOTES_BYTES, Noun, count, name};
 use crate::files::{Answer, Job, describe, number};
 use crate::walk::{Kind, Options, entries, walk};
 use crate::workspace::show;
@@ -75,7 +76,7 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
     let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let directory = job.desk.workspace.open_directory(&path)?;
     let (mut found, more) = entries(directory.as_fd(), LS_NAMES_MAX)
-        .map_err(|cause| format!("cannot list `{}`: {cause}", show(&path)))?;
+        .map_err(|cause| say!("cannot-list", path = show(&path), cause))?;
     found.sort_by(|(a, a_kind), (b, b_kind)| {
         (*a_kind != Kind::Directory).cmp(&(*b_kind != Kind::Directory)).then_with(|| a.cmp(b))
     });
@@ -86,14 +87,14 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
         let line = match kind {
             Kind::Directory => format!("{shown_name}/"),
             Kind::File => match rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => format!("{shown_name}  {}", count(stat.st_size.unsigned_abs(), "byte")),
-                Err(_) => format!("{shown_name}  (gone)"),
+                Ok(stat) => format!("{shown_name}  {}", count(stat.st_size.unsigned_abs(), Noun::Byte)),
+                Err(_) => format!("{shown_name}  {}", say!("entry-gone")),
             },
             Kind::Link => match rustix::fs::readlinkat(&directory, entry, Vec::new()) {
                 Ok(target) => format!("{shown_name} -> {}", show(Path::new(&*target.to_string_lossy()))),
-                Err(_) => format!("{shown_name}  (gone)"),
+                Err(_) => format!("{shown_name}  {}", say!("entry-gone")),
             },
-            Kind::Other => format!("{shown_name}  (pipe, socket or device)"),
+            Kind::Other => format!("{shown_name}  {}", say!("entry-special")),
         };
         if !out.push(&line) {
             break;
@@ -102,11 +103,13 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
     }
     let mut notes = Vec::new();
     if found.is_empty() {
-        notes.push(format!("`{}` is an empty directory", show(&path)));
+        notes.push(say!("directory-empty", path = show(&path)));
     } else if shown < found.len() {
-        let left_out = count((found.len() - shown) as u64, "entry");
-        let at_least = if more { "at least " } else { "" };
-        notes.push(format!("… {at_least}{left_out} more; use `glob` with a pattern to see some of them"));
+        let left_out = count((found.len() - shown) as u64, Noun::Entry);
+        notes.push(match more {
+            true => say!("entries-more-at-least", left_out),
+            false => say!("entries-more", left_out),
+        });
     }
     Ok(ToolOutput::text(out.finish(&notes)))
 }
@@ -132,12 +135,12 @@ pub(crate) fn tree(job: &Job, arguments: TreeArguments) -> Answer {
     });
     let mut notes = Vec::new();
     if left_out > 0 {
-        let left_out = count(left_out, "entry");
-        notes.push(format!("… {left_out} more within this depth; name a `path` or a smaller `depth`"));
+        let left_out = count(left_out, Noun::Entry);
+        notes.push(say!("tree-more", left_out));
     }
     if report.not_entered > 0 {
-        let closed = count(report.not_entered, "directory");
-        notes.push(format!("{closed} at depth {depth} not opened (marked …)"));
+        let closed = count(report.not_entered, Noun::Directory);
+        notes.push(say!("tree-not-opened", closed, depth));
     }
     notes.extend(report.notes());
     Ok(ToolOutput::text(out.finish(&notes)))

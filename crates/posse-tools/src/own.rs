@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec, canonical, expand};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::Deserialize;
 use serde_json::Value;
@@ -107,9 +108,8 @@ impl OwnTool {
     /// Refuses a tool that asks for a variable no tool may have.
     pub fn bind(self, launch: Launch) -> Result<BoundTool> {
         if let Some(name) = self.env.iter().find(|name| launch.environment.is_withheld(name)) {
-            let message =
-                format!("{}: `env`: `{name}` holds a key that no tool is given", self.manifest.display());
-            return Err(Error::new(ErrorCode::ToolInvalid, message).hint("remove it from `env`"));
+            let message = say!("tool-env-withheld", manifest = self.manifest.display(), name);
+            return Err(Error::new(ErrorCode::ToolInvalid, message).hint(say!("tool-env-withheld-hint")));
         }
         Ok(BoundTool { tool: self, launch })
     }
@@ -166,7 +166,7 @@ fn manifests(dir: &Path, errors: &mut Vec<Error>) -> Vec<PathBuf> {
     found.sort();
     if found.len() > TOOLS_MAX {
         let message =
-            format!("{} holds {} tools; only the first {TOOLS_MAX} are loaded", dir.display(), found.len());
+            say!("tools-too-many", directory = dir.display(), count = found.len(), tools_max = TOOLS_MAX);
         errors.push(Error::new(ErrorCode::ToolInvalid, message));
         found.truncate(TOOLS_MAX);
     }
@@ -176,7 +176,8 @@ fn manifests(dir: &Path, errors: &mut Vec<Error>) -> Vec<PathBuf> {
 fn load_one(path: &Path) -> Result<OwnTool> {
     let size = fs::metadata(path).map_err(|error| unreadable(path, error))?.len();
     if size > MANIFEST_BYTES_MAX {
-        let message = format!("{}: {size} bytes, at most {MANIFEST_BYTES_MAX} are allowed", path.display());
+        let message =
+            say!("manifest-too-large", path = path.display(), size, manifest_bytes_max = MANIFEST_BYTES_MAX);
         return Err(Error::new(ErrorCode::ToolInvalid, message));
     }
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
@@ -194,10 +195,10 @@ fn parse(path: &Path, text: &str) -> Result<OwnTool> {
     if let Some(taken) = taken(&manifest.name) {
         let (line, column) = position(text, "name");
         let message = format!("{}:{line}:{column}: `name`: {taken}", path.display());
-        return Err(Error::new(ErrorCode::DuplicateTool, message).hint("choose another name"));
+        return Err(Error::new(ErrorCode::DuplicateTool, message).hint(say!("choose-another-name")));
     }
     if manifest.description.trim().is_empty() {
-        return Err(wrong("description", "must say what the tool does: the model sees nothing else".into()));
+        return Err(wrong("description", say!("tool-description-missing")));
     }
     check_schema(manifest.input_schema.get()).map_err(|problem| wrong("input_schema", problem))?;
     check_env(&manifest.env).map_err(|problem| wrong("env", problem))?;
@@ -223,10 +224,7 @@ fn check_name(name: &str) -> Result<(), String> {
     let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(legal) {
         let shown: String = name.chars().take(NAME_MAX).collect();
-        return Err(format!(
-            "`{}` is not 1 to {NAME_MAX} characters of a-z, 0-9 and `_`",
-            shown.escape_default()
-        ));
+        return Err(say!("tool-name-invalid", name = shown.escape_default(), name_max = NAME_MAX));
     }
     Ok(())
 }
@@ -235,27 +233,31 @@ fn check_name(name: &str) -> Result<(), String> {
 fn taken(name: &str) -> Option<String> {
     let meant = expand(name);
     if BUILT_IN.contains(&name) {
-        return Some(format!("`{name}` is a built-in tool"));
+        return Some(say!("tool-is-built-in", name));
     }
-    let built_in =
-        if meant.iter().all(|name| BUILT_IN.contains(&name.as_str())) { "the built-in " } else { "" };
-    (meant != [name] || canonical(name) != name)
-        .then(|| format!("`{name}` is another name of {built_in}`{}`", meant.join("`, `")))
+    let is_built_in = meant.iter().all(|name| BUILT_IN.contains(&name.as_str()));
+    (meant != [name] || canonical(name) != name).then(|| {
+        let meant = meant.join("`, `");
+        match is_built_in {
+            true => say!("tool-stands-for-built-in", name, meant),
+            false => say!("tool-stands-for", name, meant),
+        }
+    })
 }
 
 fn check_schema(schema: &str) -> Result<(), String> {
     let Ok(Value::Object(schema)) = serde_json::from_str(schema) else {
-        return Err("must be a JSON Schema object".into());
+        return Err(say!("tool-schema-not-object"));
     };
     if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Err("must have `\"type\": \"object\"`: arguments are always an object".into());
+        return Err(say!("tool-schema-type"));
     }
     if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
-        return Err("`properties` must be an object".into());
+        return Err(say!("tool-properties-not-object"));
     }
     let is_names = |names: &Value| names.as_array().is_some_and(|names| names.iter().all(Value::is_string));
     match schema.get("required") {
-        Some(required) if !is_names(required) => Err("`required` must be a list of names".into()),
+        Some(required) if !is_names(required) => Err(say!("tool-required-not-names")),
         Some(_) | None => Ok(()),
     }
 }
@@ -266,9 +268,7 @@ fn check_env(names: &[String]) -> Result<(), String> {
         starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     match names.iter().find(|name| !legal(name)) {
-        Some(name) => {
-            Err(format!("`{}` is not the name of a variable; list names, not values", name.escape_default()))
-        }
+        Some(name) => Err(say!("variable-invalid", name = name.escape_default())),
         None => Ok(()),
     }
 }
@@ -276,7 +276,7 @@ fn check_env(names: &[String]) -> Result<(), String> {
 fn timeout(ms: Option<u64>) -> Result<Duration, String> {
     let timeout = ms.map_or(TIMEOUT_DEFAULT, Duration::from_millis);
     if timeout.is_zero() || timeout > TIMEOUT_MAX {
-        return Err(format!("must be between 1 and {}", TIMEOUT_MAX.as_millis()));
+        return Err(say!("between-1-and", most = TIMEOUT_MAX.as_millis()));
     }
     Ok(timeout)
 }
@@ -284,10 +284,10 @@ fn timeout(ms: Option<u64>) -> Result<Duration, String> {
 /// A path is relative to the manifest; a bare name is looked for in `PATH` when the tool is called.
 fn program(base: &Path, command: &[String]) -> Result<OsString, String> {
     let Some(first) = command.first().filter(|first| !first.is_empty()) else {
-        return Err("must name a program, for example [\"./run.sh\"]".into());
+        return Err(say!("program-missing"));
     };
     if command.iter().any(|part| part.contains('\0')) {
-        return Err("contains a NUL character".into());
+        return Err(say!("contains-nul"));
     }
     if !first.contains('/') {
         return Ok(first.into());
@@ -295,7 +295,7 @@ fn program(base: &Path, command: &[String]) -> Result<OsString, String> {
     let path = fs::canonicalize(base.join(first)).map_err(|error| format!("`{first}`: {error}"))?;
     let metadata = fs::metadata(&path).map_err(|error| format!("`{first}`: {error}"))?;
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
-        return Err(format!("`{first}` is not an executable file; `chmod +x` makes it one"));
+        return Err(say!("program-not-executable", first));
     }
     Ok(path.into())
 }
@@ -367,8 +367,8 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 
 fn duplicate(manifest: &Path, name: &str, earlier: &Path) -> Error {
     let message =
-        format!("{}: the tool `{name}` is defined by {} already", manifest.display(), earlier.display());
-    Error::new(ErrorCode::DuplicateTool, message).hint("rename or remove one of the two")
+        say!("tool-defined-twice", manifest = manifest.display(), name, earlier = earlier.display());
+    Error::new(ErrorCode::DuplicateTool, message).hint(say!("tool-defined-twice-hint"))
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {

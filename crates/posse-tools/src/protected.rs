@@ -4,6 +4,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use posse_messages::say;
+
 use crate::workspace::show;
 
 /// Directories of which everything is protected, and files, by their whole name. Among them are all places where agents
@@ -114,12 +116,7 @@ const ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".key
 /// systems where `.GIT` is `.git`.
 pub(crate) fn refuse(path: &Path) -> Result<(), String> {
     match name_in(path) {
-        Some(name) => Err(format!(
-            "`{}` is protected: files that configure programs or hold secrets (`{}` here) are not written by tools. \
-             Nothing was written. Say in your answer what should be changed there, so that a person can do it",
-            show(path),
-            show(Path::new(name))
-        )),
+        Some(name) => Err(say!("path-protected", path = show(path), name = show(Path::new(name)))),
         None => Ok(()),
     }
 }

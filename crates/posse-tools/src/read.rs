@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Seek};
 
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Lines, NOTES_BYTES, count, decode, grouped};
+use crate::answer::{Lines, NOTES_BYTES, Noun, count, decode, grouped};
 use crate::files::{Answer, Job, describe, number};
 use crate::seen::Stamp;
 use crate::workspace::{WHOLE_BYTES_MAX, show};
@@ -58,9 +59,9 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let first = arguments.offset.unwrap_or(1).max(1);
     let limit = arguments.limit.unwrap_or(LINES_DEFAULT).min(LINES_MAX);
     if limit == 0 {
-        return Err("`limit` is 0, so no line could be shown; leave it out or give at least 1".into());
+        return Err(say!("limit-zero"));
     }
-    let failed = |cause: std::io::Error| format!("cannot read `{}`: {cause}", show(&path));
+    let failed = |cause: std::io::Error| say!("cannot-read", path = show(&path), cause);
 
     let mut open = job.desk.workspace.open_file(&path)?;
     let whole = open.whole(WHOLE_BYTES_MAX).map_err(failed)?;
@@ -73,20 +74,17 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
 
     let mut pager = Pager::new(whole, open.file, &job.cancel).map_err(failed)?;
     if size == 0 {
-        return Ok(ToolOutput::text(format!("[`{}` is an empty file]", show(&path))));
+        return Ok(ToolOutput::text(say!("file-empty", path = show(&path))));
     }
     if pager.looks_binary().map_err(failed)? {
-        return Ok(ToolOutput::text(format!(
-            "[`{}` is a binary file of {}; it cannot be shown as text]",
-            show(&path),
-            count(size, "byte")
-        )));
+        return Ok(ToolOutput::text(say!("file-binary", path = show(&path), size = count(size, Noun::Byte))));
     }
     if pager.skip(first - 1).map_err(failed)? < first - 1 || pager.at_end().map_err(failed)? {
-        return Err(format!(
-            "`offset` {first} is past the end: `{}` has {}",
-            show(&path),
-            count(pager.line, "line")
+        return Err(say!(
+            "offset-past-end",
+            first,
+            path = show(&path),
+            lines = count(pager.line, Noun::Line)
         ));
     }
     let page = pager.page(limit, job.room - NOTES_BYTES).map_err(failed)?;
@@ -158,7 +156,7 @@ impl<'a> Pager<'a> {
         let mut last = 0;
         loop {
             if self.cancel.is_cancelled() {
-                return Err(std::io::Error::other("the call was cancelled"));
+                return Err(std::io::Error::other(say!("call-cancelled")));
             }
             let buffer = self.source.fill_buf()?;
             if buffer.is_empty() {
@@ -211,7 +209,8 @@ impl<'a> Pager<'a> {
             let mut text = format!("{:>6}\t{}", self.line, decoded.text);
             if (decoded.used as u64) < line.bytes {
                 let (shown, total) = (grouped(decoded.used as u64), grouped(line.bytes));
-                text.push_str(&format!(" [line cut: {shown} of {total} bytes shown]"));
+                text.push(' ');
+                text.push_str(&say!("line-cut", shown, total));
             }
             if !page.lines.push(&text) {
                 return Ok(page);
@@ -230,30 +229,26 @@ impl Page {
     fn notes(&self, path: &str, first: u64, size: u64, lines_total: Option<u64>) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.complete {
-            let bytes = count(size.saturating_sub(self.end), "byte");
+            let bytes = count(size.saturating_sub(self.end), Noun::Byte);
             let remain = match lines_total {
                 Some(total) => {
-                    let lines = count(total - self.last, "line");
-                    format!(
-                        "lines {first}-{} of {} shown; {lines} ({bytes}) remain",
-                        self.last,
-                        grouped(total)
-                    )
+                    let lines = count(total - self.last, Noun::Line);
+                    say!("lines-remain", first, last = self.last, total = grouped(total), lines, bytes)
                 }
-                None => format!("lines {first}-{} shown; {bytes} remain", self.last),
+                None => say!("bytes-remain", first, last = self.last, bytes),
             };
             let next = self.last + 1;
             let path = serde_json::to_string(path).unwrap_or_default();
             notes.push(match path.len() {
-                0..=160 => format!(r#"{remain}; to read on: {{"path":{path},"offset":{next}}}"#),
-                _ => format!("{remain}; to read on: the same path with offset {next}"),
+                0..=160 => say!("read-on", remain, path, next),
+                _ => say!("read-on-offset", remain, next),
             });
         }
         if self.crlf {
-            notes.push("lines end in CRLF; `edit` keeps that, write plain line ends in its arguments".into());
+            notes.push(say!("crlf-kept"));
         }
         if self.lossy {
-            notes.push("some bytes are not UTF-8 and are shown as \u{fffd}".into());
+            notes.push(say!("some-not-utf8"));
         }
         notes
     }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use posse_messages::say;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
@@ -47,7 +48,7 @@ pub(crate) enum Parents {
 impl<'a> Target<'a> {
     pub fn find(workspace: &'a Workspace, path: &Path, parents: Parents) -> Result<Self, String> {
         let Some(name) = path.file_name() else {
-            return Err("the path is the workspace itself, which is a directory; name a file in it".into());
+            return Err(say!("path-is-workspace"));
         };
         protected::refuse(path)?;
         let parent = path.parent().unwrap_or(Path::new(""));
@@ -79,7 +80,7 @@ impl<'a> Target<'a> {
         let mut open: OpenFile = self.workspace.regular(&self.path, opened)?;
         let content = open
             .whole(WHOLE_BYTES_MAX)
-            .map_err(|cause| format!("cannot read `{}`: {cause}", show(&self.path)))?;
+            .map_err(|cause| say!("cannot-read", path = show(&self.path), cause))?;
         let stamp = match &content {
             Some(content) => Stamp::of_content(content),
             None => Stamp::of_metadata(&open.stat),
@@ -90,46 +91,35 @@ impl<'a> Target<'a> {
     fn is_link(&self) -> String {
         let target = rustix::fs::readlinkat(&self.directory, &self.name, Vec::new());
         let target = target.map(|t| show(Path::new(&*t.to_string_lossy()))).unwrap_or_else(|_| "?".into());
-        format!(
-            "`{}` is a symbolic link to `{target}`; nothing was written. Use the path of the file itself, if it is \
-             inside the workspace",
-            show(&self.path)
-        )
+        say!("path-is-link", path = show(&self.path), target)
     }
 
     /// Puts `content` in the place of what `before` saw. Fails, leaving everything as it is, if that is no longer
     /// what is there.
     pub fn replace(&self, before: Option<&Existing>, content: &[u8]) -> Result<(), String> {
         let unchanged = |what: &str, cause: &dyn std::fmt::Display| {
-            format!("cannot {what} `{}`: {cause}; the file is unchanged", show(&self.path))
+            say!("write-failed", what, path = show(&self.path), cause)
         };
         let mut temporary = Temporary::create(self.directory.as_fd(), before.is_some())
-            .map_err(|cause| unchanged("create a file beside", &cause))?;
+            .map_err(|cause| unchanged("create", &cause))?;
         temporary.fill(content, before.map(|b| &b.stat)).map_err(|cause| unchanged("write", &cause))?;
 
-        let lock = Lock::take(&self.directory).map_err(|cause| unchanged("lock the directory of", &cause))?;
+        let lock = Lock::take(&self.directory).map_err(|cause| unchanged("lock", &cause))?;
         let now = self.now()?;
         if now.as_ref().map(|n| &n.stamp) != before.map(|b| &b.stamp) {
-            return Err(format!(
-                "`{}` was changed by somebody else during this call; nothing was written. Read it again, then \
-                 repeat the change on its present content",
-                show(&self.path)
-            ));
+            return Err(say!("changed-during-call", path = show(&self.path)));
         }
         let renamed = match before {
             Some(_) => rustix::fs::renameat(&self.directory, &temporary.name, &self.directory, &self.name),
             None => self.put_new(&temporary.name),
         };
-        renamed.map_err(|cause| unchanged("put the new content in place of", &cause))?;
+        renamed.map_err(|cause| unchanged("replace", &cause))?;
         temporary.done = true;
         drop(lock);
         match rustix::fs::fsync(&self.directory) {
             // Some file systems cannot synchronise a directory.
             Ok(()) | Err(Errno::INVAL) => Ok(()),
-            Err(cause) => Err(format!(
-                "`{}` was written, but the disk did not confirm it: {cause}; read it to see what is there",
-                show(&self.path)
-            )),
+            Err(cause) => Err(say!("not-confirmed", path = show(&self.path), cause)),
         }
     }
 

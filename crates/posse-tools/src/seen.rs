@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_core::id::TaskId;
+use posse_messages::say;
 use rustix::fs::Stat;
 use sha2::{Digest, Sha256};
 
@@ -68,16 +69,8 @@ impl Seen {
     pub fn check(&self, task: &TaskId, path: &Path, now: &Stamp) -> Result<(), String> {
         match self.table().files.get(&(task.clone(), path.to_owned())) {
             Some(sight) if sight.stamp == *now => Ok(()),
-            Some(sight) => Err(format!(
-                "`{}` changed since you read it in turn {}; nothing was written. Read it again, then repeat the \
-                 change on its present content",
-                show(path),
-                sight.turn
-            )),
-            None => Err(format!(
-                "`{}` exists and you have not read it in this run; nothing was written. Read it first",
-                show(path)
-            )),
+            Some(sight) => Err(say!("changed-since", path = show(path), turn = sight.turn)),
+            None => Err(say!("not-read", path = show(path))),
         }
     }
 

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use posse_core::text::prefix;
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
-use crate::answer::{Lines, NOTES_BYTES, count, decode, name};
+use crate::answer::{Lines, NOTES_BYTES, Noun, count, decode, name};
 use crate::files::{Answer, Job, describe};
 use crate::walk::{Kind, Options, entries, walk};
 use crate::workspace::{Workspace, show};
@@ -66,7 +67,7 @@ impl Skills {
                 Err(cause) if is_missing(&cause) => {}
                 Ok(base) => skills.add_folder(&base, Path::new(""), &mut warnings),
                 Err(cause) => {
-                    warnings.push(format!("skills in `{}` are not used: {}", root.display(), cause.message()))
+                    warnings.push(say!("skills-not-used", root = root.display(), why = cause.message()))
                 }
             }
         }
@@ -82,9 +83,10 @@ impl Skills {
         let Ok(directory) = base.open_directory(folder) else { return };
         let Ok((found, more)) = entries(directory.as_fd(), FOLDER_ENTRIES_MAX) else { return };
         if more {
-            warnings.push(format!(
-                "`{}` has more than {FOLDER_ENTRIES_MAX} entries; not all were looked at",
-                show(folder)
+            warnings.push(say!(
+                "skills-folder-large",
+                folder = show(folder),
+                folder_entries_max = FOLDER_ENTRIES_MAX
             ));
         }
         for (entry, kind) in found {
@@ -99,29 +101,25 @@ impl Skills {
         let place = place.display();
         let head = match read_text(base, &folder.join("SKILL.md"), HEAD_BYTES_MAX) {
             Ok(head) => head,
-            Err(why) => return warnings.push(format!("skill in `{place}` is not used: {why}")),
+            Err(why) => return warnings.push(say!("skill-not-used", place, why)),
         };
         let matter = Matter::parse(&head);
         let folder_name = folder.file_name().map(name).unwrap_or_default();
         let mut skill_name = matter.name.unwrap_or_else(|| folder_name.clone());
         if !is_name(&skill_name) {
-            warnings.push(format!("skill in `{place}` has an unusable name; its folder's name is used"));
+            warnings.push(say!("skill-name-unusable", place));
             skill_name = folder_name;
         }
         let description = matter.description.unwrap_or_else(|| {
-            warnings.push(format!("skill `{skill_name}` in `{place}` has no description"));
+            warnings.push(say!("skill-without-description", skill_name, place));
             matter.body.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
         });
         if let Some(first) = self.list.iter().find(|s| s.name.eq_ignore_ascii_case(&skill_name)) {
             let kept = first.base.root().join(&first.folder);
-            return warnings.push(format!(
-                "skill `{skill_name}` in `{place}` is left out: `{}` has the same name and comes first",
-                kept.display()
-            ));
+            return warnings.push(say!("skill-shadowed", skill_name, place, kept = kept.display()));
         }
         if self.list.len() == SKILLS_MAX {
-            return warnings
-                .push(format!("skill `{skill_name}` is left out: there are already {SKILLS_MAX}"));
+            return warnings.push(say!("skills-too-many", skill_name, skills_max = SKILLS_MAX));
         }
         let description = prefix(&description, DESCRIPTION_BYTES_MAX).to_owned();
         self.list.push(Skill { name: skill_name, description, base: base.clone(), folder });
@@ -146,11 +144,8 @@ impl Skills {
             let rest: Vec<&str> = self.names().skip(shown).collect();
             let names = rest.join(", ");
             notes.push(match names.len() {
-                len if len <= LIST_BYTES_MAX / 4 => format!("more skills, without description: {names}"),
-                _ => format!(
-                    "{} more; call with a wrong name to see the names",
-                    count(rest.len() as u64, "skill")
-                ),
+                len if len <= LIST_BYTES_MAX / 4 => say!("skills-without-description", names),
+                _ => say!("skills-more", skills = count(rest.len() as u64, Noun::Skill)),
             });
         }
         format!("Available skills:\n{}", out.finish(&notes))
@@ -161,11 +156,11 @@ impl Skills {
         self.list.iter().find(|skill| skill.name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
             match names.as_slice() {
-                [] => "there are no skills".to_owned(),
-                names => format!(
-                    "there is no skill `{}`; there are: {}",
-                    show(Path::new(prefix(wanted, NAME_BYTES_MAX))),
-                    names.join(", ")
+                [] => say!("no-skills"),
+                names => say!(
+                    "skill-not-found",
+                    name = show(Path::new(prefix(wanted, NAME_BYTES_MAX))),
+                    names = names.join(", ")
                 ),
             }
         })
@@ -220,16 +215,16 @@ impl Skill {
             });
         let mut notes = report.notes();
         if left_out > 0 {
-            notes.push(format!("… {} more", count(left_out, "file")));
+            notes.push(say!("skill-files-more", files = count(left_out, Noun::File)));
         }
         let listed = out.finish(&notes);
         let place = match Arc::ptr_eq(&self.base, &job.desk.workspace) {
-            true => format!("folder `{}`", show(&self.folder)),
-            false => "folder outside the workspace; read its files with this tool's `file`".to_owned(),
+            true => say!("skill-folder", folder = show(&self.folder)),
+            false => say!("skill-folder-outside"),
         };
         match listed.is_empty() {
-            true => format!("[{place}; no other files]"),
-            false => format!("[{place}; other files:]\n{listed}"),
+            true => say!("skill-no-files", place),
+            false => format!("{}\n{listed}", say!("skill-other-files", place)),
         }
     }
 }
@@ -238,7 +233,10 @@ fn cut(text: &str, room: usize) -> String {
     let shown = prefix(text, room);
     match text.len() - shown.len() {
         0 => text.to_owned(),
-        left_out => format!("{shown}\n[{left_out} of {} left out here]", count(text.len() as u64, "byte")),
+        left_out => {
+            let total = count(text.len() as u64, Noun::Byte);
+            format!("{shown}\n{}", say!("skill-left-out", left_out, total))
+        }
     }
 }
 
@@ -247,10 +245,10 @@ fn read_text(base: &Workspace, path: &Path, head: u64) -> Result<String, String>
     const SKILL_BYTES_MAX: u64 = 1024 * 1024;
     let mut open = base.open_file(path)?;
     let content =
-        open.whole(SKILL_BYTES_MAX).map_err(|cause| format!("cannot read `{}`: {cause}", show(path)))?;
+        open.whole(SKILL_BYTES_MAX).map_err(|cause| say!("cannot-read", path = show(path), cause))?;
     let Some(content) = content else {
-        let max = count(SKILL_BYTES_MAX, "byte");
-        return Err(format!("`{}` has more than {max}", show(path)));
+        let max = count(SKILL_BYTES_MAX, Noun::Byte);
+        return Err(say!("skill-file-too-large", path = show(path), max));
     };
     let wanted = usize::try_from(head).unwrap_or(usize::MAX).min(content.len());
     Ok(decode(&content[..wanted], usize::MAX).text)

@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
@@ -215,10 +216,10 @@ impl Supervisor {
         let mut helper = Helper { child: helper, call };
         let patience = job.timeout + GRACE + DRAIN + tree::KILL_TIME + SLACK;
         let Some(bytes) = converse(control, patience, cancel).await else {
-            return Err(helper.lost("it did not answer in time").await);
+            return Err(helper.lost(&say!("supervisor-silent")).await);
         };
         let Some(report) = Report::parse(&bytes) else {
-            return Err(helper.lost("it ended without a report").await);
+            return Err(helper.lost(&say!("supervisor-without-report")).await);
         };
         // It has nothing left to do but exit; if it does not, dropping it makes sure of that.
         let _ = tokio::time::timeout(SLACK, helper.child.wait()).await;
@@ -317,13 +318,8 @@ impl Helper {
         let _ = tokio::time::timeout(SLACK, self.child.wait()).await;
         let mark = format!("{CALL_MARK}={}", self.call);
         let ended = tokio::task::spawn_blocking(move || end_marked(&mark, session)).await.unwrap_or(0);
-        Error::new(
-            ErrorCode::Internal,
-            format!(
-                "the supervisor of the command was lost: {how}; {ended} processes of the command were ended"
-            ),
-        )
-        .hint("the command may have done some of its work; it must not kill or stop its parent process")
+        Error::new(ErrorCode::Internal, say!("supervisor-lost", how, ended))
+            .hint(say!("supervisor-lost-hint"))
     }
 }
 
@@ -370,8 +366,8 @@ fn call_mark() -> String {
 }
 
 fn not_started(program: &std::path::Path, error: io::Error) -> Error {
-    Error::new(ErrorCode::Io, format!("cannot start the supervisor `{}`: {error}", program.display()))
-        .hint("check that the working directory exists and that processes and file descriptors are left")
+    Error::new(ErrorCode::Io, say!("supervisor-not-started", program = program.display(), error))
+        .hint(say!("supervisor-not-started-hint"))
         .caused_by(error)
 }
 

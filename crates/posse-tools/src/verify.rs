@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use posse_core::verify::{Ending, Evidence};
+use posse_messages::say;
 use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
 
 use crate::bash::{ending, leftovers, shell};
@@ -58,7 +59,7 @@ impl Verifier for Commands {
 fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Evidence {
     let ended = || ending("command", report, timeout).unwrap_or_default();
     let ending = match (report.stop, &report.end) {
-        (Some(Stop::TimedOut), _) => Ending::Stopped(format!("timed out after {} s", timeout.as_secs())),
+        (Some(Stop::TimedOut), _) => Ending::Stopped(say!("verify-timed-out", seconds = timeout.as_secs())),
         (Some(Stop::Cancelled), _) => Ending::Stopped("cancelled".to_owned()),
         (None, End::Exited { code }) => Ending::Exited(*code),
         (None, End::NotStarted { .. } | End::Refused { .. }) => Ending::NotRun(ended()),

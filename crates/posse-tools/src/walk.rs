@@ -10,11 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use posse_messages::say;
 use rustix::fs::{AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::count;
+use crate::answer::{Noun, count};
 use crate::workspace::{OpenFile, Workspace, open_beneath, open_for_reading};
 
 /// A tree with more entries is a sign that the wrong directory was named; the note says that the walk stopped.
@@ -71,18 +72,18 @@ impl Report {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cancelled {
-            notes.push("cancelled before the end: the result is incomplete".to_owned());
+            notes.push(say!("walk-cancelled"));
         }
         if self.too_many {
-            let max = count(ENTRIES_MAX, "entry");
-            notes.push(format!("stopped after {max}: the result is incomplete; name a smaller directory"));
+            let max = count(ENTRIES_MAX, Noun::Entry);
+            notes.push(say!("walk-too-many", max));
         }
         if self.too_deep > 0 {
-            let closed = count(self.too_deep, "directory");
-            notes.push(format!("{closed} below {DEPTH_MAX} levels not entered; name a deeper `path`"));
+            let closed = count(self.too_deep, Noun::Directory);
+            notes.push(say!("walk-too-deep", closed, depth_max = DEPTH_MAX));
         }
         if self.unreadable > 0 {
-            notes.push(format!("could not read {}", count(self.unreadable, "entry")));
+            notes.push(say!("walk-unreadable", entries = count(self.unreadable, Noun::Entry)));
         }
         notes
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, error::ErrorCode};
+use posse_messages::say;
 use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
@@ -45,13 +46,12 @@ impl Workspace {
     /// Opens the root once; the handle stays on this directory even if the path is renamed or replaced later.
     pub fn open(root: &Path) -> posse_core::Result<Arc<Workspace>> {
         let failed = |what: &str, cause: std::io::Error| {
-            Error::new(ErrorCode::Io, format!("cannot {what} the workspace `{}`: {cause}", root.display()))
+            Error::new(ErrorCode::Io, say!("workspace-failed", what, root = root.display(), cause))
                 .caused_by(cause)
         };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(root, flags, Mode::empty()).map_err(|e| {
-            failed("open", e.into()).hint("the workspace must be an existing directory that you may enter")
-        })?;
+        let handle = rustix::fs::open(root, flags, Mode::empty())
+            .map_err(|e| failed("open", e.into()).hint(say!("workspace-failed-hint")))?;
         let resolved = std::fs::canonicalize(root).map_err(|e| failed("resolve", e))?;
         let mut spellings = vec![resolved];
         if root.is_absolute() && root != spellings[0] {
@@ -71,11 +71,10 @@ impl Workspace {
             Mode::empty(),
         ) {
             Ok(_) => Ok(()),
-            Err(cause) => Err(Error::new(
-                ErrorCode::Io,
-                format!("this system cannot open files safely beneath a directory (openat2: {cause})"),
-            )
-            .hint("file tools need Linux 5.6 or newer and a sandbox that permits openat2")),
+            Err(cause) => {
+                Err(Error::new(ErrorCode::Io, say!("openat2-missing", cause))
+                    .hint(say!("openat2-missing-hint")))
+            }
         }
     }
 
@@ -92,18 +91,13 @@ impl Workspace {
     /// This is spelling only: what may be opened is decided by the kernel. The refusal is written for the model.
     pub fn path(&self, raw: &str) -> Result<PathBuf, String> {
         if raw.is_empty() {
-            return Err(
-                "the path is empty; give a path relative to the workspace, or `.` for its root".into()
-            );
+            return Err(say!("path-empty"));
         }
         if raw.contains('\0') {
-            return Err("the path contains a NUL character, which no file name can have".into());
+            return Err(say!("path-with-nul"));
         }
         if raw.len() > PATH_BYTES_MAX {
-            return Err(format!(
-                "the path has {} bytes; the longest allowed has {PATH_BYTES_MAX}",
-                raw.len()
-            ));
+            return Err(say!("path-too-long", bytes = raw.len(), path_bytes_max = PATH_BYTES_MAX));
         }
         let given = Path::new(raw);
         let relative = if given.is_absolute() {
@@ -116,20 +110,13 @@ impl Workspace {
         for part in relative.components() {
             match part {
                 Component::Normal(name) if name.len() > NAME_BYTES_MAX => {
-                    return Err(format!(
-                        "a name in the path has {} bytes; the longest allowed has {NAME_BYTES_MAX}",
-                        name.len()
-                    ));
+                    return Err(say!("name-too-long", bytes = name.len(), name_bytes_max = NAME_BYTES_MAX));
                 }
                 Component::Normal(name) => path.push(name),
                 Component::CurDir => {}
                 // What `..` means depends on links, and one file would have many names.
                 Component::ParentDir => {
-                    return Err(format!(
-                        "`{}` contains `..`, which is not accepted; write the path from the workspace root `{}`",
-                        show(given),
-                        self.root().display()
-                    ));
+                    return Err(say!("path-with-parent", path = show(given), root = self.root().display()));
                 }
                 Component::RootDir | Component::Prefix(_) => return Err(self.outside(raw)),
             }
@@ -139,7 +126,7 @@ impl Workspace {
 
     fn outside(&self, raw: &str) -> String {
         let root = self.root().display();
-        format!("`{}` is outside the workspace; paths are relative to `{root}`", show(Path::new(raw)))
+        say!("path-outside", path = show(Path::new(raw)), root)
     }
 
     /// Opens a regular file for reading, following links that stay inside.
@@ -155,11 +142,8 @@ impl Workspace {
         let (file, stat) = opened.map_err(|cause| self.explain(path, cause))?;
         match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
             rustix::fs::FileType::RegularFile => Ok(OpenFile { file, stat }),
-            rustix::fs::FileType::Directory => Err(format!(
-                "`{}` is a directory; use the tool `ls` or `directory_tree` to see what is in it",
-                show(path)
-            )),
-            _ => Err(format!("`{}` is not a regular file (it is a pipe, socket or device)", show(path))),
+            rustix::fs::FileType::Directory => Err(say!("path-is-directory", path = show(path))),
+            _ => Err(say!("path-not-regular", path = show(path))),
         }
     }
 
@@ -214,35 +198,24 @@ impl Workspace {
             let root = real(self.handle())?;
             place.strip_prefix(root).map(Path::to_owned).map_err(std::io::Error::other)
         });
-        relative
-            .map_err(|cause| format!("cannot tell where `{}` is: {cause}; nothing was written", show(path)))
+        relative.map_err(|cause| say!("place-unknown", path = show(path), cause))
     }
 
     /// Says what the kernel refused in words that lead to a better call.
     pub(crate) fn explain(&self, path: &Path, cause: Errno) -> String {
         let shown = show(path);
         match cause {
-            Errno::XDEV => format!(
-                "`{shown}` leads outside the workspace through a symbolic link, which is refused; only files below \
-                 `{}` can be used",
-                self.root().display()
-            ),
-            Errno::LOOP => format!(
-                "`{shown}` is or contains a symbolic link that cannot be followed here (a loop, a link of /proc, \
-                 or the name itself is a link)"
-            ),
-            Errno::NOENT => format!(
-                "there is no `{shown}` in the workspace; use `ls` or `glob` to find the right name (a symbolic link \
-                 whose target is missing counts as missing)"
-            ),
-            Errno::NOTDIR => format!("a part of `{shown}` that should be a directory is not one"),
-            Errno::ISDIR => format!("`{shown}` is a directory"),
-            Errno::ACCESS | Errno::PERM => format!("no permission to open `{shown}`"),
-            Errno::NAMETOOLONG => format!("`{shown}` is too long a path"),
-            Errno::AGAIN => format!("`{shown}` kept moving while it was opened; try again"),
-            Errno::NOSYS => "this system lacks openat2, so no file can be opened safely".to_owned(),
-            Errno::NOSPC | Errno::DQUOT => format!("no space left on the disk for `{shown}`"),
-            other => format!("cannot open `{shown}`: {other}"),
+            Errno::XDEV => say!("link-leads-out", shown, root = self.root().display()),
+            Errno::LOOP => say!("link-refused", shown),
+            Errno::NOENT => say!("no-such-path", shown),
+            Errno::NOTDIR => say!("part-not-directory", shown),
+            Errno::ISDIR => say!("is-directory", shown),
+            Errno::ACCESS | Errno::PERM => say!("no-permission", shown),
+            Errno::NAMETOOLONG => say!("path-too-long-here", shown),
+            Errno::AGAIN => say!("path-moving", shown),
+            Errno::NOSYS => say!("no-openat2"),
+            Errno::NOSPC | Errno::DQUOT => say!("no-space", shown),
+            other => say!("cannot-open", shown, other),
         }
     }
 }
@@ -251,7 +224,7 @@ impl Workspace {
 pub(crate) fn show(path: &Path) -> String {
     let text = or_dot(path).to_string_lossy();
     match visible(prefix(&text, 300)) {
-        short if text.len() > 300 => format!("{short}… ({} bytes)", text.len()),
+        short if text.len() > 300 => say!("path-bytes", short, bytes = text.len()),
         whole => whole.into_owned(),
     }
 }

@@ -1,10 +1,11 @@
 //! Writes a whole file.
 
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
-use crate::answer::count;
+use crate::answer::{Noun, count};
 use crate::files::{Answer, Job, describe};
 use crate::replace::{Parents, Target};
 use crate::seen::Stamp;
@@ -41,34 +42,34 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let content = arguments.content.as_bytes();
     if content.len() as u64 > WHOLE_BYTES_MAX {
-        return Err(format!(
-            "the content has {}; at most {} can be written in one call",
-            count(content.len() as u64, "byte"),
-            count(WHOLE_BYTES_MAX, "byte")
+        return Err(say!(
+            "content-too-large",
+            size = count(content.len() as u64, Noun::Byte),
+            max = count(WHOLE_BYTES_MAX, Noun::Byte)
         ));
     }
     let target = Target::find(&job.desk.workspace, &path, Parents::Create)?;
     let before = target.now()?;
     let stamp = Stamp::of_content(content);
-    let size = format!(
-        "{}, {}",
-        count(content.len() as u64, "byte"),
-        count(arguments.content.lines().count() as u64, "line")
+    let size = say!(
+        "size-and-lines",
+        bytes = count(content.len() as u64, Noun::Byte),
+        lines = count(arguments.content.lines().count() as u64, Noun::Line)
     );
     let done = match &before {
         // The same call again, after a crash lost its result: the answer and the list of changes stay the same.
         Some(existing) if existing.stamp == stamp => {
-            format!("`{}` has exactly this content ({size})", show(&path))
+            say!("content-same", path = show(&path), size)
         }
         Some(existing) => {
             job.desk.seen.check(&job.task, &path, &existing.stamp)?;
             target.replace(before.as_ref(), content)?;
-            let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), "byte");
-            format!("replaced `{}` ({size}; before: {old})", show(&path))
+            let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), Noun::Byte);
+            say!("file-replaced", path = show(&path), size, old)
         }
         None => {
             target.replace(None, content)?;
-            format!("created `{}` ({size})", show(&path))
+            say!("file-created", path = show(&path), size)
         }
     };
     job.desk.seen.note(&job.task, &path, stamp, job.turn);

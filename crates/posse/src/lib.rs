@@ -10,6 +10,7 @@ pub use subagent::{SubAgent, Thinking};
 
 pub use posse_core as core;
 pub use posse_definitions as definitions;
+pub use posse_messages as messages;
 pub use posse_models as models;
 pub use posse_runtime::{budget, driver, inbox, observe, ports, resolve, session, toolbox};
 pub use posse_store as store;

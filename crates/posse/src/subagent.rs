@@ -14,6 +14,7 @@ use posse_core::outcome::{Outcome, Status};
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{self, Nesting, Onward, Ports, Stop};
 use posse_runtime::inbox::Inbox;
@@ -200,29 +201,26 @@ impl SubAgent {
 
     async fn run(&self, input: &ToolInput<'_>, arguments: &Value) -> ToolOutput {
         let Some(nesting) = &input.context.nesting else {
-            return ToolOutput::error("Sub-agent configuration error: there is no run to be part of");
+            return ToolOutput::error(say!("nested-misconfigured", why = say!("nested-nowhere")));
         };
         if nesting.grant.depth() == 0 {
-            return ToolOutput::error(format!(
-                "Max sub-agent depth ({}) reached. Cannot spawn further sub-agents.",
-                nesting.grant.depth_max()
-            ));
+            return ToolOutput::error(say!("nested-too-deep", depth = nesting.grant.depth_max()));
         }
         let Some(prompt) = arguments["prompt"].as_str().filter(|prompt| !prompt.trim().is_empty()) else {
-            return ToolOutput::mistake("prompt is required");
+            return ToolOutput::mistake(say!("prompt-required"));
         };
         let id = TaskId::nested(&input.context.task, &self.spec.name, input.key);
         let prepared = self.prepare(input.context, nesting, prompt, arguments["system"].as_str());
         let (start, mut ports) = match prepared {
             Ok(prepared) => prepared,
-            Err(e) => return ToolOutput::error(format!("Sub-agent configuration error: {e}")),
+            Err(e) => return ToolOutput::error(say!("nested-misconfigured", why = e)),
         };
         if let Some(hook) = &self.trace_hook {
             ports.observers = ports.observers.with(Arc::new(Traced { hook: hook.clone(), task: id.clone() }));
         }
         match drive(&ports, id, &input.context.task, start).await {
             Ok(outcome) => answer(&outcome),
-            Err(e) => ToolOutput::error(format!("Sub-agent error: {e}")),
+            Err(e) => ToolOutput::error(say!("nested-failed", why = e)),
         }
     }
 
@@ -237,7 +235,7 @@ impl SubAgent {
         let system = system.or(self.system.as_deref()).unwrap_or_default();
         let size = estimate_tokens(system);
         if size > SYSTEM_TOKENS_MAX {
-            let text = format!("the system prompt has about {size} tokens, the limit is {SYSTEM_TOKENS_MAX}");
+            let text = say!("nested-prompt-too-large", size, system_tokens_max = SYSTEM_TOKENS_MAX);
             return Err(Error::new(ErrorCode::PromptTooLarge, text));
         }
         let rights = self.rights();
@@ -351,7 +349,7 @@ async fn ended(store: &dyn Store, id: &TaskId) -> Result<Outcome> {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    outcome.ok_or_else(|| Error::new(ErrorCode::JournalInvalid, format!("`{id}` has no outcome")))
+    outcome.ok_or_else(|| Error::new(ErrorCode::JournalInvalid, say!("nested-without-outcome", id)))
 }
 
 fn answer(outcome: &Outcome) -> ToolOutput {
@@ -365,9 +363,9 @@ fn answer(outcome: &Outcome) -> ToolOutput {
     };
     let so_far = match outcome.text.trim() {
         "" => String::new(),
-        text => format!("\n\nWhat it had so far:\n{text}"),
+        text => format!("\n\n{}\n{text}", say!("so-far")),
     };
-    ToolOutput { changed, ..ToolOutput::error(format!("Sub-agent error: {why}{so_far}")) }
+    ToolOutput { changed, ..ToolOutput::error(format!("{}{so_far}", say!("nested-failed", why))) }
 }
 
 /// The hook sees its own agent and nobody else's.

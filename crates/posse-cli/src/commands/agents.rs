@@ -12,12 +12,13 @@ use posse_core::id::AgentName;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::registry::Snapshot;
+use posse_messages::say;
 use serde_json::json;
 
 use crate::agents::load;
 use crate::args::{AgentsCommand, Global};
 use crate::commands::init::write_new;
-use crate::render::many;
+use crate::render::{Thing, many};
 use crate::setup::{Setup, user_config_dir};
 use crate::terminal;
 use view::Eyes;
@@ -54,9 +55,7 @@ fn list(global: &Global, allow: &[String]) -> Result<ExitCode> {
     }
     let untrusted = seen.iter().filter(|seen| seen.state == "not trusted").count();
     if untrusted > 0 {
-        terminal::note(&format!(
-            "{untrusted} not trusted: look at them with `posse agents check`, then let them run with `posse trust`"
-        ));
+        terminal::note(&say!("agents-not-trusted", untrusted));
     }
     say_remarks(&snapshot);
     Ok(ExitCode::SUCCESS)
@@ -101,9 +100,9 @@ fn check(global: &Global, which: &[String], allow: &[String]) -> Result<ExitCode
         let (errors, warnings) = check::count(&reports);
         terminal::note(&format!(
             "{} · {} · {}",
-            many(reports.len() as u64, "file"),
-            many(errors as u64, "error"),
-            many(warnings as u64, "warning")
+            many(reports.len() as u64, Thing::File),
+            many(errors as u64, Thing::Error),
+            many(warnings as u64, Thing::Warning)
         ));
     }
     let failed = check::count(&reports).0 > 0;
@@ -112,7 +111,7 @@ fn check(global: &Global, which: &[String], allow: &[String]) -> Result<ExitCode
 
 fn say_remarks(snapshot: &Snapshot) {
     for remark in snapshot.remarks() {
-        terminal::note(&format!("warning: {}", visible(&remark.text)));
+        terminal::note(&say!("warning", text = visible(&remark.text)));
     }
 }
 
@@ -122,18 +121,19 @@ fn new(global: &Global, name: &str, user: bool) -> Result<ExitCode> {
         (false, _) => PathBuf::from(".posse"),
         (true, Some(dir)) => dir,
         (true, None) => {
-            return Err(Error::new(ErrorCode::Io, "there is no place for agents of yours: HOME is not set")
-                .hint("set HOME, or leave out --user"));
+            return Err(
+                Error::new(ErrorCode::Io, say!("no-place-for-agents")).hint(say!("no-place-for-agents-hint"))
+            );
         }
     };
     let path = dir.join("agents").join(format!("{name}.md"));
     let text = include_str!("../../templates/agent.md").replace("NAME", name.as_str());
     write_new(&path, &text).map_err(|e| {
         let hint = match e.kind() {
-            std::io::ErrorKind::AlreadyExists => "it exists; edit it, or choose another name",
-            _ => "check that you may write there and that the disk has room",
+            std::io::ErrorKind::AlreadyExists => say!("exists-edit-it"),
+            _ => say!("check-writable"),
         };
-        Error::new(ErrorCode::Io, format!("{} cannot be written", path.display())).caused_by(e).hint(hint)
+        Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e).hint(hint)
     })?;
     let around = around(&snapshot(&Setup::load(global)?), name.as_str(), &path);
     if global.json {
@@ -143,20 +143,16 @@ fn new(global: &Global, name: &str, user: bool) -> Result<ExitCode> {
         terminal::out(&path.display().to_string());
     }
     for other in &around.shadows {
-        terminal::note(&visible(&format!("from now on it stands before the agent `{name}` of {other}")));
+        terminal::note(&visible(&say!("agent-shadows", name, other)));
     }
     if let Some(other) = &around.hidden_by {
-        terminal::note(&visible(&format!(
-            "here it does not count: the agent `{name}` of {other} stands before it"
-        )));
+        terminal::note(&visible(&say!("agent-is-shadowed", name, other)));
     }
-    terminal::note(if user {
-        "seen by posse in every directory"
-    } else {
-        "seen by posse in this directory and below"
-    });
-    let trust = if user { "" } else { ", then `posse trust`" };
-    terminal::note(&format!("next: fill it in, look at it with `posse agents check {name}`{trust}"));
+    let next = match user {
+        true => [say!("seen-everywhere"), say!("agent-next", name)],
+        false => [say!("seen-here"), say!("agent-next-trust", name)],
+    };
+    next.iter().for_each(|line| terminal::note(line));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -182,8 +178,8 @@ fn around(snapshot: &Snapshot, name: &str, path: &Path) -> Around {
 fn export(global: &Global, name: &str, to: &str, out: Option<&Path>, force: bool) -> Result<ExitCode> {
     let Some(format) = Format::ALL.iter().copied().find(|format| format.wire() == to) else {
         let known: Vec<&str> = Format::ALL.iter().map(|format| format.wire()).collect();
-        return Err(Error::new(ErrorCode::InvalidRequest, format!("there is no format `{}`", visible(to)))
-            .hint(format!("there are: {}", known.join(", "))));
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("format-unknown", format = visible(to)))
+            .hint(say!("there-are", names = known.join(", "))));
     };
     let setup = Setup::load(global)?;
     let snapshot = snapshot(&setup);
@@ -196,17 +192,15 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>, force: bool
     if let Some(excess) = &export.excess
         && !force
     {
-        let text =
-            format!("`{}` would have more rights in the format {}: {excess}", definition.name, format.wire());
-        return Err(Error::new(ErrorCode::InvalidRequest, text)
-            .hint("choose another format, or write it all the same with --force"));
+        let text = say!("export-excess", agent = definition.name, format = format.wire(), excess);
+        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("export-excess-hint")));
     }
     match out {
         Some(path) => {
             write_new(path, &export.text).map_err(|e| {
-                Error::new(ErrorCode::Io, format!("{} cannot be written", path.display()))
+                Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display()))
                     .caused_by(e)
-                    .hint("nothing that exists is overwritten")
+                    .hint(say!("nothing-overwritten"))
             })?;
             if !global.json {
                 terminal::out(&path.display().to_string());
@@ -228,13 +222,13 @@ fn export(global: &Global, name: &str, to: &str, out: Option<&Path>, force: bool
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(excess) = &export.excess {
-        terminal::note(&format!("warning: {excess}"));
+        terminal::note(&say!("warning", text = excess));
     }
     for lost in &export.lost {
-        terminal::note(&format!("lost: {}", visible(lost)));
+        terminal::note(&say!("export-lost", text = visible(lost)));
     }
     if out.is_none() {
-        terminal::note(&format!("{} reads it as {}", format.wire(), export.file_name));
+        terminal::note(&say!("export-read-as", format = format.wire(), file = export.file_name));
     }
     Ok(ExitCode::SUCCESS)
 }

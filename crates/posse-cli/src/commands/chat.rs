@@ -7,6 +7,7 @@ use std::time::Instant;
 use posse_core::id::TaskId;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::driver::Onward;
 use rustyline::error::ReadlineError;
 
@@ -28,24 +29,18 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
     talk.check(&args.how)?;
     let mut code = ExitCode::SUCCESS;
     let Talk { lead, session_id, .. } = &talk;
-    terminal::note(&format!(
-        "{} · /help, /quit or Ctrl-D · the conversation is `{session_id}`",
-        lead.agent.model
-    ));
+    terminal::note(&say!("chat-banner", model = lead.agent.model, session_id));
     while let Some(line) = read_line().await? {
         match Said::parse(&line) {
             Said::Message => {}
             Said::Quit => break,
             Said::Help => {
-                terminal::note(HELP);
+                terminal::note(&say!("chat-help"));
                 continue;
             }
             Said::Unknown(command) => {
                 let command = visible(prefix(command, 40));
-                terminal::note(&format!(
-                    "there is no command `{command}` and nothing was sent; /help lists the commands, and a line that \
-                     begins with a space is a message whatever follows"
-                ));
+                terminal::note(&say!("chat-command-unknown", command));
                 continue;
             }
         }
@@ -67,12 +62,6 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
     }
     Ok(code)
 }
-
-const HELP: &str = "\
-/help   shows this
-/quit   ends the conversation, as Ctrl-D does; it can be taken up again with `posse chat --resume`
-Ctrl-C  stops an answer
-Everything else is sent to the model.";
 
 /// What a line is: something for the model or something for us.
 #[derive(Debug, PartialEq)]
@@ -117,7 +106,7 @@ impl Talk {
     fn begin(setup: Setup, how: &How) -> Result<Self> {
         let mut lead = run::lead(&setup, how)?;
         if !lead.verify.is_empty() {
-            lead.notes.push("the commands of `verify` are not run in a conversation".to_owned());
+            lead.notes.push(say!("chat-not-verified"));
         }
         Ok(Self { id: None, session_id: new_session_id(), lead, place: Place::New(Box::new(setup)) })
     }
@@ -158,10 +147,8 @@ fn refuse_what_is_fixed(how: &How) -> Result<()> {
         ("--no-stream", how.no_stream),
     ];
     let Some((flag, _)) = fixed.into_iter().find(|(_, given)| *given) else { return Ok(()) };
-    let text =
-        format!("`{flag}` cannot be changed in a conversation that goes on: it keeps what it was begun with");
-    Err(Error::new(ErrorCode::InvalidRequest, text)
-        .hint(format!("leave `{flag}` out, or begin a new conversation without `--resume`")))
+    let text = say!("chat-flag-fixed", flag);
+    Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("chat-flag-fixed-hint", flag)))
 }
 
 /// The next message; `None` at the end of the input. Empty lines are passed over.
@@ -178,7 +165,7 @@ async fn read_line() -> Result<Option<String>> {
         }
     });
     let failed = |e: Box<dyn std::error::Error + Send + Sync>| {
-        Error::new(ErrorCode::Io, "the next message cannot be read").caused_by(e)
+        Error::new(ErrorCode::Io, say!("message-unreadable")).caused_by(e)
     };
     read.await.map_err(|e| failed(e.into()))?.map_err(|e| failed(e.into()))
 }

@@ -9,6 +9,7 @@ use posse_core::context::{
     Change, Changed, Entry, Head, Key, Label, OPERATOR, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX,
 };
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::context::{Caller, change, now_ms, perform};
 use posse_runtime::ports::ContextStore;
 use posse_store::SqliteStore;
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 use super::sessions;
 use super::tasks::age;
 use crate::args::{ContextArgs, ContextCommand, Global};
-use crate::render::{count, many};
+use crate::render::{Thing, many, tokens};
 use crate::setup::Setup;
 use crate::terminal;
 
@@ -57,12 +58,10 @@ pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
 /// The hints of the rules speak of the tool; a person has commands.
 fn for_people(error: Error) -> Error {
     match error.code() {
-        ErrorCode::KeyNotFound if !error.message().contains("snapshot") => {
-            error.hint("`posse context list` shows what there is")
+        ErrorCode::KeyNotFound if error.advice() == Some(&say!("key-not-found-hint")) => {
+            error.hint(say!("context-list-hint"))
         }
-        ErrorCode::VersionConflict => {
-            error.hint("`posse context read` shows what it is now; `--expect` takes that version")
-        }
+        ErrorCode::VersionConflict => error.hint(say!("context-version-hint")),
         _ => error,
     }
 }
@@ -103,7 +102,7 @@ impl Place {
     async fn snapshots(&self) -> Result<ExitCode> {
         let taken = self.store.snapshots(&self.session).await?;
         if taken.is_empty() && !self.json {
-            terminal::note("no snapshots yet; `posse context snapshot LABEL` takes one");
+            terminal::note(&say!("no-snapshots"));
         }
         for snapshot in &taken {
             if self.json {
@@ -111,10 +110,10 @@ impl Place {
                 continue;
             }
             terminal::out(&format!(
-                "{:<24} {:>8} {:>7} tokens  {:>5}  {}",
+                "{:<24} {:>8} {:>14}  {:>5}  {}",
                 snapshot.label,
-                many(snapshot.keys, "key"),
-                count(snapshot.tokens),
+                many(snapshot.keys, Thing::Key),
+                tokens(snapshot.tokens),
                 age(snapshot.taken_at_ms),
                 snapshot.taken_by
             ));
@@ -155,7 +154,7 @@ impl Place {
                 entries.iter().for_each(tell_entry);
                 let names: Vec<&str> = missing.iter().map(Key::as_str).collect();
                 if !names.is_empty() {
-                    terminal::note(&format!("not there: {}", names.join(", ")));
+                    terminal::note(&say!("keys-not-there", names = names.join(", ")));
                 }
             }
             Answer::History { past, .. } => {
@@ -176,8 +175,9 @@ impl Place {
 
     fn used(&self, heads: &[Head]) -> String {
         let tokens: u64 = heads.iter().map(|head| head.tokens).sum();
-        let keys = many(heads.len() as u64, "key");
-        format!("session {} · {keys} · {tokens} of {TOTAL_TOKENS_MAX} tokens", self.session)
+        let keys = many(heads.len() as u64, Thing::Key);
+        let size = say!("tokens-of", tokens, most = TOTAL_TOKENS_MAX);
+        say!("context-used", session = self.session, keys, size)
     }
 }
 
@@ -191,10 +191,10 @@ fn code(answer: &Answer) -> ExitCode {
 
 fn line(head: &Head) -> String {
     format!(
-        "{:<24} v{:<3} {:>4} of {VALUE_TOKENS_MAX} tokens  {:>5}  {}{}",
+        "{:<24} v{:<3} {:>19}  {:>5}  {}{}",
         head.key.as_str(),
         head.version,
-        head.tokens,
+        say!("tokens-of", tokens = head.tokens, most = VALUE_TOKENS_MAX),
         age(head.written_at_ms),
         head.written_by,
         until(head)
@@ -205,13 +205,14 @@ fn described(head: &Head) -> String {
     let (at, by) = (utc(head.written_at_ms), &head.written_by);
     let before = head
         .previous_version
-        .map(|version| format!(" (before it was deleted: v{version})"))
+        .map(|version| format!(" {}", say!("before-deleted", version)))
         .unwrap_or_default();
-    format!("{} v{}{before} · {} tokens · {by} · {at}{}", head.key, head.version, head.tokens, until(head))
+    let size = say!("tokens-shown", shown = head.tokens);
+    format!("{} v{}{before} · {size} · {by} · {at}{}", head.key, head.version, until(head))
 }
 
 fn until(head: &Head) -> String {
-    head.expires_at_ms.map(|end| format!(" · until {}", utc(end))).unwrap_or_default()
+    head.expires_at_ms.map(|end| format!(" · {}", say!("until-instant", end = utc(end)))).unwrap_or_default()
 }
 
 fn tell_entry(entry: &Entry) {
@@ -226,12 +227,17 @@ fn indented(value: &str) -> String {
 fn told(changed: &Changed) -> String {
     match changed {
         Changed::Written(head) => {
-            let warning = head.warning().map(|warning| format!("\nwarning: {warning}")).unwrap_or_default();
-            format!("wrote {}{warning}", described(head))
+            let wrote = say!("context-wrote", entry = described(head));
+            match head.warning() {
+                Some(warning) => format!("{wrote}\n{}", say!("warning", text = warning)),
+                None => wrote,
+            }
         }
-        Changed::Deleted { key, previous_version } => format!("deleted {key} v{previous_version}"),
-        Changed::SnapshotTaken(taken) => format!("snapshot {} has {}", taken.label, many(taken.keys, "key")),
-        Changed::Restored { written, deleted } => format!("restored: {written} written, {deleted} deleted"),
+        Changed::Deleted { key, previous_version } => say!("context-deleted", key, previous_version),
+        Changed::SnapshotTaken(taken) => {
+            say!("snapshot-taken", label = taken.label, keys = many(taken.keys, Thing::Key))
+        }
+        Changed::Restored { written, deleted } => say!("context-restored", written, deleted),
     }
 }
 
@@ -239,7 +245,7 @@ fn text(argument: String) -> Result<String> {
     if argument != "-" {
         return Ok(argument);
     }
-    let failed = |e| Error::new(ErrorCode::Io, "standard input cannot be read as text").caused_by(e);
+    let failed = |e| Error::new(ErrorCode::Io, say!("input-not-text")).caused_by(e);
     let mut text = String::new();
     std::io::stdin().lock().take(VALUE_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
     // What `echo` adds is not meant.

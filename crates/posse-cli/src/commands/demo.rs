@@ -14,6 +14,7 @@ use posse_core::limits::Limits;
 use posse_core::outcome::Status;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_models::scripted::Scripted;
 use posse_runtime::budget::Tariff;
 use posse_runtime::ports::{
@@ -38,10 +39,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     let state = setup.state.join("demo");
     let store = Arc::new(SqliteStore::open(state.join("posse.db"))?);
     if !global.json {
-        terminal::note(&format!(
-            "Posse demo · scripted model, no key, no network · state in {}\n",
-            state.display()
-        ));
+        terminal::note(&format!("{}\n", say!("demo-banner", state = state.display())));
     }
     let session_id = new_session_id();
     let room = Room::new(Parts {
@@ -95,10 +93,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     }
     let code = room.conclude(&TaskId::root(&session_id), &orchestrator, &outcome, began);
     if !global.json && outcome.status() == Status::Completed {
-        terminal::note(&format!(
-            "\nIts tasks: posse tasks list --state {}\n\nThat was a recording of a model. With a real one:\n  export ANTHROPIC_API_KEY=…      (or OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)\n  posse run \"Why is the login test flaky?\"",
-            state.display()
-        ));
+        terminal::note(&format!("\n{}", say!("demo-end", state = state.display())));
     }
     Ok(code)
 }
@@ -109,18 +104,18 @@ async fn summarise(room: &Room, store: &dyn Store, session_id: &str) -> Result<(
         let children = Which::ChildrenOf(TaskId::root(session_id));
         for row in store.find_tasks(TaskQuery::of(children)).await?.iter().rev() {
             terminal::note(&format!(
-                "{} {:<10} {} · {} turns",
+                "{} {:<10} {} · {}",
                 row.id.short(),
                 row.agent,
                 row.status,
-                row.turns
+                say!("turns-shown", n = row.turns)
             ));
         }
     }
     let heads = room.session.context_keys().await?;
     let entries: Vec<String> =
         heads.iter().map(|head| format!("{} v{} ({})", head.key, head.version, head.written_by)).collect();
-    terminal::note(&format!("\nshared context: {}\n", entries.join(" · ")));
+    terminal::note(&format!("\n{}\n", say!("demo-shared-context", entries = entries.join(" · "))));
     Ok(())
 }
 
@@ -239,7 +234,7 @@ fn query_metrics(world: &World, arguments: &Value) -> Result<String> {
         "pool_wait_ms" => "pool_wait_ms: 2 until Feb 18 09:12, 840 since".to_owned(),
         "threads_blocked" => "threads_blocked: 0 until Feb 18 09:12, 180 of 200 since".to_owned(),
         "cpu" => "cpu: 71 % until Feb 18 09:12, 38 % since".to_owned(),
-        other => return Err(Error::new(ErrorCode::InvalidRequest, format!("there is no metric `{other}`"))),
+        other => return Err(Error::new(ErrorCode::InvalidRequest, say!("demo-no-metric", other))),
     })
 }
 
@@ -249,7 +244,7 @@ fn run_staging_command(world: &World, arguments: &Value) -> Result<String> {
         "restart service" => "service restarted in 3 s".to_owned(),
         "load test" => format!("load test: {} requests/s, 0 errors", world.throughput()),
         other => {
-            return Err(Error::new(ErrorCode::InvalidRequest, format!("staging knows no command `{other}`")));
+            return Err(Error::new(ErrorCode::InvalidRequest, say!("demo-no-command", other)));
         }
     })
 }
@@ -257,7 +252,7 @@ fn run_staging_command(world: &World, arguments: &Value) -> Result<String> {
 fn update_config(world: &World, arguments: &Value) -> Result<String> {
     let value: u32 = text(arguments, "value")
         .parse()
-        .map_err(|_| Error::new(ErrorCode::InvalidRequest, "the value is not a number"))?;
+        .map_err(|_| Error::new(ErrorCode::InvalidRequest, say!("demo-not-number")))?;
     let before = std::mem::replace(&mut *world.pool(), value);
     Ok(format!("{}: {} {before} -> {value}", text(arguments, "environment"), text(arguments, "key")))
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use posse_core::Result;
 use posse_core::grant::Tier;
 use posse_core::text::estimate_tokens;
+use posse_messages::say;
 use serde_json::{Value, json};
 
 use crate::agents::load;
@@ -37,7 +38,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
                 Mark::Info => "·",
                 Mark::Trouble => "✗",
             };
-            terminal::out_foreign(&format!("{mark} {:<14} {}", finding.topic, finding.text));
+            terminal::out_foreign(&format!("{mark} {:<14} {}", topic(finding.topic), finding.text));
         }
     }
     let trouble = findings.iter().any(|finding| finding.mark == Mark::Trouble);
@@ -75,11 +76,7 @@ fn configuration(setup: &Setup) -> Finding {
     let files: Vec<String> = setup.config.files.iter().map(|path| path.display().to_string()).collect();
     let user = user_config_dir().map(|dir| dir.join("config.toml").display().to_string()).unwrap_or_default();
     match files.as_slice() {
-        [] => Finding::new(
-            "configuration",
-            Mark::Info,
-            format!("none; `posse init` writes one, yours would be {user}"),
-        ),
+        [] => Finding::new("configuration", Mark::Info, say!("doctor-no-configuration", user)),
         files => Finding::new("configuration", Mark::Fine, files.join(", ")),
     }
 }
@@ -92,7 +89,7 @@ fn keys(setup: &Setup) -> Vec<Finding> {
     names.sort_unstable();
     names.dedup();
     let seen: Vec<String> = names.into_iter().filter(|name| process_env(name).is_some()).collect();
-    let text = if seen.is_empty() { "none seen in the environment".to_owned() } else { seen.join(", ") };
+    let text = if seen.is_empty() { say!("doctor-no-keys") } else { seen.join(", ") };
     let urls = KNOWN
         .iter()
         .filter_map(|known| known.base_env)
@@ -118,10 +115,7 @@ fn confinement(setup: &Setup) -> Finding {
         Ok(Tier::Kernel | Tier::Namespaces) => format!(" · network: {}", setup.network()),
         Err(_) => " · or set `tier = \"off\"` under `[sandbox]` in the user's configuration".to_owned(),
     };
-    let text = format!(
-        "files: kernel-checked paths inside the workspace · commands: {}{more}",
-        setup.sandbox.describe()
-    );
+    let text = say!("doctor-confinement", commands = format!("{}{more}", setup.sandbox.describe()));
     Finding::new("confinement", mark, text)
 }
 
@@ -143,7 +137,7 @@ fn tools(setup: &Setup) -> Vec<Finding> {
             let more = if asked.is_empty() {
                 String::new()
             } else {
-                format!(" · only with --allow: {}", asked.join(", "))
+                format!(" · {}", say!("doctor-only-with-allow", names = asked.join(", ")))
             };
             findings.push(Finding::new("tools", Mark::Fine, format!("{}{more}", granted.join(", "))));
         }
@@ -156,9 +150,10 @@ fn agents(setup: &Setup) -> Finding {
     let snapshot = load(setup.places(), setup.trust(false)).snapshot();
     let (usable, all) = (snapshot.agents().count(), snapshot.entries().len());
     let untrusted = snapshot.untrusted().count();
-    let trust =
-        if untrusted == 0 { String::new() } else { format!(" · {untrusted} not trusted: posse trust") };
-    let text = format!("{usable} of {all} can be used{trust} · posse agents check tells about each");
+    let mut parts = vec![say!("doctor-agents", usable, all)];
+    parts.extend((untrusted > 0).then(|| say!("doctor-not-trusted", untrusted)));
+    parts.push(say!("doctor-agents-check"));
+    let text = parts.join(" · ");
     Finding::new("agents", if usable == all { Mark::Fine } else { Mark::Info }, text)
 }
 
@@ -172,7 +167,7 @@ fn prompts(setup: &Setup) -> Finding {
     costs.extend(facades.costs(&*setup.agents(&How::default())));
     let total: u64 = costs.iter().map(|(_, tokens)| tokens).sum();
     let parts: Vec<String> = costs.iter().map(|(name, tokens)| format!("{name} {tokens}")).collect();
-    Finding::new("prompt tokens", Mark::Info, format!("{} · {total} to delegate", parts.join(", ")))
+    Finding::new("prompt tokens", Mark::Info, say!("doctor-to-delegate", parts = parts.join(", "), total))
 }
 
 async fn store(setup: &Setup) -> Finding {
@@ -180,11 +175,30 @@ async fn store(setup: &Setup) -> Finding {
         let store = setup.store()?;
         store.integrity().await?;
         let tasks = store.count().await?;
-        Ok(format!("{} · {tasks} tasks · integrity ok", store.path().display()))
+        Ok(say!("doctor-store", path = store.path().display(), tasks))
     };
     match examined.await {
         Ok(text) => Finding::new("store", Mark::Fine, text),
         Err(e) => Finding::error("store", &e),
+    }
+}
+
+/// For people; programs get the topic itself.
+fn topic(topic: &str) -> String {
+    match topic {
+        "version" => say!("topic-version"),
+        "configuration" => say!("topic-configuration"),
+        "model" => say!("topic-model"),
+        "keys" => say!("topic-keys"),
+        "base URL" => say!("topic-base-url"),
+        "confinement" => say!("topic-confinement"),
+        "tools" => say!("topic-tools"),
+        "agents" => say!("topic-agents"),
+        "prompt tokens" => say!("topic-prompt-tokens"),
+        "store" => say!("topic-store"),
+        "log" => say!("topic-log"),
+        "traces" => say!("topic-traces"),
+        other => other.to_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
 use posse_core::text::{head_and_tail, visible};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
@@ -23,7 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::refusals::Operator;
 use crate::envelope::envelope;
-use crate::render::{self, Live, count, many};
+use crate::render::{self, Live, Thing, count, many, tokens};
 use crate::terminal::Delivery;
 use crate::{owner, terminal};
 
@@ -143,21 +144,20 @@ impl Room {
             let mut terminate = signal(SignalKind::terminate())?;
             let mut hang_up = signal(SignalKind::hangup())?;
             tokio::select! {
-                _ = interrupt.recv() => self.say("stopping after this step; press Ctrl-C again to stop now"),
+                _ = interrupt.recv() => self.say(&say!("stopping-after-step")),
                 _ = terminate.recv() => self.stop_within(TERM_GRACE),
                 _ = hang_up.recv() => self.stop_within(TERM_GRACE),
             }
             self.stop.soon.cancel();
             interrupt.recv().await;
-            self.say("stopping now");
+            self.say(&say!("stopping-now"));
             self.stop.now.cancel();
             interrupt.recv().await;
             std::io::Result::Ok(())
         };
         match listened.await {
-            Ok(()) => Error::new(ErrorCode::Io, "stopped by the third Ctrl-C")
-                .hint("the task is in the store; `posse tasks resume` goes on with it"),
-            Err(e) => Error::new(ErrorCode::Io, "signals cannot be received").caused_by(e),
+            Ok(()) => Error::new(ErrorCode::Io, say!("stopped-by-third")).hint(say!("stopped-by-third-hint")),
+            Err(e) => Error::new(ErrorCode::Io, say!("signals-unavailable")).caused_by(e),
         }
     }
 
@@ -212,7 +212,7 @@ impl Room {
     /// What a person should know before the answer.
     pub fn remark(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) {
         for left in self.session.left_running() {
-            terminal::note(&format!("{left} goes on with: posse worker --local --until-idle"));
+            terminal::note(&say!("goes-on-with-worker", left));
         }
         if outcome.status() != Status::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));
@@ -221,10 +221,10 @@ impl Room {
             terminal::note(&remark);
         }
         for warning in &outcome.warnings {
-            terminal::note(&format!("warning: {}", visible(warning)));
+            terminal::note(&say!("warning", text = visible(warning)));
         }
         for error in &outcome.schema_errors {
-            terminal::note(&format!("does not satisfy the schema: {}", visible(error)));
+            terminal::note(&say!("schema-unsatisfied", error = visible(error)));
         }
         for found in outcome.evidence.iter().filter(|found| !found.passed()) {
             terminal::note(&failure(found));
@@ -234,10 +234,7 @@ impl Room {
         }
         for Doubt { key, tool, about } in &outcome.in_doubt {
             let call = format!("{tool} {about}");
-            terminal::note(&format!(
-                "in doubt: {} (call {key}) may or may not have happened",
-                visible(call.trim_end())
-            ));
+            terminal::note(&say!("in-doubt-call", call = visible(call.trim_end()), key));
         }
     }
 
@@ -246,11 +243,11 @@ impl Room {
         let cost = self.cost(agent, outcome);
         let cost = cost.map(|micros| format!(" · ${:.4}", micros as f64 / 1e6)).unwrap_or_default();
         format!(
-            "{id} · {} · {} · {} · {} tokens{cost}{}",
+            "{id} · {} · {} · {} · {}{cost}{}",
             outcome.status().wire(),
-            many(outcome.turns, "turn"),
-            many(outcome.tool_calls, "tool"),
-            count(outcome.usage.total()),
+            many(outcome.turns, Thing::Turn),
+            many(outcome.tool_calls, Thing::Tool),
+            tokens(outcome.usage.total()),
             self.with_subagents(outcome)
         )
     }
@@ -262,7 +259,7 @@ impl Room {
         if tokens <= outcome.usage.total() {
             return String::new();
         }
-        format!(" · {} tokens with its subagents", count(tokens))
+        format!(" · {}", say!("tokens-with-subagents", tokens = count(tokens)))
     }
 }
 
@@ -270,7 +267,8 @@ impl Room {
 fn failure(found: &Evidence) -> String {
     const SHOWN: usize = 2_000;
     let output = head_and_tail(found.output.trim_end(), SHOWN);
-    let text = format!("verify failed: {} · {}\n{output}", found.command, found.ending());
+    let failed = say!("verify-failed", command = found.command, ending = found.ending());
+    let text = format!("{failed}\n{output}");
     visible(text.trim_end()).replace('\n', "\n  ")
 }
 
@@ -278,8 +276,8 @@ fn failure(found: &Evidence) -> String {
 fn headline(id: &TaskId, agent: &Agent, outcome: &Outcome, took: Duration) -> String {
     let detail = outcome.detail.as_ref().map(|detail| format!(" ({})", visible(detail))).unwrap_or_default();
     let reason = match outcome.stop {
-        StopReason::Answered => "the answer was empty".to_owned(),
-        StopReason::TurnsExhausted => format!("turn limit ({}) reached", outcome.turns),
+        StopReason::Answered => say!("answer-is-empty"),
+        StopReason::TurnsExhausted => say!("turn-limit-reached", turns = outcome.turns),
         other => other.wire().replace('_', " "),
     };
     let more = match outcome.stop {
@@ -289,9 +287,8 @@ fn headline(id: &TaskId, agent: &Agent, outcome: &Outcome, took: Duration) -> St
         }
         _ => String::new(),
     };
-    format!(
-        "{} · {reason}{detail} after {:.1}s\n  continue: posse tasks resume {id}{more}      full text: posse tasks show {id}",
-        outcome.status().wire(),
-        took.as_secs_f64()
-    )
+    let seconds = format!("{:.1}", took.as_secs_f64());
+    let what = say!("stopped-after", reason = format_args!("{reason}{detail}"), seconds);
+    let onward = say!("continue-with", id, more);
+    format!("{} · {what}\n  {onward}", outcome.status().wire())
 }

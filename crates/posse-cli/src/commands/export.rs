@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
 use posse_telemetry::transcript;
 
@@ -33,7 +34,7 @@ pub async fn run(global: &Global, wanted: &str, out: Option<&Path>, tree: bool) 
         });
     };
     write(path, &text)?;
-    terminal::note(&format!("{} written", visible(&path.display().to_string())));
+    terminal::note(&say!("file-written", file = visible(&path.display().to_string())));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -52,7 +53,7 @@ async fn with_descendants(store: &dyn Store, task: TaskRow) -> Result<Vec<TaskRo
 /// A transcript holds whatever the task has seen, so a new file is for its owner alone.
 fn write(path: &Path, text: &str) -> Result<()> {
     let failed = |e: std::io::Error| {
-        Error::new(ErrorCode::Io, format!("{} cannot be written", path.display())).caused_by(e)
+        Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e)
     };
     let mut options = OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);

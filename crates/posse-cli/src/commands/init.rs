@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use serde_json::json;
 
 use crate::args::Global;
@@ -13,12 +14,8 @@ use crate::terminal;
 
 /// Path, content, and what it is good for.
 const FILES: &[(&str, &str, &str)] = &[
-    (PROJECT_FILE, include_str!("../../templates/posse.toml"), "read by every posse command in this project"),
-    (
-        ".posse/agents/reviewer.md",
-        include_str!("../../templates/reviewer.md"),
-        "an agent to try: posse run --agent reviewer \"…\"",
-    ),
+    (PROJECT_FILE, include_str!("../../templates/posse.toml"), "project"),
+    (".posse/agents/reviewer.md", include_str!("../../templates/reviewer.md"), "agent"),
 ];
 
 pub fn run(global: &Global) -> Result<ExitCode> {
@@ -28,23 +25,31 @@ pub fn run(global: &Global) -> Result<ExitCode> {
             Ok(()) => "written",
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => "exists, left as it is",
             Err(e) => {
-                return Err(Error::new(ErrorCode::Io, format!("{} cannot be written", path.display()))
+                return Err(Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display()))
                     .caused_by(e)
-                    .hint("check that you may write here and that the disk has room"));
+                    .hint(say!("check-writable-here")));
             }
         };
         if global.json {
-            let value = json!({ "path": path.display().to_string(), "state": outcome, "purpose": purpose });
+            let value =
+                json!({ "path": path.display().to_string(), "state": outcome, "purpose": said(purpose) });
             terminal::out(&value.to_string());
         } else {
-            terminal::out(&format!("{:<28} {outcome} · {purpose}", path.display()));
+            terminal::out(&format!("{:<28} {} · {}", path.display(), said(outcome), said(purpose)));
         }
     }
-    terminal::note("seen by posse in this directory and below");
-    terminal::note(
-        "next: posse doctor, read the agent and let it run with `posse trust`, then posse run \"…\"",
-    );
+    terminal::note(&say!("seen-here"));
+    terminal::note(&say!("init-next"));
     Ok(ExitCode::SUCCESS)
+}
+
+fn said(what: &str) -> String {
+    match what {
+        "project" => say!("init-project"),
+        "agent" => say!("init-agent"),
+        "written" => say!("init-written"),
+        _ => say!("init-exists"),
+    }
 }
 
 pub fn write_new(path: &Path, text: &str) -> std::io::Result<()> {

@@ -6,6 +6,7 @@ use posse_core::agent::Agent;
 use posse_core::grant::Grant;
 use posse_core::text::visible;
 use posse_core::tool::Effect;
+use posse_messages::say;
 
 /// What the operator gives, kept for the explanation.
 pub struct Operator {
@@ -37,12 +38,12 @@ impl Operator {
             }
             let tools = visible(&tools);
             let advice = match reason {
-                AgentFile => format!("the file of the agent `{}` does not give it", agent.name),
-                ReadOnly => "left out by --read-only".to_owned(),
-                Configuration => "`deny` in your configuration names it".to_owned(),
-                NotAllowed => format!("to allow: posse run --allow {tools} …"),
+                AgentFile => say!("refused-by-agent-file", agent = agent.name),
+                ReadOnly => say!("refused-by-flag"),
+                Configuration => say!("refused-by-configuration"),
+                NotAllowed => say!("refused-to-allow", tools),
             };
-            lines.push(format!("refused: {tools} · {advice}"));
+            lines.push(say!("refused-tools", tools, advice));
         }
         lines
     }

@@ -14,6 +14,7 @@ use posse_core::grant::{Access, Rights};
 use posse_core::id::TaskId;
 use posse_core::outcome::{Outcome, Status};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 use posse_runtime::session::facades::Facade;
 
 use self::findings::Findings;
@@ -22,7 +23,6 @@ use self::report::Report;
 use super::drive::{Room, View, Work};
 use super::run::{Furniture, furnish};
 use crate::args::{Global, How, ReviewArgs};
-use crate::render::many;
 use crate::setup::{Setup, name, new_session_id};
 use crate::terminal::{self, Delivery};
 
@@ -33,7 +33,7 @@ const FOUND: u8 = 4;
 
 pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     let here = std::env::current_dir()
-        .map_err(|e| Error::new(ErrorCode::Io, "the current directory cannot be read").caused_by(e))?;
+        .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
     let repository = Repository::open(&here).await?;
     let changes = repository.changes(args.base.as_deref(), &args.paths).await?;
     let form = Form::of(global, &args);
@@ -61,7 +61,7 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     };
     room.remark(&id, &reviewer, &outcome, began);
     for remark in report.remarks() {
-        terminal::note(&format!("note: {remark}"));
+        terminal::note(&say!("plain-note", note = remark));
     }
     let delivery = deliver(&args, &form.render(&report))?;
     let counted = found.as_ref().map(|found| format!(" · {}", found.counted())).unwrap_or_default();
@@ -107,7 +107,7 @@ fn title(args: &ReviewArgs, changes: &Changes) -> String {
         Some(base) => format!("Review what was changed since `{base}`"),
         None => "Review the uncommitted changes".to_owned(),
     };
-    format!("{what} in {}", many(changes.files.len() as u64, "file"))
+    format!("{what} in {}", fixed!("review-files", n = changes.files.len()))
 }
 
 fn task(args: &ReviewArgs, changes: &Changes, diff: &str) -> String {
@@ -120,9 +120,12 @@ fn task(args: &ReviewArgs, changes: &Changes, diff: &str) -> String {
 }
 
 fn nothing(args: &ReviewArgs, form: Form, changes: &Changes) -> Result<ExitCode> {
-    let since = args.base.as_ref().map(|base| format!(" since `{base}`")).unwrap_or_default();
-    let within = if args.paths.is_empty() { "" } else { " in what was named" };
-    terminal::note(&format!("no changes{since}{within}: nothing to review"));
+    terminal::note(&match (&args.base, args.paths.is_empty()) {
+        (Some(base), true) => say!("review-nothing-since", base),
+        (Some(base), false) => say!("review-nothing-since-within", base),
+        (None, true) => say!("review-nothing"),
+        (None, false) => say!("review-nothing-within"),
+    });
     let found = Findings { summary: "There are no changes to review.".to_owned(), ..Findings::default() };
     let report = Report { files: &[], cut: &[], notes: &changes.notes, found: Some(&found), run: None };
     // A person was told already; programs and files get a report like any other.
@@ -165,13 +168,13 @@ fn deliver(args: &ReviewArgs, text: &str) -> Result<Delivery> {
         return Ok(terminal::deliver(text.trim_end()));
     };
     write(path, text.trim_end())?;
-    terminal::note(&format!("{} written", path.display()));
+    terminal::note(&say!("file-written", file = path.display()));
     Ok(Delivery::Done)
 }
 
 fn write(path: &PathBuf, text: &str) -> Result<()> {
     std::fs::write(path, format!("{text}\n"))
-        .map_err(|e| Error::new(ErrorCode::Io, format!("{} cannot be written", path.display())).caused_by(e))
+        .map_err(|e| Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e))
 }
 
 fn exit_code(args: &ReviewArgs, outcome: &Outcome, found: Option<&Findings>, delivery: Delivery) -> ExitCode {

@@ -13,6 +13,7 @@ use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::ports::{Agents, Models};
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::facades::Facades;
@@ -126,7 +127,7 @@ pub struct Furniture<'a> {
 pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>) -> Result<Room> {
     let Furniture { session_id, agent, grant, caps, json, title, view, store, facades } = furniture;
     for problem in &found.problems {
-        terminal::note(&format!("warning: {}", visible(problem.message())));
+        terminal::note(&say!("warning", text = visible(problem.message())));
     }
     let models = setup.models(how)?;
     check_model(&*models, agent, &caps)?;
@@ -163,33 +164,29 @@ pub fn check_model(models: &dyn Models, agent: &Agent, caps: &Caps) -> Result<()
 fn task_text(argument: String) -> Result<String> {
     let task = if argument == "-" { read_task(std::io::stdin().lock())? } else { argument };
     if task.trim().is_empty() {
-        return Err(Error::new(ErrorCode::InvalidRequest, "the task is empty")
-            .hint("say what to do: posse run \"Why is the login test flaky?\""));
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("task-empty")).hint(say!("task-empty-hint")));
     }
     Ok(task)
 }
 
 /// The whole of it or nothing: half a task is another task.
 fn read_task(source: impl Read) -> Result<String> {
-    let unreadable = "the task cannot be read from standard input";
+    let unreadable = || say!("task-unreadable");
     let invalid = |text: String| Error::new(ErrorCode::InvalidRequest, text);
     let mut bytes = Vec::new();
     source
         .take(TASK_BYTES_MAX + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| invalid(unreadable.to_owned()).caused_by(e))?;
+        .map_err(|e| invalid(unreadable()).caused_by(e))?;
     if bytes.len() as u64 > TASK_BYTES_MAX {
-        return Err(invalid("the task on standard input is larger than 1 MiB".to_owned())
-            .hint("put the details into a file in the workspace and name it in the task"));
+        return Err(invalid(say!("task-input-too-large")).hint(say!("task-input-too-large-hint")));
     }
-    String::from_utf8(bytes).map_err(|e| invalid(unreadable.to_owned()).caused_by(e))
+    String::from_utf8(bytes).map_err(|e| invalid(unreadable()).caused_by(e))
 }
 
 fn no_price(model: &str) -> Error {
-    let text = format!("the price of `{model}` is not known, so a cost limit cannot be kept");
-    let hint = format!(
-        "add `[prices.\"{model}\"]` with `input` and `output` in USD per million tokens to your configuration"
-    );
+    let text = say!("model-price-unknown", model);
+    let hint = say!("model-price-unknown-hint", model);
     Error::new(ErrorCode::InvalidRequest, text).hint(hint)
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use posse_core::context::TOTAL_TOKENS_MAX;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ContextStore, SessionRow, Store, TaskQuery, Which};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use super::tasks::age;
 use crate::args::{Global, SessionsCommand};
 use crate::owner;
-use crate::render::many;
+use crate::render::{Thing, many};
 use crate::setup::Setup;
 use crate::terminal;
 
@@ -35,9 +36,9 @@ pub async fn run(global: &Global, command: SessionsCommand) -> Result<ExitCode> 
     if global.json {
         terminal::out(&json!({ "session_id": session, "state": done }).to_string());
     } else if done == "deleted" {
-        terminal::note(&format!("the shared context of {session} is deleted; its tasks and journals stay"));
+        terminal::note(&say!("session-deleted-told", session));
     } else {
-        terminal::note(&format!("{session} is archived: its shared context can be read and not be changed"));
+        terminal::note(&say!("session-archived-told", session));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -50,7 +51,7 @@ pub async fn find(store: &dyn ContextStore, wanted: Option<&str>) -> Result<Stri
     let Some(wanted) = wanted else {
         return match rows.into_iter().next() {
             Some(row) => Ok(row.id),
-            None => not_found("there are no sessions here".to_owned(), "`posse run \"…\"` starts one"),
+            None => not_found(say!("no-sessions-here"), &say!("run-starts-one")),
         };
     };
     if let Some(row) = rows.iter().find(|row| row.id == wanted) {
@@ -60,20 +61,15 @@ pub async fn find(store: &dyn ContextStore, wanted: Option<&str>) -> Result<Stri
     let mut beginning = rows.iter().filter(|row| !wanted.is_empty() && row.id.starts_with(wanted));
     match (beginning.next(), beginning.next()) {
         (Some(row), None) => Ok(row.id.clone()),
-        (None, _) => not_found(
-            format!("no session is called `{shown}`"),
-            "`posse sessions list` shows what there is; the state directory decides where it looks",
-        ),
-        (Some(_), Some(_)) => {
-            not_found(format!("several sessions begin with `{shown}`"), "give more of the id")
-        }
+        (None, _) => not_found(say!("session-unknown", shown), &say!("session-unknown-hint")),
+        (Some(_), Some(_)) => not_found(say!("sessions-alike", shown), &say!("give-more-of-id")),
     }
 }
 
 async fn list(store: &dyn ContextStore, limit: u32, json: bool) -> Result<ExitCode> {
     let rows = store.sessions(limit, now_ms()).await?;
     if rows.is_empty() && !json {
-        terminal::note("no sessions yet; `posse run \"…\"` starts one");
+        terminal::note(&say!("no-sessions-yet"));
     }
     for row in rows {
         if json {
@@ -82,17 +78,21 @@ async fn list(store: &dyn ContextStore, limit: u32, json: bool) -> Result<ExitCo
         }
         let title = row.title.lines().next().unwrap_or_default();
         terminal::out(&format!(
-            "{:<10} {:<8} {:>8} {:>8} {:>5} of {TOTAL_TOKENS_MAX} tokens  {:>5}  {}",
+            "{:<10} {:<8} {:>8} {:>8} {:>21}  {:>5}  {}",
             row.id,
-            state(&row),
-            many(row.tasks, "task"),
-            many(row.keys, "key"),
-            row.tokens,
+            state_word(&row),
+            many(row.tasks, Thing::Task),
+            many(row.keys, Thing::Key),
+            say!("tokens-of", tokens = row.tokens, most = TOTAL_TOKENS_MAX),
             age(row.created_ms),
             visible(prefix(title, 60))
         ));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn state_word(row: &SessionRow) -> String {
+    if row.archived_ms.is_some() { say!("state-archived") } else { say!("state-open") }
 }
 
 fn state(row: &SessionRow) -> &'static str {
@@ -119,8 +119,8 @@ async fn refuse_if_under_way(store: &dyn Store, session: &str) -> Result<()> {
     let rows = store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await?;
     match rows.iter().find(|row| owner::lives(row)) {
         Some(row) => {
-            let text = format!("`{}` is being driven by process {}", row.id, owner::pid(row));
-            Err(Error::new(ErrorCode::InvalidRequest, text).hint("wait for it, or end that process first"))
+            let text = say!("task-is-driven", task = row.id, process = owner::pid(row));
+            Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("task-is-driven-hint")))
         }
         None => Ok(()),
     }

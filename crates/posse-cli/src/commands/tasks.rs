@@ -13,6 +13,7 @@ use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
 use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::driver::Onward;
 use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
 use posse_store::SqliteStore;
@@ -21,7 +22,7 @@ use serde_json::json;
 use super::drive::{Room, View, Work};
 use super::run::{self, Furniture};
 use crate::args::{Global, How, ListArgs, More};
-use crate::render::count;
+use crate::render::tokens;
 use crate::setup::{self, Setup};
 use crate::{owner, terminal};
 
@@ -39,11 +40,7 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
     let rows = listed(&*setup.store()?, filter).await?;
     if rows.is_empty() && !global.json {
         let all = filter.session.is_none() && filter.status.is_none();
-        terminal::note(if all {
-            "no tasks yet; `posse run \"…\"` starts one"
-        } else {
-            "no task is like that"
-        });
+        terminal::note(&if all { say!("no-tasks-yet") } else { say!("no-task-like-that") });
     }
     for row in rows {
         if global.json {
@@ -52,11 +49,11 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
             let status = status(&row);
             let title = row.title.lines().next().unwrap_or_default();
             terminal::out(&format!(
-                "{:<14} {status:<12} {:<13} {:>3} turns {:>7} tokens  {:>5}  {}",
+                "{:<14} {status:<12} {:<13} {:>9} {:>14}  {:>5}  {}",
                 row.id.as_str(),
                 row.agent,
-                row.turns,
-                count(row.input_tokens.saturating_add(row.output_tokens)),
+                say!("turns-shown", n = row.turns),
+                tokens(row.input_tokens.saturating_add(row.output_tokens)),
                 age(row.updated_ms),
                 visible(prefix(title, 60))
             ));
@@ -105,8 +102,13 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let (agent, status) = (&row.agent, status(&row));
-    terminal::out(&format!("{} · {agent} · {status} · {} turns · sandbox {tier}", row.id, row.turns));
+    terminal::out(&format!(
+        "{} · {} · {} · {} · sandbox {tier}",
+        row.id,
+        row.agent,
+        status(&row),
+        say!("turns-shown", n = row.turns)
+    ));
     for record in &records {
         for line in lines(record) {
             terminal::out_foreign(&line);
@@ -145,10 +147,8 @@ impl TakenUp {
         let store = setup::store(global)?;
         let row = find(&*store, wanted).await?;
         if row.status == "running" && owner::lives(&row) {
-            let text = format!("`{}` is being driven by process {}", row.id, owner::pid(&row));
-            return Err(
-                Error::new(ErrorCode::TaskNotResumable, text).hint("wait for it, or end that process first")
-            );
+            let text = say!("task-is-driven", task = row.id, process = owner::pid(&row));
+            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint(say!("task-is-driven-hint")));
         }
         let taken_up = Self::read(global, store, row).await?;
         taken_up.take().await?;
@@ -185,10 +185,8 @@ impl TakenUp {
         let found = setup.tools()?;
         let grant = setup.grant_again(&start.grant, &found)?;
         if let Some(missing) = grant.tools().find(|name| !found.has(name)) {
-            let text = format!("`{}` was given the tool `{missing}`, which is not there any more", row.id);
-            return Err(Error::new(ErrorCode::InvalidTool, text).hint(
-                "`posse doctor` in its workspace shows which tools there are and what is wrong with others",
-            ));
+            let text = say!("task-tool-gone", task = row.id, missing);
+            return Err(Error::new(ErrorCode::InvalidTool, text).hint(say!("task-tool-gone-hint")));
         }
         run::furnish(
             setup,
@@ -238,12 +236,12 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     match (sessions.as_slice(), rows.as_slice()) {
         ([row], _) => Ok((*row).clone()),
         ([], [row]) => Ok(row.clone()),
-        ([], []) => {
-            Err(Error::new(ErrorCode::TaskNotFound, format!("no task is called `{}`", prefix(wanted, 80)))
-                .hint("`posse tasks list` shows what there is"))
+        ([], []) => Err(Error::new(ErrorCode::TaskNotFound, say!("task-unknown", task = prefix(wanted, 80)))
+            .hint(say!("tasks-list-hint"))),
+        _ => {
+            Err(Error::new(ErrorCode::TaskNotFound, say!("tasks-alike", wanted))
+                .hint(say!("give-more-of-id")))
         }
-        _ => Err(Error::new(ErrorCode::TaskNotFound, format!("several tasks begin with `{wanted}`"))
-            .hint("give more of the id")),
     }
 }
 
@@ -275,11 +273,8 @@ fn show_result(id: &TaskId, records: &[Record], key: &str) -> Result<ExitCode> {
         _ => None,
     });
     let Some(text) = found else {
-        return Err(Error::new(
-            ErrorCode::InvalidRequest,
-            format!("`{id}` has no result `{}`", prefix(key, 40)),
-        )
-        .hint("results are numbered TURN.INDEX, such as 3.0"));
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("result-unknown", id, key = prefix(key, 40)))
+            .hint(say!("result-unknown-hint")));
     };
     terminal::out_foreign(text);
     Ok(ExitCode::SUCCESS)
@@ -292,35 +287,41 @@ fn lines(record: &Record) -> Vec<String> {
         Record::Said { text, .. } | Record::Steered { text, .. } => vec![format!("> {text}")],
         Record::Asked { .. } => Vec::new(),
         Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
-        Record::Unanswered { failure, .. } => vec![format!("! model: {failure}")],
+        Record::Unanswered { failure, .. } => vec![format!("! {}", say!("record-model", failure))],
         Record::Intended { .. } => Vec::new(),
         Record::Done { result, .. } => {
             let mark = if result.in_doubt {
-                " (in doubt)"
+                format!(" ({})", say!("mark-in-doubt"))
             } else if result.is_error {
-                " (error)"
+                format!(" ({})", say!("state-error"))
             } else {
-                ""
+                String::new()
             };
             let text = head_and_tail(&result.text, SHOWN);
             vec![format!("  [{}]{mark} {}", result.key, text.replace('\n', "\n        "))]
         }
         Record::Checked { errors, .. } if errors.is_empty() => {
-            vec!["-- the answer satisfies its schema".to_owned()]
+            vec![format!("-- {}", say!("record-schema-met"))]
         }
         Record::Checked { errors, .. } => {
-            vec![format!("-- the answer does not satisfy its schema\n        {}", errors.join("\n        "))]
+            let unmet = say!("record-schema-unmet");
+            vec![format!("-- {unmet}\n        {}", errors.join("\n        "))]
         }
         Record::Verifying { .. } => Vec::new(),
         Record::Verified { evidence, .. } => {
             let output = head_and_tail(evidence.output.trim_end(), SHOWN);
-            let text = format!("-- verify: {} · {}\n{output}", evidence.command, evidence.ending());
+            let text =
+                format!("-- {}: {} · {}\n{output}", say!("row-verify"), evidence.command, evidence.ending());
             vec![text.trim_end().replace('\n', "\n        ")]
         }
-        Record::Resumed { epoch, .. } => vec![format!("-- resumed (epoch {epoch})")],
-        Record::Withdrawn { tools, .. } => vec![format!("-- not allowed any more: {}", tools.join(", "))],
-        Record::BudgetSpent { shortfall, .. } => vec![format!("-- budget spent: {shortfall}")],
-        Record::Cancelled { .. } => vec!["-- cancelled".to_owned()],
+        Record::Resumed { epoch, .. } => vec![format!("-- {}", say!("record-resumed", epoch))],
+        Record::Withdrawn { tools, .. } => {
+            vec![format!("-- {}", say!("record-withdrawn", tools = tools.join(", ")))]
+        }
+        Record::BudgetSpent { shortfall, .. } => {
+            vec![format!("-- {}", say!("record-budget-spent", shortfall))]
+        }
+        Record::Cancelled { .. } => vec![format!("-- {}", say!("record-cancelled"))],
         Record::Finished { outcome, .. } => {
             vec![format!("-- {} · {}", outcome.status().wire(), outcome.stop.wire())]
         }

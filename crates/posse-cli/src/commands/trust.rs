@@ -7,13 +7,14 @@ use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
 use posse_definitions::trust::TrustStore;
+use posse_messages::say;
 use posse_tools::supervisor::TASK_MARK;
 use serde_json::json;
 
 use super::agents::view::{Eyes, Seen};
 use crate::agents::{load, trust_store};
 use crate::args::{Global, TrustArgs};
-use crate::render::many;
+use crate::render::{Thing, many};
 use crate::setup::Setup;
 use crate::terminal;
 
@@ -26,14 +27,17 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
     refuse_inside_a_task()?;
     let places = setup.places();
     let Some(root) = places.root().map(|root| root.to_owned()) else {
-        return Err(Error::new(ErrorCode::InvalidRequest, "there is no project here to trust")
-            .hint("go to a project's directory"));
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("no-project-to-trust"))
+            .hint(say!("no-project-to-trust-hint")));
     };
     if args.revoke {
         let was_trusted = store.revoke(&root)?;
-        let text = if was_trusted { "is not trusted any more" } else { "was not trusted" };
+        let text = match was_trusted {
+            true => say!("project-not-trusted-any-more", project = root.display()),
+            false => say!("project-was-not-trusted", project = root.display()),
+        };
         let value = json!({ "project": root.display().to_string(), "was_trusted": was_trusted });
-        say(global, &format!("{} {text}", root.display()), &value);
+        show(global, &text, &value);
         return Ok(ExitCode::SUCCESS);
     }
     let snapshot = load(places, setup.trust(false)).snapshot();
@@ -49,7 +53,7 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
     }
     say_what_is_missing(&load(setup.places(), setup.trust(false)).snapshot(), &reports);
     if reports.is_empty() {
-        terminal::note("this project has no agents");
+        terminal::note(&say!("project-without-agents"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -59,18 +63,16 @@ fn say_what_is_missing(after: &Snapshot, reports: &[Report<'_>]) {
     for report in reports.iter().filter(|report| report.standing == Answer::Now && report.seen.is_some()) {
         let name = &report.file.read.name;
         if let Some(State::NotTrusted { path, .. }) = after.entry(name).map(|entry| &entry.state) {
-            terminal::note(&visible(&format!(
-                "`{name}` does not run yet: it extends {path}, which is not trusted"
-            )));
+            terminal::note(&visible(&say!("extends-untrusted", name, path)));
         }
     }
 }
 
 fn list(global: &Global, store: &TrustStore) -> Result<ExitCode> {
     for (root, files) in store.list()? {
-        let line = format!("{} · {}", root.display(), many(files as u64, "file"));
+        let line = format!("{} · {}", root.display(), many(files as u64, Thing::File));
         let value = json!({ "project": root.display().to_string(), "files": files });
-        say(global, &line, &value);
+        show(global, &line, &value);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,8 +82,8 @@ fn refuse_inside_a_task() -> Result<()> {
     if std::env::var_os(TASK_MARK).is_none() {
         return Ok(());
     }
-    let text = "this is a command of a task of Posse, and only a person can trust files";
-    Err(Error::new(ErrorCode::InvalidRequest, text).hint("ask the person to run `posse trust`"))
+    let text = say!("trust-inside-task");
+    Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("trust-inside-task-hint")))
 }
 
 /// The files of the project, or those of these names.
@@ -93,9 +95,8 @@ fn files<'a>(snapshot: &'a Snapshot, names: &[String]) -> Result<Vec<(&'a Entry,
         files.extend(of_project.map(|file| (entry, file)));
     }
     if let Some(unknown) = names.iter().find(|name| !files.iter().any(|(entry, _)| entry.name == **name)) {
-        let text = format!("no agent of this project is called `{}`", visible(unknown));
-        return Err(Error::new(ErrorCode::AgentNotFound, text)
-            .hint("`posse agents list` shows what there is; nothing was trusted"));
+        let text = say!("project-agent-unknown", agent = visible(unknown));
+        return Err(Error::new(ErrorCode::AgentNotFound, text).hint(say!("project-agent-unknown-hint")));
     }
     files.retain(|(entry, _)| names.is_empty() || names.contains(&entry.name));
     Ok(files)
@@ -111,7 +112,17 @@ enum Answer {
 }
 
 impl Answer {
-    fn words(self) -> &'static str {
+    /// For people; programs get `wire`.
+    fn words(self) -> String {
+        match self {
+            Answer::Before => say!("trusted-before"),
+            Answer::Now => say!("trusted-now"),
+            Answer::NotOurs => say!("trusted-not-ours"),
+            Answer::Broken => say!("trusted-not-broken"),
+        }
+    }
+
+    fn wire(self) -> &'static str {
         match self {
             Answer::Before => "trusted before",
             Answer::Now => "trusted now",
@@ -149,13 +160,13 @@ impl<'a> Report<'a> {
     fn tell(&self, global: &Global) {
         let read = &self.file.read;
         let mut line = format!("{:<24} {} · {}", read.name, read.origin.path, self.standing.words());
-        for (count, what) in [(self.errors, "error"), (self.warnings, "warning")] {
+        for (count, what) in [(self.errors, Thing::Error), (self.warnings, Thing::Warning)] {
             if count > 0 {
                 line.push_str(&format!(" · {}", many(count as u64, what)));
             }
         }
         if let Some(seen) = &self.seen {
-            let tools = if seen.tools.is_empty() { "no tools".to_owned() } else { seen.tools.join(", ") };
+            let tools = if seen.tools.is_empty() { say!("no-tools") } else { seen.tools.join(", ") };
             let rules: String = seen.conditions.iter().map(|rule| format!(" · {rule}")).collect();
             line.push_str(&format!("\n{:<24} {} · {tools}{rules}", "", seen.model));
         }
@@ -166,17 +177,17 @@ impl<'a> Report<'a> {
         let value = json!({
             "agent": read.name,
             "path": read.origin.path,
-            "state": self.standing.words(),
+            "state": self.standing.wire(),
             "errors": self.errors,
             "warnings": self.warnings,
             "model": model,
             "tools": tools,
             "rules": rules,
         });
-        say(global, &line, &value);
+        show(global, &line, &value);
     }
 }
 
-fn say(global: &Global, line: &str, value: &serde_json::Value) {
+fn show(global: &Global, line: &str, value: &serde_json::Value) {
     if global.json { terminal::out(&value.to_string()) } else { terminal::out(&visible(line)) }
 }

@@ -11,6 +11,7 @@ use posse_core::journal::start_of;
 use posse_core::outcome::Outcome;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 use posse_runtime::driver::Onward;
 use posse_runtime::ports::{Store, TaskQuery, TaskRow};
 use posse_store::SqliteStore;
@@ -21,7 +22,7 @@ use tokio::task::{JoinSet, LocalSet};
 use super::drive::View;
 use super::tasks::{TakenUp, end_tree};
 use crate::args::{Global, How, WorkerArgs};
-use crate::render::{count, many};
+use crate::render::{Thing, many, tokens};
 use crate::{owner, setup, terminal, wire};
 
 /// How often it looks for work.
@@ -38,19 +39,19 @@ pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
             if names.is_empty() {
                 return Ok(ExitCode::SUCCESS);
             }
-            Err(Error::new(ErrorCode::TaskNotResumable, format!("could not go on with {}", names.join(", ")))
-                .hint("the lines above say why; `posse tasks resume` or `posse tasks cancel` settles each of them"))
+            Err(Error::new(ErrorCode::TaskNotResumable, say!("worker-gave-up", tasks = names.join(", ")))
+                .hint(say!("worker-gave-up-hint")))
         }
         told = told_to_stop() => {
             told?;
-            terminal::note("stopped; what was under way goes on with the next worker");
+            terminal::note(&say!("worker-stopped"));
             Ok(ExitCode::from(if args.until_idle { 130 } else { 0 }))
         }
     }
 }
 
 async fn told_to_stop() -> Result<()> {
-    let failed = |e| Error::new(ErrorCode::Io, "signals cannot be received").caused_by(e);
+    let failed = |e| Error::new(ErrorCode::Io, say!("signals-unavailable")).caused_by(e);
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     tokio::select! {
@@ -67,10 +68,9 @@ struct Worker {
 }
 
 /// What becomes of a task that nobody drives.
-#[derive(Clone, Copy)]
 enum Fate {
     GoOn,
-    End(&'static str),
+    End(String),
 }
 
 impl Worker {
@@ -98,7 +98,7 @@ impl Worker {
             tokio::select! {
                 Some(ended) = jobs.join_next() => {
                     let (id, settled) = ended.map_err(|e| {
-                        Error::new(ErrorCode::Internal, "a task crashed its driver").caused_by(e)
+                        Error::new(ErrorCode::Internal, say!("driver-crashed")).caused_by(e)
                     })?;
                     busy.remove(&id);
                     match settled {
@@ -129,9 +129,9 @@ impl Worker {
                 continue;
             }
             let fate = match () {
-                () if row.cancel_requested => Fate::End("it was to be cancelled"),
+                () if row.cancel_requested => Fate::End(fixed!("was-to-be-cancelled")),
                 () if row.parent.is_some() && !self.is_detached(row).await => {
-                    Fate::End("its orchestrator had ended")
+                    Fate::End(fixed!("orchestrator-had-ended"))
                 }
                 () => Fate::GoOn,
             };
@@ -148,7 +148,7 @@ impl Worker {
 
     async fn settle(&self, row: TaskRow, fate: Fate) -> Result<Outcome> {
         if let Fate::End(why) = fate {
-            return end_tree(&self.store, &row, why).await;
+            return end_tree(&self.store, &row, &why).await;
         }
         let (how, title) = (How::default(), row.title.clone());
         // What can fail without the task is tried before it is taken.
@@ -184,13 +184,13 @@ impl Worker {
         }
         let detail = outcome.detail.as_ref().map(|detail| format!(" ({})", visible(detail)));
         terminal::out(&format!(
-            "{id} · {} · {}{} · {} · {} · {} tokens",
+            "{id} · {} · {}{} · {} · {} · {}",
             outcome.status().wire(),
             outcome.stop.wire().replace('_', " "),
             detail.unwrap_or_default(),
-            many(outcome.turns, "turn"),
-            many(outcome.tool_calls, "tool"),
-            count(outcome.usage.total())
+            many(outcome.turns, Thing::Turn),
+            many(outcome.tool_calls, Thing::Tool),
+            tokens(outcome.usage.total())
         ));
     }
 
@@ -201,6 +201,11 @@ impl Worker {
             return terminal::out(&line.to_string());
         }
         let hint = e.advice().map(|hint| format!(" · {}", visible(hint))).unwrap_or_default();
-        terminal::out(&format!("{id} · not taken up · {}: {}{hint}", e.code().wire(), visible(e.message())));
+        terminal::out(&format!(
+            "{id} · {} · {}: {}{hint}",
+            say!("not-taken-up"),
+            e.code().wire(),
+            visible(e.message())
+        ));
     }
 }

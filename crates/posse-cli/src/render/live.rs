@@ -9,9 +9,10 @@ use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::outcome::Status;
 use posse_core::text::visible;
+use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{count, many};
+use super::{Thing, many, tokens};
 use crate::terminal;
 
 /// Often enough to look alive, seldom enough to cost nothing.
@@ -95,7 +96,11 @@ impl Observer for Live {
         match event {
             Event::Noted { note } => self.note(&format!("{}: {}", task.short(), visible(note))),
             Event::ToolRefused { tool, why, .. } => {
-                self.note(&format!("{}: {} refused: {}", task.short(), visible(tool), visible(why)));
+                self.note(&format!(
+                    "{}: {}",
+                    task.short(),
+                    say!("plain-refused", tool = visible(tool), why = visible(why))
+                ));
             }
             _ => {}
         }
@@ -107,14 +112,14 @@ impl Observer for Live {
         row.doing = match delta {
             Delta::Text(text) => {
                 row.said.push_str(posse_core::text::prefix(text, SAID_MAX.saturating_sub(row.said.len())));
-                "writing".to_owned()
+                say!("live-writing")
             }
-            Delta::Thinking(_) => "thinking".to_owned(),
-            Delta::ToolCall { name, .. } => format!("asking for {name}"),
+            Delta::Thinking(_) => say!("live-thinking"),
+            Delta::ToolCall { name, .. } => say!("asking-for", name),
             Delta::ToolArguments { .. } => return,
             Delta::Restarted { why, wait } => {
                 row.said.clear();
-                format!("model: {why}, next try in {}s", wait.as_secs().max(1))
+                say!("live-retry", why, seconds = wait.as_secs().max(1))
             }
         };
     }
@@ -138,23 +143,23 @@ impl Screen {
             Event::Started { agent, .. } => row.agent.clone_from(agent),
             Event::Resumed { agent, .. } => {
                 row.agent.clone_from(agent);
-                row.doing = "resumed".to_owned();
+                row.doing = say!("live-resumed");
             }
             Event::TurnStarted { turn, turns_max } => {
                 (row.turn, row.turns_max) = (*turn, *turns_max);
                 row.said.clear();
-                row.doing = "waiting for the model".to_owned();
+                row.doing = say!("waiting-for-model");
             }
             Event::Replied { usage, .. } => row.tokens += usage.total(),
             Event::ToolStarted { tool, summary, .. } => {
                 row.tools += 1;
                 row.doing = format!("{tool} {summary}");
             }
-            Event::ToolFinished { tool, why: Some(why), .. } => row.doing = format!("{tool} failed: {why}"),
-            Event::WrappingUp { .. } => row.doing = "reporting".to_owned(),
-            Event::Verifying { command } => row.doing = format!("verify {command}"),
+            Event::ToolFinished { tool, why: Some(why), .. } => row.doing = say!("tool-failed", tool, why),
+            Event::WrappingUp { .. } => row.doing = say!("live-reporting"),
+            Event::Verifying { command } => row.doing = say!("plain-verify", command),
             Event::Verified { command, passed: false, ending, .. } => {
-                row.doing = format!("verify {command} failed: {ending}");
+                row.doing = say!("verify-failing", command, ending);
             }
             Event::Finished { status, turns, .. } => {
                 (row.status, row.turn) = (Some(*status), *turns);
@@ -230,16 +235,16 @@ impl Row {
             Some(Status::Failed | Status::Cancelled) => ("✗", "31"),
         };
         let turns = match self.status {
-            None => format!("turn {}/{}", self.turn, self.turns_max),
-            Some(_) => many(self.turn, "turn"),
+            None => say!("live-turn", turn = self.turn, turns_max = self.turns_max),
+            Some(_) => many(self.turn, Thing::Turn),
         };
         let took = self.took.unwrap_or_else(|| self.began.elapsed()).as_secs_f64();
         let what = if self.doing.is_empty() { title } else { &self.doing };
         let label_width = 21 - branch.chars().count();
         let plain = format!(
-            "{branch}{mark} {label:<label_width$} {turns:<11} {:>3} tools {:>6} tokens {took:>5.1}s  {}",
-            self.tools,
-            count(self.tokens),
+            "{branch}{mark} {label:<label_width$} {turns:<11} {:>9} {:>13} {took:>5.1}s  {}",
+            say!("live-tools", n = self.tools),
+            tokens(self.tokens),
             visible(what)
         );
         let cut: String = plain.chars().take(width.saturating_sub(1)).collect();

@@ -3,9 +3,10 @@
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
+use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{count, many};
+use super::{Thing, many, tokens};
 use crate::terminal::note;
 
 pub struct Plain;
@@ -19,12 +20,8 @@ impl Observer for Plain {
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {
         if let Delta::Restarted { why, wait } = delta {
-            note(&format!(
-                "{} model: {}; next try in {:.1}s",
-                task.short(),
-                visible(why),
-                wait.as_secs_f64()
-            ));
+            let seconds = format!("{:.1}", wait.as_secs_f64());
+            note(&format!("{} {}", task.short(), say!("plain-retry", why = visible(why), seconds)));
         }
     }
 }
@@ -32,38 +29,38 @@ impl Observer for Plain {
 /// What is worth a line. Starts of tool calls are: a hanging one would otherwise look like nothing.
 pub fn line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Started { agent, model, .. } => format!("started · {agent} on {model}"),
+        Event::Started { agent, model, .. } => say!("plain-started", agent, model),
         Event::Resumed { finished_calls, in_doubt, .. } => {
-            format!("resumed · {} kept, {in_doubt} in doubt", many(*finished_calls, "finished call"))
+            say!("plain-resumed", kept = many(*finished_calls, Thing::FinishedCall), in_doubt)
         }
         Event::TurnStarted { .. } => return None,
         Event::Replied { turn, usage, calls, .. } => {
-            format!("turn {turn} · {} tokens · {}", count(usage.total()), many(*calls, "call"))
+            say!("plain-turn", turn, tokens = tokens(usage.total()), calls = many(*calls, Thing::Call))
         }
-        Event::Noted { note } => format!("note: {note}"),
-        Event::ModelFailed { kind, message } => format!("model {}: {message}", kind.wire()),
+        Event::Noted { note } => say!("plain-note", note),
+        Event::ModelFailed { kind, message } => say!("plain-model", kind = kind.wire(), message),
         Event::ToolStarted { tool, summary, .. } => format!("{tool} {summary}"),
-        Event::ToolRefused { tool, why, .. } => format!("{tool} refused: {why}"),
+        Event::ToolRefused { tool, why, .. } => say!("plain-refused", tool, why),
         Event::ToolFinished { tool, why: Some(why), millis, .. } => {
-            format!("{tool} failed after {millis} ms: {why}")
+            say!("plain-failed", tool, millis, why)
         }
         Event::ToolFinished { .. } => return None,
         Event::Elided { results, bytes } => {
-            format!("{results} old results ({bytes} bytes) left out to save context")
+            say!("plain-elided", results, bytes)
         }
-        Event::WrappingUp { reason } => format!("asked to report: {}", reason.wire()),
-        Event::Verifying { command } => format!("verify {command}"),
+        Event::WrappingUp { reason } => say!("plain-wrap-up", reason = reason.wire()),
+        Event::Verifying { command } => say!("plain-verify", command),
         Event::Verified { command, passed: false, ending, millis } => {
-            format!("verify {command} failed after {millis} ms: {ending}")
+            say!("plain-verify-failed", command, millis, ending)
         }
         Event::Verified { .. } => return None,
         Event::Finished { status, stop, turns, tool_calls, usage } => format!(
-            "{} · {} · {} · {} · {} tokens",
+            "{} · {} · {} · {} · {}",
             status.wire(),
             stop.wire(),
-            many(*turns, "turn"),
-            many(*tool_calls, "tool"),
-            count(usage.total())
+            many(*turns, Thing::Turn),
+            many(*tool_calls, Thing::Tool),
+            tokens(usage.total())
         ),
     })
 }

@@ -9,6 +9,7 @@ mod demo;
 mod judging;
 mod keys;
 mod kill;
+mod languages;
 mod rates;
 mod readme;
 mod record;

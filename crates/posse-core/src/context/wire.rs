@@ -1,5 +1,6 @@
 //! The requests and answers of the `shared_context` tool, as they stand in JSON.
 
+use posse_messages::say;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -57,8 +58,11 @@ impl Request {
                 (Self::Snapshot(Label::parse(needed(action, "label", fields.label.as_deref())?)?), &["label"])
             }
             other => {
-                return Err(invalid(format!("there is no action `{}`", prefix(other, 40).escape_default()))
-                    .hint("there are: list_keys, read, read_batch, read_history, write, delete, snapshot"));
+                return Err(invalid(say!(
+                    "context-action-unknown",
+                    action = prefix(other, 40).escape_default()
+                ))
+                .hint(say!("context-action-unknown-hint")));
             }
         };
         refuse_what_is_not_used(action, uses, &fields)?;
@@ -67,22 +71,23 @@ impl Request {
 
     pub fn read_batch(keys: &[String]) -> Result<Self> {
         if keys.len() > KEYS_MAX {
-            return Err(invalid(format!("`keys` has more than {KEYS_MAX} keys")));
+            return Err(invalid(say!("keys-too-many", keys_max = KEYS_MAX)));
         }
         Ok(Self::ReadBatch(keys.iter().map(|key| Key::parse(key)).collect::<Result<_>>()?))
     }
 
     pub fn read_history(key: Key, versions: Option<u32>) -> Result<Self> {
         match versions.unwrap_or(HISTORY_MAX) {
-            0 => Err(invalid("`versions` is at least 1".to_owned())),
+            0 => Err(invalid(say!("versions-too-few"))),
             versions => Ok(Self::ReadHistory { key, versions: versions.min(HISTORY_MAX) }),
         }
     }
 
     pub fn write(key: Key, value: String, expected_version: Option<u64>, ttl_s: Option<u64>) -> Result<Self> {
         if ttl_s.is_some_and(|ttl_s| ttl_s == 0 || ttl_s > TTL_S_MAX) {
-            return Err(invalid(format!("`ttl_s` is between 1 and {TTL_S_MAX} seconds"))
-                .hint("leave it out for a value that stays"));
+            return Err(
+                invalid(say!("ttl-out-of-range", ttl_s_max = TTL_S_MAX)).hint(say!("ttl-out-of-range-hint"))
+            );
         }
         Ok(Self::Write { key, value, expected_version, ttl_s })
     }
@@ -101,14 +106,14 @@ fn refuse_what_is_not_used(action: &str, uses: &[&str], fields: &Fields) -> Resu
     ];
     match given.iter().find(|(name, given)| *given && !uses.contains(name)) {
         Some((name, _)) => {
-            Err(invalid(format!("`{action}` does not take `{name}`")).hint("nothing was done; leave it out"))
+            Err(invalid(say!("action-takes-no-field", action, name)).hint(say!("action-takes-no-field-hint")))
         }
         None => Ok(()),
     }
 }
 
 fn needed<T>(action: &str, name: &str, field: Option<T>) -> Result<T> {
-    field.ok_or_else(|| invalid(format!("`{action}` needs `{name}`")))
+    field.ok_or_else(|| invalid(say!("action-needs-field", action, name)))
 }
 
 fn invalid(text: String) -> Error {

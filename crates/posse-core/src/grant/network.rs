@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::confinement::Reach;
@@ -46,7 +47,7 @@ impl Network {
         let hosts = hosts.into_iter().map(|host| HostPattern::parse(host.as_ref()));
         let hosts: BTreeSet<HostPattern> = hosts.take(HOSTS_MAX + 1).collect::<Result<_>>()?;
         if hosts.len() > HOSTS_MAX {
-            return Err(Error::new(ErrorCode::InvalidRequest, "a network has at most 1000 hosts"));
+            return Err(Error::new(ErrorCode::InvalidRequest, say!("hosts-too-many")));
         }
         Ok(Self(hosts))
     }
@@ -91,8 +92,8 @@ impl HostPattern {
     pub fn parse(raw: &str) -> Result<Self> {
         let wrong = |why: &str| {
             let shown = visible(prefix(raw.trim(), 80)).into_owned();
-            Error::new(ErrorCode::InvalidRequest, format!("`{shown}` names no host: {why}"))
-                .hint("write a host such as docs.rs, or *.docs.rs for those below it, without `https://`")
+            Error::new(ErrorCode::InvalidRequest, say!("host-invalid", shown, why))
+                .hint(say!("host-invalid-hint"))
         };
         let text = raw.trim();
         // As other tools write it.
@@ -105,7 +106,7 @@ impl HostPattern {
             let port = match rest.strip_prefix("*:").map(|port| port.parse::<u16>()) {
                 None => None,
                 Some(Ok(port @ 1..)) => Some(port),
-                Some(_) => return Err(wrong("this is no port")),
+                Some(_) => return Err(wrong(&say!("not-a-port"))),
             };
             return Ok(Self { hosts: Hosts::All, port });
         }
@@ -113,7 +114,7 @@ impl HostPattern {
         let hosts = match (below, host) {
             (false, host) => Hosts::One(host),
             (true, Host::Name(name)) => Hosts::Below(name),
-            (true, Host::V4(_) | Host::V6(_)) => return Err(wrong("nothing is below a number")),
+            (true, Host::V4(_) | Host::V6(_)) => return Err(wrong(&say!("below-a-number"))),
         };
         Ok(Self { hosts, port })
     }

@@ -1,5 +1,6 @@
 //! What an agent asks for, and what each part of that has against a call.
 
+use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use super::network::Network;
@@ -100,9 +101,7 @@ impl Rights {
     pub(super) fn objection(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
         let Case { tool, effect, .. } = *case;
         if !self.access.allows(tool, effect) {
-            return Some(Objection::Never(format!(
-                "this task may only look: `{tool}` could change something"
-            )));
+            return Some(Objection::Never(fixed!("refused-read-only", tool)));
         }
         let all = [
             self.by_list(tool, subject),
@@ -120,7 +119,7 @@ impl Rights {
         let fit = |p: &&ToolPattern| p.argument().map_or(Fit::Surely, |a| subject.fit(a, Purpose::Give));
         let best = ours.iter().map(fit).max().unwrap_or(Fit::Not);
         let allowed: Vec<&str> = ours.iter().filter_map(|p| p.argument()).collect();
-        let why = || format!("`{tool}` is allowed to this task only for: {}", allowed.join(", "));
+        let why = || fixed!("refused-other-calls", tool, allowed = allowed.join(", "));
         Objection::unless(best, why)
     }
 
@@ -134,7 +133,7 @@ impl Rights {
             .iter()
             .map(|p| (fit(p), p))
             .reduce(|most, next| if next.0 > most.0 { next } else { most })?;
-        Objection::because(fit, || format!("this task must not call `{pattern}`"))
+        Objection::because(fit, || fixed!("refused-denied", pattern))
     }
 
     fn by_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<Objection> {
@@ -142,14 +141,14 @@ impl Rights {
         for Rule { pattern, verdict } in self.rules.iter().rev().filter(|rule| rule.pattern.names(tool)) {
             let purpose = if *verdict == Verdict::Allow { Purpose::Give } else { Purpose::Take };
             let fit = pattern.argument().map_or(Fit::Surely, |a| subject.fit(a, purpose));
-            let denied = || format!("a rule of this agent denies `{pattern}`");
+            let denied = || fixed!("refused-by-rule", pattern);
             match (verdict, fit) {
                 (_, Fit::Not) => {}
                 // What might be allowed by this one is decided by those before it.
                 (Verdict::Allow, Fit::Perhaps) => {}
                 (Verdict::Allow, Fit::Surely) => return doubt,
                 (Verdict::Ask, Fit::Perhaps | Fit::Surely) => {
-                    let asked = Objection::Rule(format!("`{pattern}` needs a person's yes"));
+                    let asked = Objection::Rule(fixed!("asks-pattern", pattern));
                     return Some(doubt.unwrap_or(asked));
                 }
                 (Verdict::Deny, Fit::Surely) => return Some(Objection::Never(denied())),
@@ -167,14 +166,13 @@ impl Rights {
         match case.tool {
             "write" | "edit" => {
                 let inside = globs.iter().any(|glob| subject.fit(glob, Purpose::Give) == Fit::Surely);
-                let why = || Objection::Never(format!("this task may write only here: {}", where_to()));
+                let why = || Objection::Never(fixed!("refused-write-path", places = where_to()));
                 (!inside).then(why)
             }
             // What a command writes cannot be told from its text.
-            "bash" if !case.is_confined => Some(Objection::Never(format!(
-                "this task may write only here: {}, and a command is not held to that",
-                where_to()
-            ))),
+            "bash" if !case.is_confined => {
+                Some(Objection::Never(fixed!("refused-command-writes", places = where_to())))
+            }
             _ => None,
         }
     }
@@ -190,13 +188,12 @@ impl Rights {
                     }
                     _ => false,
                 };
-                let why = || Objection::Never(format!("this task may read only here: {}", where_to()));
+                let why = || Objection::Never(fixed!("refused-read-path", places = where_to()));
                 (!inside).then(why)
             }
-            "bash" if !case.is_confined => Some(Objection::Never(format!(
-                "this task may read only here: {}, and a command is not held to that",
-                where_to()
-            ))),
+            "bash" if !case.is_confined => {
+                Some(Objection::Never(fixed!("refused-command-reads", places = where_to())))
+            }
             _ => None,
         }
     }

@@ -1,6 +1,8 @@
 //! The context guard: at 90 % of the model's window the oldest large results make room, at 100 % the run is asked for
 //! its answer. Nothing goes silently: an event says what was elided, the stub says where the full text is.
 
+use posse_messages::fixed;
+
 use super::Run;
 use crate::event::Event;
 use crate::message::{Message, ToolResult};
@@ -20,10 +22,7 @@ impl Run {
         }
         self.elide(self.context_tokens.saturating_sub(room * 7 / 10));
         if self.context_tokens >= room && self.wrapping_up.is_none() {
-            self.wrap_up(
-                StopReason::ContextExhausted,
-                "The conversation fills the model's context window.".to_owned(),
-            );
+            self.wrap_up(StopReason::ContextExhausted, fixed!("context-full-report"));
         }
     }
 
@@ -33,10 +32,7 @@ impl Run {
         self.counters.compactions += 1;
         let wanted = self.context_tokens * u64::from(self.counters.compactions) / 4 + 1;
         if !allowed || !self.elide(wanted) {
-            self.finish(
-                StopReason::ContextExhausted,
-                Some("the provider refused the conversation's length".to_owned()),
-            );
+            self.finish(StopReason::ContextExhausted, Some(fixed!("context-refused")));
         }
     }
 
@@ -73,11 +69,5 @@ impl Run {
 }
 
 fn stub(result: &ToolResult) -> String {
-    format!(
-        "[left out to save context: {} bytes from `{}`. The full text is kept as result {} of this task; make the call again \
-         if you need it]",
-        result.text.len(),
-        result.name,
-        result.key
-    )
+    fixed!("result-left-out", bytes = result.text.len(), tool = result.name, key = result.key)
 }

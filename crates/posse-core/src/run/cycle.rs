@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use posse_messages::fixed;
+
 use crate::message::{ToolCall, ToolResult};
 
 /// Longest cycle looked for; longer ones were not seen in the field.
@@ -31,19 +33,11 @@ impl Cycles {
         }
         self.recent.push_back(fingerprint(calls, results));
         let (period, times) = self.longest_repetition();
-        let cycle = if period == 1 {
-            "the same calls".to_owned()
-        } else {
-            format!("the same {period} turns of calls")
-        };
         if times >= STOP_AT {
-            return Verdict::Stop(format!("{cycle} were made {times} times with the same results"));
+            return Verdict::Stop(fixed!("cycle-stopped", period, times));
         }
         if times >= WARN_AT {
-            return Verdict::Warn(format!(
-                "note: {cycle} were made {times} times with the same results. Try something else or give your answer; \
-                 at {STOP_AT} times the task is ended"
-            ));
+            return Verdict::Warn(fixed!("cycle-warning", period, times, stop_at = STOP_AT));
         }
         Verdict::Fine
     }

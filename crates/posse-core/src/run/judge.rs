@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use posse_messages::fixed;
 use serde_json::Value;
 
 use super::{Phase, Run};
@@ -72,34 +73,28 @@ impl Run {
         }
         self.judgement.data = Some(std::mem::take(&mut **value));
         if let Some(wrapping) = self.judgement.wrapping {
-            self.note(format!("the JSON of the answer stood {wrapping}, and was taken out"));
+            self.note(fixed!("json-taken-out", wrapping));
         }
         self.verify();
     }
 
     fn repair(&mut self, errors: Vec<String>) {
-        let mut complaint =
-            "Your answer is not what was asked for: it has to be JSON that satisfies the schema. What is wrong:"
-                .to_owned();
+        let mut complaint = fixed!("repair");
         for error in &errors {
             let _ = write!(complaint, "\n- {error}");
         }
         let schema = self.judgement.schema.as_deref().unwrap_or_default();
         if schema.len() <= SCHEMA_BYTES_SHOWN {
-            let _ = write!(complaint, "\nThe schema: {schema}");
+            let _ = write!(complaint, "\n{}", fixed!("repair-schema", schema));
         }
-        complaint
-            .push_str("\nReply with only the corrected JSON, without a fence and without any other text.");
+        let _ = write!(complaint, "\n{}", fixed!("repair-reply"));
         self.judgement.errors = errors;
         if self.counters.repairs < REPAIRS_MAX && self.has_turns_left() {
             self.counters.repairs += 1;
             return self.send_back(complaint);
         }
         self.judgement.unsaid = Some(complaint);
-        self.finish(
-            StopReason::OutputInvalid,
-            Some("the answer does not satisfy the output schema".to_owned()),
-        );
+        self.finish(StopReason::OutputInvalid, Some(fixed!("answer-not-schema")));
     }
 
     /// Begins with the first command, if there is any.
@@ -140,9 +135,7 @@ impl Run {
 
     fn accept(&mut self) {
         if self.tool_calls_used() == 0 {
-            self.note(
-                "nothing was done with tools; the commands that verify the result passed without".to_owned(),
-            );
+            self.note(fixed!("verified-without-tools"));
         }
         self.finish(StopReason::Answered, None);
     }
@@ -151,7 +144,7 @@ impl Run {
     pub(super) fn unverified(&self, stop: StopReason) -> Option<String> {
         let Judgement { verify, evidence, .. } = &self.judgement;
         let is_missing = stop != StopReason::Answered && evidence.is_empty() && !verify.is_empty();
-        is_missing.then(|| "the result was not verified: the task ended before that".to_owned())
+        is_missing.then(|| fixed!("result-not-verified"))
     }
 
     fn has_turns_left(&self) -> bool {
@@ -167,13 +160,10 @@ impl Run {
 }
 
 fn complaint(failed: &[&Evidence]) -> String {
-    let mut text =
-        "You said that the task is done, so the result was checked in the workspace. This failed:".to_owned();
+    let mut text = fixed!("correct");
     for found in failed {
         let _ = write!(text, "\n\n$ {}\n[{}]\n{}", found.command, found.ending(), found.output.trim_end());
     }
-    text.push_str(
-        "\n\nCorrect what is wrong, then give your whole answer again. The check is made once more.",
-    );
+    let _ = write!(text, "\n\n{}", fixed!("correct-reply"));
     text
 }

@@ -1,5 +1,7 @@
 //! What becomes of the calls in a reply: which run, and which are answered by a refusal the model can act on.
 
+use posse_messages::fixed;
+
 use super::Run;
 use crate::event::Event;
 use crate::grant::{Call, Decision, Grant};
@@ -84,7 +86,7 @@ impl Run {
         let Some(&effect) = self.tools.get(&name) else {
             let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            let text = format!("there is no tool `{}`; you have: {known}", call.name);
+            let text = fixed!("tool-unknown", name = call.name, known);
             return Some(ToolResult::mistake(call, text));
         };
         let workspace = self.workspace.as_str();
@@ -92,7 +94,7 @@ impl Run {
             |arguments: &str| match self.grant.decide(Call { tool: &name, effect, arguments, workspace }) {
                 Decision::Allow => None,
                 Decision::Ask(why) => Some(ToolResult::mistake(call, unasked(&why))),
-                Decision::Deny(why) => Some(ToolResult::mistake(call, format!("refused: {why}"))),
+                Decision::Deny(why) => Some(ToolResult::mistake(call, fixed!("refused", why))),
             };
         if !self.grant.offers(&name, effect) {
             return refused("{}");
@@ -107,16 +109,16 @@ impl Run {
                 }
             }
             Arguments::Invalid(_, why) => {
-                let text = format!("the arguments are not usable, nothing was run: {why}");
+                let text = fixed!("arguments-unusable", why);
                 return Some(ToolResult::mistake(call, text));
             }
         }
         if index as u32 >= self.limits.calls_per_turn_max {
-            let text = format!("not run: at most {} calls per turn", self.limits.calls_per_turn_max);
+            let text = fixed!("calls-per-turn-limit", most = self.limits.calls_per_turn_max);
             return Some(ToolResult::error(call, text));
         }
         (self.tool_calls_used() >= self.limits.tool_calls_max).then(|| {
-            let text = format!("not run: the limit of {} tool calls is reached", self.limits.tool_calls_max);
+            let text = fixed!("tool-calls-limit", most = self.limits.tool_calls_max);
             ToolResult::error(call, text)
         })
     }
@@ -148,7 +150,7 @@ impl Planned {
         let refused = match grant.decide(call) {
             Decision::Allow => return,
             Decision::Ask(why) => unasked(&why),
-            Decision::Deny(why) => format!("refused: {why}"),
+            Decision::Deny(why) => fixed!("refused", why),
         };
         self.action = Action::Refuse(ToolResult::mistake(&self.call, refused));
     }
@@ -162,15 +164,11 @@ impl Planned {
 }
 
 fn unasked(why: &str) -> String {
-    format!("refused: {why}. A person could allow it, and nobody can be asked here")
+    fixed!("refused-nobody-asked", why)
 }
 
 fn truncated(call: &ToolCall) -> ToolResult {
-    ToolResult::mistake(
-        call,
-        "truncated: your output limit cut this call off inside its arguments, nothing was run. Make the call again \
-         with shorter arguments, or split the work into several calls",
-    )
+    ToolResult::mistake(call, fixed!("arguments-truncated"))
 }
 
 fn legal_name(name: &str) -> String {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use posse_messages::say;
+
 use super::Run;
 use crate::error::{Error, ErrorCode, Result};
 use crate::id::CallKey;
@@ -36,7 +38,7 @@ pub fn replay_each(
     mut look: impl FnMut(&Record, &Run),
 ) -> Result<Replayed> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
-        return Err(Error::new(ErrorCode::JournalInvalid, "a journal must begin with the start of its task"));
+        return Err(Error::new(ErrorCode::JournalInvalid, say!("journal-without-start")));
     };
     let run = Run::of(start, tools, fixed_tokens);
     let mut replayed = Replayed {
@@ -62,7 +64,7 @@ impl Replayed {
         self.elapsed_ms = record.elapsed_ms().unwrap_or(self.elapsed_ms);
         match record {
             Record::Started(_) => {
-                return Err(Error::new(ErrorCode::JournalInvalid, "a journal has two starts"));
+                return Err(Error::new(ErrorCode::JournalInvalid, say!("journal-two-starts")));
             }
             Record::Asked { estimate, .. } => self.lost_tokens = *estimate,
             Record::Replied { reply, .. } => {

@@ -6,6 +6,7 @@ use posse_core::definition::{Definition, Remark};
 use posse_core::id::AGENT_NAME_MAX;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use super::{Candidate, Entry, Ready, Snapshot, Standing, State, Whole};
 
@@ -61,19 +62,21 @@ impl Snapshot {
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let text = format!("no agent is called `{}`", visible(prefix(name, AGENT_NAME_MAX)));
+        let text = say!("agent-not-found", name = visible(prefix(name, AGENT_NAME_MAX)));
         let names: Vec<&str> = self.agents().map(|agent| agent.name.as_str()).collect();
         let error = Error::new(ErrorCode::AgentNotFound, text);
         if names.is_empty() {
-            return error.hint("there are no agents here; write one in `.posse/agents/<name>.md`");
+            return error.hint(say!("no-agents-here"));
         }
         let listed = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
-        let more = match names.len().saturating_sub(NAMES_MAX) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
+        let there_are = match names.len().saturating_sub(NAMES_MAX) {
+            0 => say!("agents-there-are", names = listed),
+            more => say!("agents-there-are-more", names = listed, more),
         };
-        let meant = nearest(name, &names).map_or(String::new(), |name| format!("did you mean `{name}`? "));
-        error.hint(format!("{meant}There are: {listed}{more}"))
+        error.hint(match nearest(name, &names) {
+            Some(name) => format!("{} {there_are}", say!("did-you-mean", name)),
+            None => there_are,
+        })
     }
 }
 
@@ -87,29 +90,25 @@ impl Ready {
 }
 
 fn disabled(entry: &Entry) -> Error {
-    let text = format!("the agent `{}` is disabled in {}", entry.name, entry.chosen.read.origin.path);
-    Error::new(ErrorCode::AgentNotFound, text).hint("enable it there, or ask another agent")
+    let text = say!("agent-disabled", name = entry.name, path = entry.chosen.read.origin.path);
+    Error::new(ErrorCode::AgentNotFound, text).hint(say!("agent-disabled-hint"))
 }
 
 fn not_trusted(entry: &Entry, path: &str, standing: Standing) -> Error {
     let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
     let hidden = match entry.shadowed.iter().find(|candidate| candidate.standing == Standing::Trusted) {
         Some(other) => {
-            format!("; until then it hides the agent of that name from {}", other.read.origin.path)
+            format!("; {}", say!("agent-hides", path = other.read.origin.path))
         }
         None => String::new(),
     };
     match standing {
-        Standing::NotOurs => Error::new(
-            ErrorCode::AgentNotTrusted,
-            format!("the agent `{name}` is not trusted: {path} belongs to another user"),
-        )
-        .hint(format!("a person can make a copy of the file that is their own{hidden}")),
-        Standing::NotTrusted | Standing::Trusted => Error::new(
-            ErrorCode::AgentNotTrusted,
-            format!("the agent `{name}` is not trusted: nobody has said yes to {path} as it is now"),
-        )
-        .hint(format!("a person can read the file and run `posse trust`{hidden}")),
+        Standing::NotOurs => Error::new(ErrorCode::AgentNotTrusted, say!("agent-not-ours", name, path))
+            .hint(format!("{}{hidden}", say!("agent-not-ours-hint"))),
+        Standing::NotTrusted | Standing::Trusted => {
+            Error::new(ErrorCode::AgentNotTrusted, say!("agent-not-trusted", name, path))
+                .hint(format!("{}{hidden}", say!("agent-not-trusted-hint")))
+        }
     }
 }
 
@@ -117,17 +116,17 @@ fn invalid(entry: &Entry, errors: &[Remark]) -> Error {
     let path = &entry.chosen.read.origin.path;
     let told = errors.iter().take(ERRORS_MAX).map(|error| {
         let text = visible(prefix(&error.text, ERROR_BYTES_MAX)).into_owned();
-        error.line.map_or(text.clone(), |line| format!("line {line}: {text}"))
+        error.line.map_or(text.clone(), |line| format!("{}: {text}", say!("line-number", line)))
     });
     let mut told = told.collect::<Vec<_>>().join("; ");
     if let Some(more) = errors.len().checked_sub(ERRORS_MAX).filter(|more| *more > 0) {
-        told.push_str(&format!("; and {more} more"));
+        told.push_str(&format!("; {}", say!("and-others", more)));
     }
     let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
-    let error =
-        Error::new(ErrorCode::AgentInvalid, format!("the agent `{name}` cannot be used ({path}): {told}"));
-    let advice = errors.iter().find_map(|error| error.hint.as_deref()).unwrap_or("correct the file");
-    error.hint(format!("{advice}; `posse agents check` shows everything about it"))
+    let error = Error::new(ErrorCode::AgentInvalid, say!("agent-unusable", name, path, told));
+    let advice = errors.iter().find_map(|error| error.hint.clone());
+    let advice = advice.unwrap_or_else(|| say!("correct-the-file"));
+    error.hint(say!("agent-unusable-hint", advice))
 }
 
 /// The name that somebody most likely meant, if any is near.

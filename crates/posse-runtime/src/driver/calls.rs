@@ -10,6 +10,7 @@ use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{Action, Planned, Run, batches};
 use posse_core::text::head_and_tail;
 use posse_core::tool::Effect;
+use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -79,7 +80,7 @@ impl Scene<'_> {
             biased;
             answer = self.ports.tools.call(&call.name, input) => answer,
             () = self.overdue(context) => Answer::Ran(ToolOutput::cut_off(
-                "the tool did not end when it was told to, and was given up",
+                fixed!("tool-given-up"),
             )),
         };
         let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
@@ -146,8 +147,7 @@ async fn while_writing<T>(journal: &mut Journal, calls: impl Future<Output = T>)
 
 /// What a model is told about a call whose process died between intent and outcome.
 pub(super) fn in_doubt(call: &ToolCall) -> ToolResult {
-    let text = "in doubt: the process that made this call ended before its outcome was written down. It may or may not \
-                have happened, and it was not repeated. Check its effect before you decide whether to make the call again";
+    let text = fixed!("call-in-doubt");
     ToolResult { in_doubt: true, ..ToolResult::error(call, text) }
 }
 
@@ -162,7 +162,7 @@ fn shorten(mut result: ToolResult, bytes_max: usize) -> (ToolResult, Option<Stri
 
 /// Some providers refuse an empty result.
 fn never_empty(text: String) -> String {
-    if text.is_empty() { "(no output)".to_owned() } else { text }
+    if text.is_empty() { fixed!("no-output") } else { text }
 }
 
 fn hash(text: &str) -> String {

@@ -6,6 +6,7 @@ use posse_core::journal::Record;
 use posse_core::run::Run;
 use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::verify::{Ending, Evidence, OUTPUT_BYTES_MAX};
+use posse_messages::fixed;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -21,8 +22,8 @@ impl Life<'_> {
     pub(super) fn check(&mut self, run: &mut Run, value: &Value) {
         let schema = self.scene.start.agent.settings.output_schema.as_deref().unwrap_or("true");
         let errors = match Schema::parse(schema) {
-            Ok(schema) => schema.errors(value, "the answer"),
-            Err(why) => vec![format!("the schema itself is broken: {why}")],
+            Ok(schema) => schema.errors(value, &fixed!("the-answer")),
+            Err(why) => vec![fixed!("schema-broken", why)],
         };
         run.on_checked(&errors);
         self.journal.note(Record::Checked { errors, elapsed_ms: self.elapsed_ms() });
@@ -52,10 +53,10 @@ impl Scene<'_> {
     async fn run_command(&self, command: &str, context: &ToolContext) -> Evidence {
         let verifier = match &self.ports.verifier {
             Some(_) if self.commands_withdrawn => {
-                return Evidence::not_run(command, "`bash` is not allowed to this task any more");
+                return Evidence::not_run(command, fixed!("bash-withdrawn"));
             }
             Some(verifier) => verifier,
-            None => return Evidence::not_run(command, "this session runs no commands to verify a result"),
+            None => return Evidence::not_run(command, fixed!("no-verifier")),
         };
         let began = Instant::now();
         let stopped = |why: &str| Evidence {
@@ -67,16 +68,14 @@ impl Scene<'_> {
         let ran = tokio::select! {
             biased;
             ran = Contained(verifier.run(command, context)) => ran,
-            () = self.overdue(context) => return stopped("it did not end when it was told to, and was given up"),
+            () = self.overdue(context) => return stopped(&fixed!("command-given-up")),
         };
         match ran {
             Ok(mut evidence) => {
                 evidence.output = head_and_tail(&evidence.output, OUTPUT_BYTES_MAX);
                 evidence
             }
-            Err(panic) => {
-                Evidence::not_run(command, format!("internal_error: the verifier crashed ({panic})"))
-            }
+            Err(panic) => Evidence::not_run(command, fixed!("verifier-crashed", panic)),
         }
     }
 }

@@ -10,6 +10,7 @@ use posse_core::run::{Action, Planned, Replayed, Run, Step, replay};
 use posse_core::tool::Effect;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
@@ -117,7 +118,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     run.on_cancel();
     ending.push(Record::Cancelled { elapsed_ms });
     let Step::Finish(mut outcome) = run.next_step(elapsed_ms) else {
-        return Err(Error::new(ErrorCode::Internal, format!("`{id}` does not end when it is cancelled")));
+        return Err(Error::new(ErrorCode::Internal, say!("cancel-without-end", id)));
     };
     outcome.detail.get_or_insert_with(|| why.to_owned());
     ending.push(Record::Finished { outcome: outcome.clone(), elapsed_ms });
@@ -159,10 +160,9 @@ async fn read(ports: &Ports, id: &TaskId) -> Result<Replayed> {
     };
     let replayed = replay(&records, ports.tools.effects(), fixed)?;
     match (replayed.run.next_step(0), find_fault(replayed.run.messages())) {
-        (Step::CallModel(_), Some(fault)) => Err(Error::new(
-            ErrorCode::JournalInvalid,
-            format!("the conversation of `{id}` is broken: {fault}"),
-        )),
+        (Step::CallModel(_), Some(fault)) => {
+            Err(Error::new(ErrorCode::JournalInvalid, say!("conversation-broken", id, fault)))
+        }
         _ => Ok(replayed),
     }
 }
@@ -177,9 +177,6 @@ fn refuse_without_time(id: &TaskId, found: &Replayed, wall_ms_max: Option<u64>) 
     if used < allowed {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorCode::TaskNotResumable,
-        format!("the task `{id}` has used all of its {} s", allowed / 1000),
-    )
-    .hint(format!("give it more: --timeout {}", allowed / 1000 * 2)))
+    Err(Error::new(ErrorCode::TaskNotResumable, say!("task-out-of-time", id, seconds = allowed / 1000))
+        .hint(say!("task-out-of-time-hint", seconds = allowed / 1000 * 2)))
 }

@@ -14,6 +14,7 @@ use posse_core::message::{Block, Message};
 use posse_core::outcome::Outcome;
 use posse_core::run::replay;
 use posse_core::tool::{DELEGATION, canonical, own_name};
+use posse_messages::{fixed, say};
 use serde_json::Value;
 
 use super::family::{Family, Parent, end_of};
@@ -114,7 +115,7 @@ impl Session {
             Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
             Admission::Dependency => {
                 self.take_over(&task).await?;
-                self.fail_dependant(family, &task, "a task it depends on").await;
+                self.fail_dependant(family, &task, &fixed!("a-dependency")).await;
             }
         }
         if begun {
@@ -269,5 +270,5 @@ fn last_outcome(records: Vec<Record>) -> Done {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    finished.ok_or_else(|| "its outcome was not written down".to_owned())
+    finished.ok_or_else(|| say!("outcome-lost"))
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use posse_core::definition::Definition;
 use posse_core::id::AgentName;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use super::Session;
 use crate::ports::unknown_agent;
@@ -63,9 +64,8 @@ impl Session {
             None if in_files && if_exists == IfExists::Replace => 2,
             None if !in_files => 1,
             Some(_) | None => {
-                let text = format!("an agent `{name}` exists already");
-                return Err(Error::new(ErrorCode::AgentAlreadyExists, text)
-                    .hint("choose another name, or define it with `overwrite: true`"));
+                let text = say!("agent-exists", name);
+                return Err(Error::new(ErrorCode::AgentAlreadyExists, text).hint(say!("agent-exists-hint")));
             }
         };
         defined.insert(name, Defined { definition: Arc::new(definition), version, key: key.to_owned() });

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::id::TaskId;
+use posse_messages::fixed;
 
 use super::Session;
 use super::family::Family;
@@ -51,7 +52,9 @@ impl Session {
             }
             let (own, delegated) = (self.known_family(&id), self.family_with(&id));
             match (own, delegated) {
-                (_, Some(family)) => drop(self.cancel(&family, id.short(), "somebody cancelled it").await),
+                (_, Some(family)) => {
+                    drop(self.cancel(&family, id.short(), &fixed!("somebody-cancelled")).await)
+                }
                 (Some(family), None) => family.parent.own.now.cancel(),
                 // Not here, or not here yet.
                 (None, None) => continue,

@@ -18,6 +18,7 @@ use posse_core::task::TaskRequest;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, ToolSpec, own_name};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use super::task::{Done, Task};
 use super::{Session, shared_context, subagent};
@@ -67,8 +68,8 @@ impl Facade {
         let wanted = own_name(name);
         Self::ALL.iter().copied().find(|facade| facade.wire() == wanted).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|facade| facade.wire()).collect();
-            Error::new(ErrorCode::InvalidTool, format!("there is no tool `{wanted}` to delegate with"))
-                .hint(format!("there are: {}", known.join(", ")))
+            Error::new(ErrorCode::InvalidTool, say!("facade-unknown", wanted))
+                .hint(say!("there-are", names = known.join(", ")))
         })
     }
 }
@@ -200,7 +201,7 @@ impl Delegated {
             None => text.to_owned(),
             Some((at, _)) => {
                 let id = self.task.id.short();
-                format!("{}\n[shortened: the whole text is kept as the result of {id}]", &text[..at])
+                format!("{}\n{}", &text[..at], say!("answer-shortened", id))
             }
         }
     }
@@ -208,6 +209,6 @@ impl Delegated {
     /// What a person or a model should know beside the answer.
     fn notes(&self) -> String {
         let warnings = self.outcome().map_or(&[][..], |outcome| &outcome.warnings);
-        warnings.iter().map(|warning| format!("\n\n[note: {warning}]")).collect()
+        warnings.iter().map(|warning| format!("\n\n{}", say!("answer-note", warning))).collect()
     }
 }

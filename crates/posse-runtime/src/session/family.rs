@@ -10,6 +10,7 @@ use posse_core::id::TaskId;
 use posse_core::outcome::{Outcome, Status};
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use super::facades::{alias_tag, task_tag};
 use super::task::{Done, Task, Tasks};
@@ -129,8 +130,8 @@ impl Family {
     pub fn task(&self, id: &str) -> Result<Arc<Task>> {
         let children = self.lock();
         children.tasks.get(&children.own_id(id)).cloned().ok_or_else(|| {
-            let text = format!("`{}` is no task of yours", prefix(id, 80));
-            Error::new(ErrorCode::TaskNotFound, text).hint("`list_tasks` shows the tasks there are")
+            let text = say!("task-not-yours", task = prefix(id, 80));
+            Error::new(ErrorCode::TaskNotFound, text).hint(say!("task-not-yours-hint"))
         })
     }
 

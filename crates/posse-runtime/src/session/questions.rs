@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use posse_core::text::prefix;
 use posse_core::tool::{Effect, ToolSpec};
+use posse_messages::say;
 use serde::Deserialize;
 
 use super::Session;
@@ -63,13 +64,12 @@ impl Tool for AskParent {
         Box::pin(async move {
             let task = self.session.upgrade().and_then(|session| session.find_task(&input.context.task));
             let Some(task) = task.filter(|task| !task.alone) else {
-                let text =
-                    "there is nobody to ask; choose what is most likely wanted and say so in your answer";
+                let text = say!("nobody-to-ask");
                 return ToolOutput::error(text);
             };
             let ask: Ask = match serde_json::from_str(input.arguments) {
                 Ok(ask) => ask,
-                Err(e) => return ToolOutput::error(format!("the question cannot be read: {e}")),
+                Err(e) => return ToolOutput::error(say!("question-unreadable", why = e)),
             };
             let deadline = ask.deadline_s.unwrap_or(DEADLINE_USUAL_S).min(DEADLINE_MAX_S);
             let wait = Duration::from_secs(deadline).min(input.context.time_left);
@@ -83,12 +83,8 @@ impl Tool for AskParent {
             task.close_question();
             match (answered, ask.default) {
                 (Some(text), _) => ToolOutput::text(text),
-                (None, Some(default)) => ToolOutput::text(format!(
-                    "no answer came within {deadline} s; go on with your default: {default}"
-                )),
-                (None, None) => ToolOutput::error(format!(
-                    "no answer came within {deadline} s; choose what is most likely wanted and say so in your answer"
-                )),
+                (None, Some(default)) => ToolOutput::text(say!("no-answer-default", deadline, default)),
+                (None, None) => ToolOutput::error(say!("no-answer", deadline)),
             }
         })
     }
@@ -114,7 +110,7 @@ impl Tool for ReportProgress {
                     task.report(prefix(message, 500).to_owned());
                     ToolOutput::text("noted")
                 }
-                None => ToolOutput::error("there is nobody to tell"),
+                None => ToolOutput::error(say!("nobody-to-tell")),
             }
         })
     }

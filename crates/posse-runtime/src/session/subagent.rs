@@ -13,6 +13,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::{fixed, say};
 use serde_json::{Map, Value, json};
 
 use super::Session;
@@ -78,7 +79,7 @@ impl Tool for SubagentTool {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error("the session is closed");
+                return ToolOutput::error(say!("session-closed"));
             };
             let arguments: Map<String, Value> = serde_json::from_str(input.arguments).unwrap_or_default();
             if launch::is_meant(&arguments) {
@@ -137,7 +138,7 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
         Request::Send { task_id, message } => send(&family, &task_id, message, key),
         Request::Answer { task_id, answer } => {
             let answered = family.tracked(&task_id)?.answer(answer);
-            let note = if answered { "answered" } else { "nobody was waiting for an answer" };
+            let note = if answered { "answered".to_owned() } else { say!("nobody-waited") };
             Ok(json!({ "task_id": task_id, "answered": answered, "note": note }))
         }
         Request::Result { task_id, offset, limit } => result(session, &family, &task_id, offset, limit).await,
@@ -187,8 +188,8 @@ async fn collect(family: &Family, id: &str, key: &str, context: &ToolContext) ->
     let task = family.collect(id).map_err(|e| match (e.code(), progress.stage) {
         (ErrorCode::TaskNotReady, Stage::Running) => {
             let seconds = family.task(id).map_or(0, |task| task.seconds());
-            let text = format!("`{id}` is still running, {} turns in {seconds} s", progress.turns);
-            Error::new(ErrorCode::TaskNotReady, text).hint("do something else and collect it later")
+            let text = say!("task-running-since", id, turns = progress.turns, seconds);
+            Error::new(ErrorCode::TaskNotReady, text).hint(say!("collect-later-hint"))
         }
         _ => e,
     })?;
@@ -238,20 +239,20 @@ async fn wait(
     let timed_out = !enough(&tasks);
     let mut value = json!({ "finished": shown(ended), "running": shown(running), "timed_out": timed_out });
     if timed_out {
-        value["hint"] = json!("still at work: call wait again, or do something else meanwhile");
+        value["hint"] = json!(say!("still-at-work"));
     }
     Ok(value)
 }
 
 async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Value> {
-    let (task, met) = session.cancel(family, id, "before it began").await?;
+    let (task, met) = session.cancel(family, id, &fixed!("before-it-began")).await?;
     if met == Met::Running {
         // What does not end in time is still being stopped; its status says so.
         let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
     }
     let mut value = collected(&task, &task.progress());
     if let Met::Ended(_) = met {
-        value["note"] = json!("it had ended before the cancel");
+        value["note"] = json!(say!("ended-before-cancel"));
     }
     Ok(value)
 }
@@ -268,11 +269,8 @@ fn send(family: &Family, id: &str, text: String, key: &str) -> Result<Value> {
         }
         Receipt::Missed => json!("missed"),
         Receipt::Full => {
-            return Err(Error::new(
-                ErrorCode::InvalidRequest,
-                format!("`{id}` has not read its last messages yet"),
-            )
-            .hint("wait until it has made its next turn"));
+            return Err(Error::new(ErrorCode::InvalidRequest, say!("messages-unread", id))
+                .hint(say!("messages-unread-hint")));
         }
     };
     Ok(value)
@@ -288,8 +286,9 @@ async fn result(
 ) -> Result<Value> {
     let task = family.task(id)?;
     let Some(done) = task.progress().done else {
-        return Err(Error::new(ErrorCode::TaskNotReady, format!("`{id}` has not ended yet"))
-            .hint("wait for it, or look at its status"));
+        return Err(
+            Error::new(ErrorCode::TaskNotReady, say!("task-not-ended", id)).hint(say!("task-not-ended-hint"))
+        );
     };
     let text = match done {
         Ok(outcome) => outcome.text,

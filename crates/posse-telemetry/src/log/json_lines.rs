@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use posse_core::context::wire::utc;
+use posse_messages::say;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
@@ -160,7 +161,7 @@ fn rule(part: &str) -> Result<(String, LevelFilter), String> {
     let (target, level) = part.split_once('=').unwrap_or((OURS, part));
     let wrong = || {
         let shown = posse_core::text::prefix(part, 80);
-        format!("`{shown}` is no log level: off, error, warn, info, debug, trace, or posse_models=debug")
+        say!("log-level-invalid", shown)
     };
     if !target.starts_with(OURS) || level.trim().is_empty() {
         return Err(wrong());

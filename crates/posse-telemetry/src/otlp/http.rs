@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
 const CONNECT_WAIT: Duration = Duration::from_secs(3);
@@ -20,25 +21,25 @@ impl Collector {
     /// `url` is the whole address, such as `http://localhost:4318/v1/traces`. The values of headers are secrets.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self> {
         let invalid = |why: String| {
-            Error::new(ErrorCode::ConfigInvalid, format!("the OTLP endpoint cannot be used: {why}"))
-                .hint("an endpoint looks like `http://localhost:4318`")
+            Error::new(ErrorCode::ConfigInvalid, say!("otlp-endpoint-invalid", why))
+                .hint(say!("otlp-endpoint-invalid-hint"))
         };
         let url = reqwest::Url::parse(url.trim()).map_err(|e| invalid(e.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(invalid("it must start with `http://` or `https://`".to_owned()));
+            return Err(invalid(say!("otlp-scheme")));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid("it must not contain a user or a password".to_owned()));
+            return Err(invalid(say!("otlp-password")));
         }
-        let host = url.host_str().ok_or_else(|| invalid("it names no host".to_owned()))?.to_owned();
+        let host = url.host_str().ok_or_else(|| invalid(say!("otlp-no-host")))?.to_owned();
         let mut checked = HeaderMap::new();
         checked.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in headers {
             let shown = visible(prefix(name, 80)).into_owned();
             let name = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| invalid(format!("`{shown}` is not a header name")))?;
+                .map_err(|_| invalid(say!("header-name-invalid", name = shown)))?;
             let mut value = HeaderValue::from_str(value)
-                .map_err(|_| invalid(format!("the value of header `{shown}` cannot be sent")))?;
+                .map_err(|_| invalid(say!("header-value-invalid", name = shown)))?;
             value.set_sensitive(true);
             checked.insert(name, value);
         }

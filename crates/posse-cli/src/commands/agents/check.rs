@@ -7,12 +7,11 @@ use posse_core::grant::Verdict;
 use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
+use posse_messages::say;
 use serde_json::{Value, json};
 
-use super::view::{Eyes, conditions, severity};
-use crate::render::many;
-
-const GUARD_RAIL: &str = "a pattern that denies a command is a guard rail, not a wall: what a command reaches is decided by the sandbox";
+use super::view::{Eyes, conditions, severity, severity_word};
+use crate::render::{Thing, many};
 
 pub struct Report<'a> {
     candidate: &'a Candidate,
@@ -50,10 +49,8 @@ pub fn reports<'a>(eyes: &Eyes, snapshot: &'a Snapshot, which: &[String]) -> Res
             || read.origin.path.ends_with(&format!("/{wanted_path}"))
     };
     if let Some(unknown) = which.iter().find(|wanted| !reports.iter().any(|report| names(report, wanted))) {
-        let text = format!("no agent and no file of an agent is called `{unknown}`");
-        return Err(
-            Error::new(ErrorCode::AgentNotFound, text).hint("`posse agents list` shows what there is")
-        );
+        let text = say!("agent-or-file-unknown", unknown);
+        return Err(Error::new(ErrorCode::AgentNotFound, text).hint(say!("agents-list-hint")));
     }
     reports.retain(|report| which.is_empty() || which.iter().any(|wanted| names(report, wanted)));
     Ok(reports)
@@ -110,12 +107,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    fn standing(&self) -> &'static str {
+    fn standing(&self) -> String {
         match self.candidate.standing {
-            Standing::Trusted => "trusted",
-            Standing::NotTrusted if self.has_errors() => "not trusted, and cannot run as it is",
-            Standing::NotTrusted => "not trusted: `posse trust` lets it run",
-            Standing::NotOurs => "belongs to another user and cannot be trusted",
+            Standing::Trusted => say!("standing-trusted"),
+            Standing::NotTrusted if self.has_errors() => say!("standing-broken"),
+            Standing::NotTrusted => say!("standing-not-trusted"),
+            Standing::NotOurs => say!("standing-not-ours"),
         }
     }
 
@@ -129,38 +126,46 @@ impl<'a> Report<'a> {
 
     pub fn text(&self) -> String {
         let read = &self.candidate.read;
-        let mut text =
-            format!("{}\n  agent        {} ({})", self.place, read.name, read.origin.format.wire());
+        let mut text = format!(
+            "{}\n  {:<12} {} ({})",
+            self.place,
+            say!("row-agent"),
+            read.name,
+            read.origin.format.wire()
+        );
         let mut row = |name: &str, value: &str| {
             let _ = write!(text, "\n  {name:<12} {value}");
         };
-        row("standing", self.standing());
+        row(&say!("row-standing"), &self.standing());
         if let Some(path) = self.hidden_by {
-            row("hidden by", path);
+            row(&say!("row-hidden-by"), path);
         }
-        self.shadows.iter().for_each(|path| row("shadows", path));
+        self.shadows.iter().for_each(|path| row(&say!("row-shadows"), path));
         for field in &read.fields {
             match &field.fate {
-                Fate::Honoured => row(&field.key, "honoured"),
-                Fate::Mapped(into) => row(&field.key, &format!("mapped: {into}")),
-                Fate::Ignored(why) => row(&field.key, &format!("ignored: {why}")),
+                Fate::Honoured => row(&field.key, &say!("field-honoured")),
+                Fate::Mapped(into) => row(&field.key, &say!("field-mapped", into)),
+                Fate::Ignored(why) => row(&field.key, &say!("field-ignored", why)),
             }
         }
         if !self.model.is_empty() {
-            row("→ model", &self.model);
-            row("→ tools", &if self.tools.is_empty() { "none".to_owned() } else { self.tools.join(", ") });
-            self.withheld.iter().for_each(|told| row("→ not given", told));
-            self.rules.iter().for_each(|rule| row("→ rule", rule));
+            row(&format!("→ {}", say!("row-model")), &self.model);
+            row(
+                &format!("→ {}", say!("row-tools")),
+                &if self.tools.is_empty() { say!("none") } else { self.tools.join(", ") },
+            );
+            self.withheld.iter().for_each(|told| row(&format!("→ {}", say!("row-not-given")), told));
+            self.rules.iter().for_each(|rule| row(&format!("→ {}", say!("row-rule")), rule));
             if self.has_guard_rail {
-                row("→ rule", GUARD_RAIL);
+                row(&format!("→ {}", say!("row-rule")), &say!("guard-rail"));
             }
-            let tokens = many(self.description_tokens(), "token");
-            row("→ costs", &format!("{tokens} in a list of agents"));
+            let tokens = many(self.description_tokens(), Thing::Token);
+            row(&format!("→ {}", say!("row-costs")), &say!("costs-in-list", tokens));
         }
         for remark in &self.remarks {
-            let line = remark.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            let line = remark.line.map(|line| format!("{}: ", say!("line-number", line))).unwrap_or_default();
             let hint = remark.hint.as_ref().map(|hint| format!(" · {hint}")).unwrap_or_default();
-            row(severity(remark), &format!("{line}{}{hint}", remark.text));
+            row(&severity_word(remark), &format!("{line}{}{hint}", remark.text));
         }
         text.push('\n');
         text

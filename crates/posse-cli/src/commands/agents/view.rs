@@ -9,13 +9,14 @@ use posse_core::grant::Grant;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, SESSION_TOOLS};
 use posse_definitions::registry::{Entry, State};
+use posse_messages::say;
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::usual;
 use serde_json::{Value, json};
 
 use crate::args::How;
 use crate::models::{ModelSource, process_env};
-use crate::render::many;
+use crate::render::{Thing, many};
 use crate::setup::Setup;
 
 /// Shown for the model when none is configured.
@@ -160,8 +161,8 @@ impl Eyes {
             named(tool) && could_have && !granted(tool)
         });
         let told = missing.map(|(tool, _)| match self.denied.contains(tool) {
-            true => format!("{tool}: denied by your configuration"),
-            false => format!("{tool}: only with --allow {tool}"),
+            true => say!("denied-by-configuration", tool),
+            false => say!("only-with-allow", tool),
         });
         told.collect()
     }
@@ -196,10 +197,10 @@ pub fn conditions(definition: &Definition) -> Vec<String> {
     all.extend(with_argument(&rights.deny, "never"));
     all.extend(rights.rules.iter().map(|rule| format!("{:?} {}", rule.verdict, rule.pattern).to_lowercase()));
     if rights.access == posse_core::grant::Access::ReadOnly {
-        all.push("changes nothing".to_owned());
+        all.push(say!("changes-nothing"));
     }
     if let Some(paths) = &rights.write_paths {
-        all.push(format!("writes only {}", paths.join(", ")));
+        all.push(say!("writes-only", paths = paths.join(", ")));
     }
     if let Some(roots) = &rights.read_roots {
         all.push(format!("reads only {}", roots.join(", ")));
@@ -216,43 +217,63 @@ impl Seen {
         let from = format!("{} · {}", self.format, self.place);
         let first = self.description.lines().next().unwrap_or_default();
         let what = match (self.state, self.problems.first()) {
-            ("error", Some(problem)) => format!("error: {problem}"),
+            ("error", Some(problem)) => say!("error-label", problem),
             ("ready", _) => prefix(first, 90).to_owned(),
-            (state, _) => format!("{state} · {}", prefix(first, 80)),
+            _ => format!("{} · {}", self.state_word(), prefix(first, 80)),
         };
-        let tools = if self.tools.is_empty() { "no tools".to_owned() } else { self.tools.join(", ") };
+        let tools = if self.tools.is_empty() { say!("no-tools") } else { self.tools.join(", ") };
         let indent = " ".repeat(width + 2);
-        let hidden = if self.hidden { "hidden · " } else { "" };
+        let hidden = if self.hidden { format!("{} · ", say!("row-hidden")) } else { String::new() };
         let mut line = format!("{name:<width$}  {hidden}{what}\n{indent}{from}");
         if self.state != "error" {
-            line.push_str(&format!("\n{indent}{} · {} · {tools}", self.model, many(self.turns_max, "turn")));
+            line.push_str(&format!(
+                "\n{indent}{} · {} · {tools}",
+                self.model,
+                many(self.turns_max, Thing::Turn)
+            ));
             self.withheld.iter().for_each(|told| line.push_str(&format!("\n{indent}{told}")));
         }
         line
     }
 
+    /// For people; programs get `state`.
+    fn state_word(&self) -> String {
+        match self.state {
+            "not trusted" => say!("state-not-trusted"),
+            "disabled" => say!("state-disabled"),
+            "error" => say!("state-error"),
+            _ => say!("state-ready"),
+        }
+    }
+
     pub fn page(&self) -> Vec<String> {
         let row = |name: &str, text: &str| format!("{name:<12} {text}");
         let mut lines = vec![
-            row("name", &format!("{} (version {}, {})", self.name, self.version, self.state)),
-            row("from", &format!("{} · {}", self.format, self.place)),
+            row(
+                &say!("row-name"),
+                &say!("agent-version", name = self.name, version = self.version, state = self.state_word()),
+            ),
+            row(&say!("row-from"), &format!("{} · {}", self.format, self.place)),
         ];
         if self.hidden {
-            lines.push(row("hidden", "models do not see it; a person can name it with --agent"));
+            lines.push(row(&say!("row-hidden"), &say!("hidden-from-models")));
         }
-        lines.extend(self.shadows.iter().map(|path| row("shadows", path)));
-        lines.push(row("description", &self.description));
-        let tokens = many(estimate_tokens(&self.description), "token");
-        lines.push(row("costs", &format!("{tokens} whenever agents are listed to a model")));
+        lines.extend(self.shadows.iter().map(|path| row(&say!("row-shadows"), path)));
+        lines.push(row(&say!("row-description"), &self.description));
+        let tokens = many(estimate_tokens(&self.description), Thing::Token);
+        lines.push(row(&say!("row-costs"), &say!("costs-when-listed", tokens)));
         if self.state != "error" {
-            lines.push(row("model", &self.model));
-            lines.push(row("tools", &self.tools.join(", ")));
-            lines.extend(self.withheld.iter().map(|told| row("not given", told)));
-            lines.extend(self.conditions.iter().map(|condition| row("rule", condition)));
-            lines.extend(self.verify.iter().map(|command| row("verify", command)));
-            lines.push(row("limits", &format!("{} · {} s", many(self.turns_max, "turn"), self.timeout_s)));
+            lines.push(row(&say!("row-model"), &self.model));
+            lines.push(row(&say!("row-tools"), &self.tools.join(", ")));
+            lines.extend(self.withheld.iter().map(|told| row(&say!("row-not-given"), told)));
+            lines.extend(self.conditions.iter().map(|condition| row(&say!("row-rule"), condition)));
+            lines.extend(self.verify.iter().map(|command| row(&say!("row-verify"), command)));
+            lines.push(row(
+                &say!("row-limits"),
+                &format!("{} · {} s", many(self.turns_max, Thing::Turn), self.timeout_s),
+            ));
         }
-        lines.extend(self.problems.iter().map(|problem| row("note", problem)));
+        lines.extend(self.problems.iter().map(|problem| row(&say!("row-note"), problem)));
         lines
     }
 
@@ -276,6 +297,13 @@ impl Seen {
             "shadows": self.shadows,
             "problems": self.problems,
         })
+    }
+}
+
+pub fn severity_word(remark: &Remark) -> String {
+    match remark.severity {
+        Severity::Error => say!("state-error"),
+        Severity::Warning => say!("state-warning"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a review found, and whether it is about what was changed.
 
+use posse_messages::say;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -139,7 +140,7 @@ impl Findings {
         let counts = Severity::ALL.map(|severity| (count(severity), severity.word()));
         let words: Vec<String> =
             counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
-        if words.is_empty() { "no findings".to_owned() } else { words.join(", ") }
+        if words.is_empty() { say!("review-no-findings") } else { words.join(", ") }
     }
 
     pub fn has(&self, at_least: Severity) -> bool {

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
@@ -67,19 +68,18 @@ impl Repository {
     pub async fn open(here: &Path) -> Result<Self> {
         let is_root = |dir: &&Path| dir.join(".git").symlink_metadata().is_ok();
         let Some(root) = here.ancestors().find(is_root) else {
-            let text = format!("{} is not in a git repository", here.display());
-            return Err(Error::new(ErrorCode::InvalidRequest, text)
-                .hint("`posse review` looks at the changes of a git work tree: start it in one"));
+            let text = say!("review-no-repository", place = here.display());
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("review-no-repository-hint")));
         };
         let plain = plain(root);
         let asked = ["objects", "index", "info/exclude"].into_iter().flat_map(|what| ["--git-path", what]);
         let places = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-dir"];
         let answer = Git::new(&plain, root).args(places).args(asked).text().await?;
         let [format, git_dir, objects, index, exclude] = answer.lines().collect::<Vec<_>>()[..] else {
-            return Err(failed("rev-parse", "its answer cannot be understood"));
+            return Err(failed("rev-parse", &say!("git-odd-answer")));
         };
         let stand_in = stand_in(format, Path::new(git_dir), Path::new(exclude))
-            .map_err(|e| failed("diff", "there is no place for a temporary directory").caused_by(e))?;
+            .map_err(|e| failed("diff", &say!("git-no-temporary")).caused_by(e))?;
         let settings = Git::new(&plain, root).args(["config", "--list", "-z"]).text().await?;
         let mut isolated = plain.clone();
         let mut set = |name: &str, value: &OsStr| isolated.push((name.into(), value.to_owned()));
@@ -132,13 +132,10 @@ impl Repository {
     async fn branched_off(&self, base: &str) -> Result<String> {
         let unknown = |text: String| Error::new(ErrorCode::InvalidRequest, text);
         let Some(named) = self.commit(base).await? else {
-            return Err(unknown(format!("`{base}` is no commit of this repository"))
-                .hint("name a branch, a tag or a commit, such as `--base main`"));
+            return Err(unknown(say!("review-base-unknown", base)).hint(say!("review-base-unknown-hint")));
         };
         let Some(head) = self.commit("HEAD").await? else {
-            return Err(
-                unknown("there is no commit yet to compare with".to_owned()).hint("leave out `--base`")
-            );
+            return Err(unknown(say!("review-no-commit")).hint(say!("review-no-commit-hint")));
         };
         let asked = Git::new(&self.plain, &self.root).args(["merge-base", &named, &head]);
         let output = asked.run(ANSWER_BYTES_MAX).await?;
@@ -148,8 +145,7 @@ impl Repository {
         if !output.complaint.is_empty() {
             return Err(failed("merge-base", &output.reason()));
         }
-        Err(unknown(format!("`{base}` and HEAD have no commit in common"))
-            .hint("in a shallow clone, fetch more of the history first"))
+        Err(unknown(say!("review-no-common-commit", base)).hint(say!("review-no-common-commit-hint")))
     }
 
     /// The commit that a name means, if there is one.
@@ -348,10 +344,9 @@ impl Git {
     async fn run(mut self, bytes_max: u64) -> Result<Output> {
         let mut child = self.command.spawn().map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => {
-                Error::new(ErrorCode::Io, "git is not installed, or not on the PATH")
-                    .hint("`posse review` needs git 2.31 or newer")
+                Error::new(ErrorCode::Io, say!("git-missing")).hint(say!("git-missing-hint"))
             }
-            _ => failed(&self.what, "it cannot be started").caused_by(e),
+            _ => failed(&self.what, &say!("git-not-started")).caused_by(e),
         })?;
         let (out, err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
         let work = async {
@@ -363,8 +358,8 @@ impl Git {
             std::io::Result::Ok(Output { bytes, is_cut, succeeded, complaint })
         };
         match tokio::time::timeout(PATIENCE, work).await {
-            Ok(output) => output.map_err(|e| failed(&self.what, "it cannot be read").caused_by(e)),
-            Err(_) => Err(failed(&self.what, &format!("it took more than {} s", PATIENCE.as_secs()))),
+            Ok(output) => output.map_err(|e| failed(&self.what, &say!("git-unreadable")).caused_by(e)),
+            Err(_) => Err(failed(&self.what, &say!("git-too-slow", seconds = PATIENCE.as_secs()))),
         }
     }
 
@@ -394,5 +389,5 @@ async fn read_some(from: impl AsyncRead + Unpin, max: u64) -> std::io::Result<(V
 }
 
 fn failed(what: &str, why: &str) -> Error {
-    Error::new(ErrorCode::Io, format!("`git {what}` failed: {why}"))
+    Error::new(ErrorCode::Io, say!("git-failed", what, why))
 }

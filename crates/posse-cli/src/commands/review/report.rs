@@ -3,11 +3,12 @@
 use std::fmt::Write;
 
 use posse_core::text::visible;
+use posse_messages::say;
 use serde_json::{Value, json};
 
 use super::diff::FileDiff;
 use super::findings::{Finding, Findings, Place, Severity};
-use crate::render::many;
+use crate::render::{Thing, many};
 
 /// Everything that is told of a review.
 pub struct Report<'a> {
@@ -25,9 +26,13 @@ pub struct Report<'a> {
 pub fn markdown(report: &Report<'_>) -> String {
     let Some(found) = report.found else {
         let text = report.run.as_ref().and_then(|run| run["text"].as_str()).unwrap_or_default();
-        return format!("# The review was not finished\n\n{}\n", visible(text.trim()));
+        return format!("# {}\n\n{}\n", say!("review-unfinished"), visible(text.trim()));
     };
-    let mut text = format!("# Review of {}: {}\n", many(report.files.len() as u64, "file"), found.counted());
+    let mut text = format!(
+        "# {}: {}\n",
+        say!("review-of", files = many(report.files.len() as u64, Thing::File)),
+        found.counted()
+    );
     if !found.summary.trim().is_empty() {
         let _ = write!(text, "\n{}\n", found.summary.trim());
     }
@@ -51,7 +56,7 @@ fn section(finding: &Finding) -> String {
         let _ = write!(text, "\n{}\n", explanation.trim());
     }
     if !suggestion.trim().is_empty() {
-        let _ = write!(text, "\n**Suggestion:** {}\n", suggestion.trim());
+        let _ = write!(text, "\n**{}** {}\n", say!("review-suggestion"), suggestion.trim());
     }
     text
 }
@@ -62,13 +67,11 @@ impl Report<'_> {
         const NAMED: usize = 5;
         let mut remarks = self.notes.to_vec();
         if !self.cut.is_empty() {
-            let mut named = self.cut.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            if self.cut.len() > NAMED {
-                let _ = write!(named, " and {} more", self.cut.len() - NAMED);
-            }
-            remarks.push(format!(
-                "the diff is too large to be given whole; cut: {named}. Review less at once: posse review PATH…"
-            ));
+            let names = self.cut.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+            remarks.push(match self.cut.len().saturating_sub(NAMED) {
+                0 => say!("review-cut", names),
+                more => say!("review-cut-more", names, more),
+            });
         }
         remarks
     }

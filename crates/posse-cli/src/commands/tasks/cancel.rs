@@ -7,6 +7,7 @@ use std::time::Duration;
 use posse_core::journal::start_of;
 use posse_core::outcome::Outcome;
 use posse_core::{ErrorCode, Result};
+use posse_messages::{fixed, say};
 use posse_runtime::driver::end_cancelled;
 use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
 use posse_store::SqliteStore;
@@ -27,12 +28,12 @@ pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
     let store = setup::store(global)?;
     let mut row = find(&*store, wanted).await?;
     if row.status != "running" {
-        return Ok(tell(&row, "it had ended before", global.json));
+        return Ok(tell(&row, &say!("cancel-had-ended"), global.json));
     }
     let deadline = Instant::now() + PATIENCE;
     while row.status == "running" {
         if !owner::lives(&row) {
-            match end_tree(&store, &row, "nobody was driving it").await {
+            match end_tree(&store, &row, &fixed!("nobody-was-driving")).await {
                 Ok(_) => {}
                 // Somebody took it over in this moment; they are told.
                 Err(e) if e.code() == ErrorCode::OwnerLost => {}
@@ -41,15 +42,15 @@ pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
         } else if !row.cancel_requested {
             store.request_cancel(&row.id).await?;
         } else if Instant::now() > deadline {
-            let note = format!("process {} was told and has not ended it yet", owner::pid(&row));
+            let note = say!("cancel-not-yet", process = owner::pid(&row));
             return Ok(tell(&row, &note, global.json));
         } else {
             tokio::time::sleep(LOOK).await;
         }
         row = store.task(&row.id).await?;
     }
-    let note = if row.status == "cancelled" { "" } else { "it ended before it could be cancelled" };
-    Ok(tell(&row, note, global.json))
+    let note = if row.status == "cancelled" { String::new() } else { say!("cancel-too-late") };
+    Ok(tell(&row, &note, global.json))
 }
 
 fn tell(row: &TaskRow, note: &str, json: bool) -> ExitCode {
@@ -75,7 +76,7 @@ pub async fn end_tree(store: &SqliteStore, row: &TaskRow, why: &str) -> Result<O
         if owner::lives(&child) || start_of(&store.records(&child.id).await?)?.detached {
             continue;
         }
-        match Box::pin(end_tree(store, &child, "its orchestrator was cancelled")).await {
+        match Box::pin(end_tree(store, &child, &fixed!("orchestrator-was-cancelled"))).await {
             Err(e) if e.code() != ErrorCode::OwnerLost => return Err(e),
             Ok(_) | Err(_) => {}
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::journal::Record;
+use posse_messages::say;
 use posse_runtime::ports::{Store, TaskRow};
 
 use super::{find, lines};
@@ -32,7 +33,7 @@ pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
             return Ok(exit_code(&row));
         }
         if !owner::lives(&row) && told != row.owner {
-            terminal::note(&format!("nobody drives `{id}` now; it goes on with: posse tasks resume {id}"));
+            terminal::note(&say!("nobody-drives", id));
             told.clone_from(&row.owner);
         }
         tokio::time::sleep(LOOK).await;

@@ -8,6 +8,7 @@ use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode};
+use posse_messages::say;
 use serde::Deserialize;
 
 use super::guidance::{LISTED_MAX, aligned, visible};
@@ -60,7 +61,7 @@ impl Tool for AgentTool {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error("the session is closed");
+                return ToolOutput::error(say!("session-closed"));
             };
             let call: Call = match serde_json::from_str(input.arguments) {
                 Ok(call) => call,
@@ -100,12 +101,12 @@ fn answer(name: &str, delegated: &Delegated) -> ToolOutput {
     let outcome = delegated.outcome();
     let why = match outcome.map(|outcome| outcome.stop) {
         Some(StopReason::DeadlinePassed) => {
-            format!("Subagent \"{name}\" timed out after {}s and was stopped.", delegated.seconds())
+            say!("agent-timed-out", name, seconds = delegated.seconds())
         }
-        _ => format!("Subagent \"{name}\" failed: {}", delegated.failure()),
+        _ => say!("agent-failed", name, why = delegated.failure()),
     };
     let so_far = outcome.map(|outcome| outcome.text.trim()).filter(|text| !text.is_empty());
-    let so_far = so_far.map(|text| format!("\n\nWhat it had so far:\n{}", delegated.bounded(text)));
+    let so_far = so_far.map(|text| format!("\n\n{}\n{}", say!("so-far"), delegated.bounded(text)));
     let changed = outcome.map(|outcome| outcome.changed_files.clone()).unwrap_or_default();
     ToolOutput { changed, ..ToolOutput::error(format!("{why}{}{notes}", so_far.unwrap_or_default())) }
 }
@@ -114,7 +115,7 @@ fn refusal(session: &Session, wanted: &str, error: &Error) -> String {
     if error.code() == ErrorCode::AgentNotFound {
         let agents = session.agents();
         let names = names(agents.iter().map(|agent| &**agent));
-        return format!("Unknown subagent type: \"{}\". Available: {names}", prefix(wanted, 80));
+        return say!("agent-type-unknown", name = prefix(wanted, 80), names);
     }
     match error.advice() {
         Some(hint) => format!("{}: {}. {hint}", error.code().wire(), error.message()),

@@ -10,6 +10,7 @@ use posse_core::pattern::ToolPattern;
 use posse_core::sections::Sections;
 use posse_core::task::{Bounds, INVESTIGATOR, TaskRequest};
 use posse_core::tool::{DELEGATION, ToolSpec};
+use posse_messages::say;
 use serde::Deserialize;
 
 use super::{Delegated, delegate, spec};
@@ -80,14 +81,14 @@ impl Tool for RunSubagent {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error("the session is closed");
+                return ToolOutput::error(say!("session-closed"));
             };
             let call: Call = match serde_json::from_str(input.arguments) {
                 Ok(call) => call,
                 Err(e) => return ToolOutput::mistake(e.to_string()),
             };
             match call.task.trim().chars().count() {
-                0 => return ToolOutput::mistake(NO_TASK),
+                0 => return ToolOutput::mistake(say!("investigation-without-task")),
                 chars if chars < TASK_CHARS_MIN => return ToolOutput::mistake(too_short()),
                 _ => {}
             }
@@ -96,21 +97,15 @@ impl Tool for RunSubagent {
     }
 }
 
-const NO_TASK: &str = "Task too brief. Include: what to investigate, where to look, what to return.";
-
 fn too_short() -> String {
-    format!(
-        "Task too brief ({TASK_CHARS_MIN}+ chars needed). Include: WHAT to investigate, WHERE to look, WHAT to return."
-    )
+    say!("investigation-too-brief", task_chars_min = TASK_CHARS_MIN)
 }
 
 async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
     // A call that is made again after a crash was counted when it was first made.
     let again = session.family(&input.context.task).ok().and_then(|f| f.with_key(input.idempotency_key));
     if again.is_none() && !session.investigations.begin() {
-        return ToolOutput::error(format!(
-            "Maximum subagents ({PER_SESSION_MAX}) reached. Use direct tools for remaining investigations."
-        ));
+        return ToolOutput::error(say!("investigations-limit", per_session_max = PER_SESSION_MAX));
     }
     match delegate(session, input, request(call)).await {
         Ok(delegated) => answer(&delegated),
@@ -118,7 +113,7 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
             if again.is_none() {
                 session.investigations.take_back();
             }
-            ToolOutput::error(format!("Subagent failed: {}", advised(&e)))
+            ToolOutput::error(say!("subagent-failed", why = advised(&e)))
         }
     }
 }
@@ -149,17 +144,17 @@ fn answer(delegated: &Delegated) -> ToolOutput {
     let (why, outcome) = match (delegated.outcome().map(|outcome| outcome.stop), outcome) {
         // It has reported what it found within its limit, which is what was asked for.
         (Some(StopReason::ToolCallsExhausted), Some(outcome)) => {
-            let stopped = "the limit of tool calls was reached; what follows may be incomplete";
-            return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(stopped))));
+            let stopped = say!("tool-calls-limit-reached");
+            return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(&stopped))));
         }
         (Some(StopReason::DeadlinePassed), outcome) => {
             let seconds = delegated.seconds();
-            (format!("Subagent timed out after {seconds}s. Break into smaller tasks."), outcome)
+            (say!("subagent-timed-out", seconds), outcome)
         }
-        (_, outcome) => (format!("Subagent failed: {}", delegated.failure()), outcome),
+        (_, outcome) => (say!("subagent-failed", why = delegated.failure()), outcome),
     };
-    let partial =
-        outcome.map(|outcome| format!("\n\nPartial findings:\n{}", delegated.bounded(&outcome.text)));
+    let partial = outcome
+        .map(|outcome| format!("\n\n{}\n{}", say!("partial-findings"), delegated.bounded(&outcome.text)));
     ToolOutput::error(format!("{why}{}{notes}", partial.unwrap_or_default()))
 }
 
@@ -174,11 +169,11 @@ impl Findings<'_> {
         let part = |tag: &str, text: &str| format!("<{tag}>\n{text}\n</{tag}>");
         let Sections { findings, summary, answer } = &self.sections;
         let mut parts = Vec::new();
-        parts.extend(self.stopped.map(|why| format!("Stopped early: {why}.")));
+        parts.extend(self.stopped.map(|why| say!("stopped-early", why)));
         parts.push(part("findings", findings));
         parts.extend(summary.as_ref().map(|summary| part("summary", summary)));
         parts.extend(answer.as_ref().map(|answer| part("answer", answer)));
-        parts.push(format!("Tool calls made: {}", self.tool_calls));
+        parts.push(say!("tool-calls-made", tool_calls = self.tool_calls));
         parts.join("\n\n")
     }
 }

@@ -4,9 +4,11 @@
 mod parameters;
 
 use posse_core::board::{Priority, Terms};
+use posse_core::event::Event;
 use posse_core::grant::{Access, Rights};
 use posse_core::task::{Bounds, GENERAL, TaskRequest, agent_named};
 use posse_core::{Error, ErrorCode};
+use posse_messages::say;
 use serde_json::{Map, Value};
 
 use super::TURNS;
@@ -19,7 +21,6 @@ pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
 const PROCESS_BYTES_MAX: u64 = 512 * 1024 * 1024;
-const LIMIT: &str = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
 
 /// Whether the arguments of a call are meant as a launch.
 pub fn is_meant(arguments: &Map<String, Value>) -> bool {
@@ -34,9 +35,21 @@ pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<St
     };
     let agent = agent_named(arguments).unwrap_or(GENERAL).to_owned();
     let request = TaskRequest { key: Some(input.idempotency_key.to_owned()), ..request(agent, &parameters) };
-    match session.spawn(&input.context.task, request).await {
+    let spawned = session.spawn(&input.context.task, request).await;
+    let note = watched(spawned.as_ref().err());
+    session.observers.event(&input.context.task, &Event::Noted { note });
+    match spawned {
         Ok(task) => ToolOutput::text(launched(&task, &parameters)),
         Err(e) => ToolOutput::error(refusal(&e)),
+    }
+}
+
+/// What whoever watches is told; the model gets the report or the reason.
+fn watched(error: Option<&Error>) -> String {
+    match error.map(Error::code) {
+        None => say!("launch-description"),
+        Some(ErrorCode::MaxTasksExceeded) => say!("launch-resource-limit"),
+        Some(_) => say!("launch-creation-failed"),
     }
 }
 
@@ -78,29 +91,23 @@ fn launched(task: &Task, parameters: &Parameters) -> String {
         Priority::Normal => "normal",
         Priority::High => "high",
     };
-    format!(
-        "Successfully launched subagent\n\n\
-         Successfully launched parallel task:\n\
-         - Task ID: {id} (also {})\n\
-         - Description: {}\n\
-         - Priority: {priority}\n\
-         - Write Permissions: {}\n\
-         - Max Execution Time: {}s\n\n\
-         The task is now running in parallel. You can continue with other work.\n\
-         Collect its result later: {{\"action\":\"collect\",\"task_id\":\"{id}\"}}",
-        alias(&task.id, now_ms()),
-        parameters.description,
-        if parameters.write_paths.is_some() { "Yes" } else { "No" },
-        parameters.wall_ms as f64 / 1000.0,
+    say!(
+        "launched",
+        id,
+        alias = alias(&task.id, now_ms()),
+        description = parameters.description,
+        priority,
+        writes = if parameters.write_paths.is_some() { "yes" } else { "no" },
+        seconds = parameters.wall_ms as f64 / 1000.0,
     )
 }
 
 fn refusal(error: &Error) -> String {
     if error.code() == ErrorCode::MaxTasksExceeded {
-        return LIMIT.to_owned();
+        return say!("launch-limit");
     }
     match error.advice() {
-        Some(hint) => format!("Failed to create parallel task: {} ({hint})", error.message()),
-        None => format!("Failed to create parallel task: {}", error.message()),
+        Some(hint) => say!("launch-failed-hint", message = error.message(), hint),
+        None => say!("launch-failed", message = error.message()),
     }
 }

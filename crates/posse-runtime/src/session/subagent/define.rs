@@ -8,6 +8,7 @@ use posse_core::id::AgentName;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, canonical};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use serde_json::{Value, json};
 
 use super::request::Define;
@@ -41,11 +42,11 @@ pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value
     }
     let mut notes = Vec::new();
     if !unusable.is_empty() {
-        notes.push(format!("cannot be used here: {}", unusable.join(", ")));
+        notes.push(say!("agents-unusable", names = unusable.join(", ")));
     }
     if found.len() > LISTED_MAX {
         let left_out = found.len() - LISTED_MAX;
-        notes.push(format!("{left_out} more are not shown: use `query` to look for words"));
+        notes.push(say!("agents-not-shown", left_out));
     }
     let mut value = json!({ "agents": agents });
     if !notes.is_empty() {
@@ -100,8 +101,7 @@ pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
 fn definition(session: &Session, request: Define) -> Result<Definition> {
     let name = AgentName::parse(&request.name)?;
     let missing = |field: &str| {
-        Error::new(ErrorCode::InvalidRequest, format!("missing field `{field}`"))
-            .hint("see the tool's description")
+        Error::new(ErrorCode::InvalidRequest, say!("field-missing", field)).hint(say!("see-description-hint"))
     };
     let mut definition = match &request.extends {
         Some(base) => Definition { name, extends: None, ..(*session.find_agent(base)?).clone() },
@@ -133,9 +133,8 @@ fn definition(session: &Session, request: Define) -> Result<Definition> {
     }
     let size = estimate_tokens(&definition.system_prompt());
     if size > PROMPT_TOKENS_MAX {
-        let text = format!("the system prompt has about {size} tokens, the limit is {PROMPT_TOKENS_MAX}");
-        return Err(Error::new(ErrorCode::PromptTooLarge, text)
-            .hint("keep instructions; let tools provide knowledge"));
+        let text = say!("system-prompt-too-large", size, prompt_tokens_max = PROMPT_TOKENS_MAX);
+        return Err(Error::new(ErrorCode::PromptTooLarge, text).hint(say!("system-prompt-too-large-hint")));
     }
     Ok(definition)
 }
@@ -151,8 +150,8 @@ fn known_tools(session: &Session, tools: &[String]) -> Result<Vec<String>> {
     let exists = |tool: &str| session.children_tools.names().any(|name| name == tool);
     if let Some(unknown) = tools.iter().find(|tool| !exists(tool)) {
         let known: Vec<&str> = session.children_tools.names().collect();
-        return Err(Error::new(ErrorCode::InvalidTool, format!("there is no tool `{unknown}`"))
-            .hint(format!("there are: {}", known.join(", "))));
+        return Err(Error::new(ErrorCode::InvalidTool, say!("tool-not-there", unknown))
+            .hint(say!("there-are", names = known.join(", "))));
     }
     Ok(tools)
 }

@@ -3,12 +3,12 @@
 use posse_core::grant::Tier;
 use posse_core::outcome::{Status, StopReason};
 use posse_core::text::{estimate_tokens, prefix};
+use posse_messages::say;
 use serde_json::{Value, json};
 
 use crate::session::task::{Done, Progress, Stage, Task};
 
 const RESULT_TOKENS_MAX: u64 = 1_000;
-const TRUNCATED: &str = "[truncated — full response exceeded 1000 token limit]";
 
 pub fn status(task: &Task, progress: &Progress) -> Value {
     let mut value = json!({
@@ -99,16 +99,14 @@ pub fn failure(done: &Done) -> Option<String> {
         Ok(outcome) => outcome,
         Err(e) => return Some(e.clone()),
     };
-    let detail = outcome.detail.as_deref().unwrap_or("no details");
+    let detail = || outcome.detail.clone().unwrap_or_else(|| say!("no-details"));
     match outcome.stop {
         StopReason::Answered if outcome.status() == Status::Completed => None,
-        StopReason::Answered => Some("The final response was empty".to_owned()),
-        StopReason::TurnsExhausted => {
-            Some("Max turns exceeded without producing a final response".to_owned())
-        }
-        StopReason::ModelFailed => Some(format!("Model API error: {detail}")),
-        StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {detail}")),
-        other => Some(format!("{}: {detail}", other.wire())),
+        StopReason::Answered => Some(say!("answer-was-empty")),
+        StopReason::TurnsExhausted => Some(say!("turns-exceeded")),
+        StopReason::ModelFailed => Some(say!("model-failed", detail = detail())),
+        StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {}", detail())),
+        other => Some(format!("{}: {}", other.wire(), detail())),
     }
 }
 
@@ -117,7 +115,8 @@ fn distilled(text: &str) -> String {
     if estimate_tokens(text) <= RESULT_TOKENS_MAX {
         return text.to_owned();
     }
-    let room = RESULT_TOKENS_MAX as usize * 4 - TRUNCATED.chars().count() - 2;
+    let notice = say!("answer-truncated", result_tokens_max = RESULT_TOKENS_MAX);
+    let room = RESULT_TOKENS_MAX as usize * 4 - notice.chars().count() - 2;
     let cut = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
-    format!("{}\n{TRUNCATED}", prefix(text, cut))
+    format!("{}\n{notice}", prefix(text, cut))
 }

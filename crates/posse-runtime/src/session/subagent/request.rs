@@ -8,6 +8,7 @@ use posse_core::grant::Rights;
 use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -150,9 +151,9 @@ impl Request {
             }
             "list_tasks" => Request::ListTasks {},
             other => {
-                let text = format!("there is no action `{}`", prefix(other, 80));
+                let text = say!("action-unknown", action = prefix(other, 80));
                 return Err(Error::new(ErrorCode::InvalidAction, text)
-                    .hint(format!("there are: {}", ACTIONS.join(", "))));
+                    .hint(say!("there-are", names = ACTIONS.join(", "))));
             }
         })
     }
@@ -163,7 +164,7 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T> {
 }
 
 fn invalid(e: &serde_json::Error) -> Error {
-    Error::new(ErrorCode::InvalidRequest, e.to_string()).hint("see the tool's description")
+    Error::new(ErrorCode::InvalidRequest, e.to_string()).hint(say!("see-description-hint"))
 }
 
 impl Spawn {
@@ -171,7 +172,7 @@ impl Spawn {
         let cost_micros = match self.max_cost_usd {
             Some(usd) if usd.is_finite() && usd > 0.0 => Some((usd * 1e6) as u64),
             Some(_) => {
-                return Err(Error::new(ErrorCode::InvalidRequest, "`max_cost_usd` must be above zero"));
+                return Err(Error::new(ErrorCode::InvalidRequest, say!("max-cost-invalid")));
             }
             None => None,
         };

@@ -1,6 +1,7 @@
 //! The parameters of a launch, from whatever a model wrote.
 
 use posse_core::board::Priority;
+use posse_messages::say;
 use serde_json::{Map, Value};
 
 const WALL_MS_MIN: f64 = 1_000.0;
@@ -39,7 +40,7 @@ impl Parameters {
         let raw = coerced(raw);
         let errors = complaints(&raw);
         if !errors.is_empty() {
-            return Err(format!("Invalid parameters: {}", errors.join(", ")));
+            return Err(say!("parameters-invalid", errors = errors.join(", ")));
         }
         Ok(Self::of(&raw))
     }
@@ -76,20 +77,24 @@ fn unwrapped(text: &str) -> &str {
 }
 
 fn from_json(body: &str) -> Result<Map<String, Value>, String> {
-    let wrong = |why: String| format!("Invalid JSON parameters: {why}");
+    let wrong = |why: String| format!("{}: {why}", say!("launch-invalid-json"));
     let raw: Map<String, Value> = serde_json::from_str(body).map_err(|e| wrong(e.to_string()))?;
     match missing(&raw) {
         None => Ok(raw),
-        Some(_) => Err(wrong("Missing required parameters in JSON".to_owned())),
+        Some(_) => Err(wrong(say!("parameters-missing-json"))),
     }
 }
 
 fn required(raw: Map<String, Value>) -> Result<Map<String, Value>, String> {
     match missing(&raw) {
         None => Ok(raw),
-        Some(name) => Err(format!(
-            "Missing value for required parameter '{name}'. Call subagent again with a description and a prompt."
-        )),
+        Some(name) => {
+            let why = match name {
+                "prompt" => say!("launch-missing-prompt"),
+                _ => say!("launch-missing-description"),
+            };
+            Err(say!("parameter-missing", name, why))
+        }
     }
 }
 
@@ -108,7 +113,7 @@ fn from_tags(body: &str) -> Result<Map<String, Value>, String> {
         let end = if name == "prompt" { inner.rfind(&close) } else { inner.find(&close) };
         // Half a value is another value.
         let Some(end) = end else {
-            return Err(format!("Missing value for required parameter '{name}': <{name}> is not closed."));
+            return Err(say!("parameter-not-closed", name));
         };
         raw.entry(name).or_insert_with(|| Value::String(inner[..end].trim().to_owned()));
         rest = &inner[end + close.len()..];
@@ -164,46 +169,46 @@ fn split(text: &str) -> Vec<String> {
 /// Everything that is wrong.
 fn complaints(raw: &Map<String, Value>) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
-    let mut say = |error: &str| errors.push(error.to_owned());
+    let mut tell = |error: String| errors.push(error);
     match raw.get("description").and_then(Value::as_str) {
-        None => say("Description is required and must be a string"),
-        Some(text) if text.trim().chars().count() < 3 => say("Description must be at least 3 characters"),
-        Some(text) if text.split_whitespace().count() > 10 => say("Description should be 3-5 words"),
+        None => tell(say!("description-not-text")),
+        Some(text) if text.trim().chars().count() < 3 => tell(say!("description-too-short")),
+        Some(text) if text.split_whitespace().count() > 10 => tell(say!("description-too-long")),
         Some(_) => {}
     }
     match raw.get("prompt").and_then(Value::as_str) {
-        None => say("Prompt is required and must be a string"),
-        Some(text) if text.trim().chars().count() < 10 => say("Prompt must be at least 10 characters"),
+        None => tell(say!("prompt-not-text")),
+        Some(text) if text.trim().chars().count() < 10 => tell(say!("prompt-too-short")),
         Some(_) => {}
     }
     let given = |name: &str| raw.get(name).filter(|value| !value.is_null());
     let writes = given("writePermissions");
     if writes.is_some_and(|value| !value.is_boolean()) {
-        say("writePermissions must be a boolean");
+        tell(say!("write-permissions-not-boolean"));
     }
     let paths = given("allowedWritePaths");
     match paths.map(Value::as_array) {
-        Some(None) => say("allowedWritePaths must be an array"),
+        Some(None) => tell(say!("write-paths-not-list")),
         Some(Some(paths)) => {
             let wrong = paths.iter().enumerate().filter(|(_, path)| !path.is_string());
-            wrong.for_each(|(index, _)| say(&format!("allowedWritePaths[{index}] must be a string")));
+            wrong.for_each(|(index, _)| tell(say!("write-path-not-text", index)));
         }
         None => {}
     }
     let nowhere = paths.is_none_or(|paths| paths.as_array().is_some_and(Vec::is_empty));
     if writes == Some(&Value::Bool(true)) && nowhere {
-        say("writePermissions requires allowedWritePaths to be specified");
+        tell(say!("write-paths-missing"));
     }
     match given("maxExecutionTime").map(Value::as_f64) {
-        Some(None) => say("maxExecutionTime must be a number"),
+        Some(None) => tell(say!("execution-time-not-number")),
         Some(Some(ms)) if !(WALL_MS_MIN..=WALL_MS_MAX).contains(&ms) => {
-            say("maxExecutionTime must be between 1000-300000 ms (1-300 seconds)");
+            tell(say!("execution-time-out-of-range"));
         }
         Some(Some(_)) | None => {}
     }
     let priority = given("priority");
     if priority.is_some_and(|priority| !["low", "normal", "high"].iter().any(|known| priority == known)) {
-        say("priority must be 'low', 'normal', or 'high'");
+        tell(say!("priority-unknown"));
     }
     errors
 }

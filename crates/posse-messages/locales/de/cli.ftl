@@ -1,0 +1,371 @@
+# Deutsch. Das Glossar steht in core.ftl.
+
+language-unknown = Warnung: es gibt keine Sprache `{ $unknown }`; es gibt: { $names }
+many-agents =
+    { $n ->
+        [one] { $n } Agent
+       *[other] { $n } Agenten
+    }
+many-calls =
+    { $n ->
+        [one] { $n } Aufruf
+       *[other] { $n } Aufrufe
+    }
+many-errors =
+    { $n ->
+        [one] { $n } Fehler
+       *[other] { $n } Fehler
+    }
+many-files =
+    { $n ->
+        [one] { $n } Datei
+       *[other] { $n } Dateien
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } beendeter Aufruf
+       *[other] { $n } beendete Aufrufe
+    }
+many-keys =
+    { $n ->
+        [one] { $n } Schlüssel
+       *[other] { $n } Schlüssel
+    }
+many-tasks =
+    { $n ->
+        [one] { $n } Aufgabe
+       *[other] { $n } Aufgaben
+    }
+many-tokens =
+    { $n ->
+        [one] { $n } Token
+       *[other] { $n } Token
+    }
+many-tools =
+    { $n ->
+        [one] { $n } Werkzeug
+       *[other] { $n } Werkzeuge
+    }
+many-turns =
+    { $n ->
+        [one] { $n } Runde
+       *[other] { $n } Runden
+    }
+many-warnings =
+    { $n ->
+        [one] { $n } Warnung
+       *[other] { $n } Warnungen
+    }
+runtime-not-started = die Laufzeitumgebung kann nicht starten
+agents-not-trusted = { $untrusted } nicht vertraut: sieh sie mit `posse agents check` an und lass sie dann mit `posse trust` laufen
+warning = Warnung: { $text }
+no-place-for-agents = es gibt keinen Ort für eigene Agenten: HOME ist nicht gesetzt
+no-place-for-agents-hint = setze HOME oder lass --user weg
+exists-edit-it = sie existiert; bearbeite sie oder wähle einen anderen Namen
+check-writable = prüfe, ob du dort schreiben darfst und der Datenträger Platz hat
+cannot-be-written = { $path } kann nicht geschrieben werden
+agent-shadows = ab jetzt steht er vor dem Agenten `{ $name }` aus { $other }
+agent-is-shadowed = hier zählt er nicht: der Agent `{ $name }` aus { $other } steht vor ihm
+seen-everywhere = posse sieht ihn in jedem Verzeichnis
+seen-here = posse sieht ihn in diesem Verzeichnis und darunter
+format-unknown = es gibt kein Format `{ $format }`
+export-excess = `{ $agent }` hätte im Format { $format } mehr Rechte: { $excess }
+export-excess-hint = wähle ein anderes Format oder schreibe ihn trotzdem mit --force
+nothing-overwritten = was existiert, wird nicht überschrieben
+export-lost = verloren: { $text }
+export-read-as = { $format } liest ihn als { $file }
+agent-or-file-unknown = kein Agent und keine Datei eines Agenten heißt `{ $unknown }`
+agents-list-hint = `posse agents list` zeigt, was es gibt
+standing-broken = nicht vertraut, und kann so nicht laufen
+standing-not-trusted = nicht vertraut: `posse trust` lässt ihn laufen
+standing-not-ours = gehört einem anderen Benutzer, dem nicht vertraut werden kann
+field-mapped = übertragen: { $into }
+field-ignored = ignoriert: { $why }
+costs-in-list = { $tokens } in einer Liste von Agenten
+denied-by-configuration = { $tool }: durch deine Konfiguration verboten
+only-with-allow = { $tool }: nur mit --allow { $tool }
+changes-nothing = ändert nichts
+writes-only = schreibt nur { $paths }
+error-label = Fehler: { $problem }
+no-tools = keine Werkzeuge
+hidden-from-models = Modelle sehen ihn nicht; ein Mensch kann ihn mit --agent nennen
+costs-when-listed = { $tokens }, wann immer einem Modell die Agenten aufgezählt werden
+chat-banner = { $model } · /help, /quit oder Strg-D · das Gespräch ist `{ $session_id }`
+chat-command-unknown = es gibt keinen Befehl `{ $command }`, nichts wurde gesendet; /help zeigt die Befehle, und eine Zeile, die mit einem Leerzeichen beginnt, ist immer eine Nachricht
+chat-not-verified = die Befehle von `verify` laufen in einem Gespräch nicht
+chat-flag-fixed = `{ $flag }` kann in einem laufenden Gespräch nicht geändert werden: es behält, womit es begonnen wurde
+chat-flag-fixed-hint = lass `{ $flag }` weg oder beginne ein neues Gespräch ohne `--resume`
+message-unreadable = die nächste Nachricht ist nicht lesbar
+context-list-hint = `posse context list` zeigt, was es gibt
+context-version-hint = `posse context read` zeigt den jetzigen Stand; `--expect` nimmt diese Version
+no-snapshots = noch keine Schnappschüsse; `posse context snapshot LABEL` macht einen
+keys-not-there = nicht vorhanden: { $names }
+context-used = Sitzung { $session } · { $keys } · { $size }
+before-deleted = (vor dem Löschen: v{ $version })
+until-instant = bis { $end }
+context-wrote = geschrieben: { $entry }
+context-deleted = gelöscht: { $key } v{ $previous_version }
+snapshot-taken = Schnappschuss { $label } hat { $keys }
+context-restored = wiederhergestellt: { $written } geschrieben, { $deleted } gelöscht
+input-not-text = die Standardeingabe ist nicht als Text lesbar
+demo-no-metric = es gibt keine Metrik `{ $other }`
+demo-no-command = staging kennt keinen Befehl `{ $other }`
+demo-not-number = der Wert ist keine Zahl
+doctor-no-configuration = keine; `posse init` schreibt eine, deine wäre { $user }
+doctor-no-keys = keine in der Umgebung gefunden
+doctor-confinement = Dateien: vom Kernel geprüfte Pfade im Arbeitsbereich · Befehle: { $commands }
+doctor-only-with-allow = nur mit --allow: { $names }
+doctor-not-trusted = { $untrusted } nicht vertraut: posse trust
+doctor-agents = { $usable } von { $all } benutzbar
+doctor-agents-check = posse agents check sagt mehr zu jedem
+doctor-to-delegate = { $parts } · { $total } zum Delegieren
+doctor-store = { $path } · { $tasks } Aufgaben · unversehrt
+stopping-after-step = hält nach diesem Schritt an; noch einmal Strg-C hält sofort an
+stopping-now = hält jetzt an
+stopped-by-third = durch das dritte Strg-C beendet
+stopped-by-third-hint = die Aufgabe ist im Speicher; `posse tasks resume` setzt sie fort
+signals-unavailable = Signale können nicht empfangen werden
+goes-on-with-worker = { $left } geht weiter mit: posse worker --local --until-idle
+schema-unsatisfied = erfüllt das Schema nicht: { $error }
+in-doubt-call = im Zweifel: { $call } (Aufruf { $key }) ist vielleicht geschehen, vielleicht nicht
+tokens-with-subagents = { $tokens } Token mit den Subagenten
+verify-failed = Prüfung gescheitert: { $command } · { $ending }
+answer-is-empty = die Antwort war leer
+turn-limit-reached = Rundengrenze ({ $turns }) erreicht
+file-written = { $file } geschrieben
+check-writable-here = prüfe, ob du hier schreiben darfst und der Datenträger Platz hat
+init-next = als Nächstes: posse doctor, den Agenten lesen und mit `posse trust` laufen lassen, dann posse run "…"
+refused-by-agent-file = die Datei des Agenten `{ $agent }` gibt es nicht her
+refused-by-flag = durch --read-only ausgeschlossen
+refused-by-configuration = `deny` in deiner Konfiguration nennt es
+refused-to-allow = zum Erlauben: posse run --allow { $tools } …
+refused-tools = abgelehnt: { $tools } · { $advice }
+task-empty = die Aufgabe ist leer
+task-empty-hint = sage, was zu tun ist: posse run "Warum ist der Login-Test instabil?"
+task-unreadable = die Aufgabe ist von der Standardeingabe nicht lesbar
+task-input-too-large = die Aufgabe auf der Standardeingabe ist größer als 1 MiB
+task-input-too-large-hint = lege die Einzelheiten in eine Datei im Arbeitsbereich und nenne sie in der Aufgabe
+model-price-unknown = der Preis von `{ $model }` ist nicht bekannt, daher kann keine Kostengrenze eingehalten werden
+model-price-unknown-hint = trage `[prices."{ $model }"]` mit `input` und `output` in USD je Million Token in deine Konfiguration ein
+session-deleted-told = der gemeinsame Kontext von { $session } ist gelöscht; Aufgaben und Journale bleiben
+session-archived-told = { $session } ist archiviert: der gemeinsame Kontext kann gelesen, aber nicht geändert werden
+no-sessions-here = hier gibt es keine Sitzungen
+run-starts-one = `posse run "…"` beginnt eine
+session-unknown = keine Sitzung heißt `{ $shown }`
+session-unknown-hint = `posse sessions list` zeigt, was es gibt; das Zustandsverzeichnis entscheidet, wo gesucht wird
+sessions-alike = mehrere Sitzungen beginnen mit `{ $shown }`
+give-more-of-id = gib mehr von der Kennung an
+no-sessions-yet = noch keine Sitzungen; `posse run "…"` beginnt eine
+task-is-driven = `{ $task }` wird gerade von Prozess { $process } geführt
+task-is-driven-hint = warte darauf oder beende zuerst diesen Prozess
+no-tasks-yet = noch keine Aufgaben; `posse run "…"` beginnt eine
+no-task-like-that = so eine Aufgabe gibt es nicht
+task-tool-gone = `{ $task }` bekam das Werkzeug `{ $missing }`, das es nicht mehr gibt
+task-tool-gone-hint = `posse doctor` im Arbeitsbereich der Aufgabe zeigt, welche Werkzeuge es gibt und was mit anderen nicht stimmt
+task-unknown = keine Aufgabe heißt `{ $task }`
+tasks-list-hint = `posse tasks list` zeigt, was es gibt
+tasks-alike = mehrere Aufgaben beginnen mit `{ $wanted }`
+result-unknown = `{ $id }` hat kein Ergebnis `{ $key }`
+result-unknown-hint = Ergebnisse sind als TURN.INDEX nummeriert, etwa 3.0
+record-schema-met = die Antwort erfüllt ihr Schema
+record-withdrawn = nicht mehr erlaubt: { $tools }
+record-budget-spent = Budget aufgebraucht: { $shortfall }
+record-cancelled = abgebrochen
+record-resumed = fortgesetzt (Epoche { $epoch })
+cancel-had-ended = sie war schon beendet
+cancel-not-yet = Prozess { $process } wurde benachrichtigt und hat sie noch nicht beendet
+cancel-too-late = sie endete, bevor sie abgebrochen werden konnte
+nobody-drives = niemand führt `{ $id }` jetzt; weiter geht es mit: posse tasks resume { $id }
+no-project-to-trust = hier ist kein Projekt, dem zu vertrauen wäre
+no-project-to-trust-hint = gehe in das Verzeichnis eines Projekts
+project-without-agents = dieses Projekt hat keine Agenten
+extends-untrusted = `{ $name }` läuft noch nicht: er erweitert { $path }, dem nicht vertraut wird
+trust-inside-task = dies ist ein Befehl aus einer Aufgabe von Posse, und nur ein Mensch kann Dateien vertrauen
+trust-inside-task-hint = bitte den Menschen, `posse trust` auszuführen
+project-agent-unknown = kein Agent dieses Projekts heißt `{ $agent }`
+project-agent-unknown-hint = `posse agents list` zeigt, was es gibt; keinem wurde vertraut
+worker-gave-up = konnte nicht weiterführen: { $tasks }
+worker-gave-up-hint = die Zeilen oben sagen, warum; `posse tasks resume` oder `posse tasks cancel` klärt jede davon
+worker-stopped = angehalten; was in Arbeit war, führt der nächste Worker weiter
+driver-crashed = eine Aufgabe hat ihren Treiber zum Absturz gebracht
+not-taken-up = nicht übernommen
+project-cannot-set = { $path }: `{ $key }` kann ein Projekt nicht setzen
+project-cannot-script = { $path }: `{ $key }` kann in einem Projekt kein `scripted:`-Modell sein
+project-cannot-hint = trage es in die Konfiguration des Benutzers ein oder übergib `--config { $path }`, wenn du dieser Datei vertraust
+foreign-project-file = { $path } gehört einem anderen Benutzer und wird nicht gelesen; `--config { $path }` liest sie
+file-unreadable = { $path } ist nicht lesbar
+file-unreadable-hint = prüfe den Pfad und seine Berechtigungen
+file-too-large = { $path } ist größer als 1 MiB
+not-a-price = { $path }: `prices."{ $model }"`: { $wrong } ist kein Preis
+ollama-hint = OLLAMA_HOST ist gesetzt: nenne eines der Modelle, etwa `--model ollama:qwen3`
+no-model-hint = setze ANTHROPIC_API_KEY, OPENAI_API_KEY oder GEMINI_API_KEY, oder nenne ein Modell mit `--model provider:name` (`--model ollama:qwen3` braucht keinen Schlüssel). `posse demo` braucht weder Schlüssel noch Netz
+no-model = kein Modell ist konfiguriert
+provider-without-url = `providers.{ $provider }` braucht eine `base_url`
+provider-without-url-hint = wo die API beginnt, etwa "https://llm.example/v1"
+provider-needs-key = `{ $provider }` braucht einen Schlüssel, und { $name } ist nicht gesetzt
+provider-needs-key-hint = export { $name }=…; wenn keiner nötig ist, lass `api_key_env` aus `[providers.{ $provider }]` weg oder setze es auf ""
+provider-needs-key-demo-hint = export { $name }=…, oder probiere `posse demo`, das keinen braucht
+key-file-hint = `api_key_file` in `[providers.{ $provider }]` nennt eine Datei, die nur den Schlüssel enthält
+prices-unreadable = `prices` ist nicht lesbar
+provider-without-wire = `providers.{ $provider }` braucht ein `wire`
+provider-without-wire-hint = eines von anthropic, openai, openai-compatible, openai-responses, gemini
+provider-unknown = kein Anbieter heißt `{ $provider }`
+asking-for = fragt nach { $name }
+live-retry = Modell: { $why }, nächster Versuch in { $seconds }s
+waiting-for-model = wartet auf das Modell
+tool-failed = { $tool } gescheitert: { $why }
+verify-failing = Prüfung { $command } gescheitert: { $ending }
+plain-retry = Modell: { $why }; nächster Versuch in { $seconds }s
+plain-started = gestartet · { $agent } auf { $model }
+plain-resumed = fortgesetzt · { $kept } behalten, { $in_doubt } im Zweifel
+plain-turn = Runde { $turn } · { $tokens } · { $calls }
+plain-note = Hinweis: { $note }
+plain-model = Modell { $kind }: { $message }
+plain-refused = { $tool } abgelehnt: { $why }
+plain-failed = { $tool } nach { $millis } ms gescheitert: { $why }
+plain-elided = { $results } alte Ergebnisse ({ $bytes } Bytes) ausgelassen, um Kontext zu sparen
+plain-wrap-up = um Bericht gebeten: { $reason }
+plain-verify = Prüfung { $command }
+plain-verify-failed = Prüfung { $command } nach { $millis } ms gescheitert: { $ending }
+tool-to-allow-unknown = es gibt kein Werkzeug `{ $unknown }` zum Erlauben oder Verbieten
+directory-unreadable = das aktuelle Verzeichnis ist nicht lesbar
+session-tools-invalid = `session.tools`: { $why }
+no-place-for-tasks = es gibt keinen Ort für Aufgaben: HOME ist nicht gesetzt
+no-place-for-tasks-hint = setze HOME oder nenne ein Verzeichnis mit --state
+payloads-without-log = Warnung: --debug-payloads bewirkt ohne --log nichts
+no-grpc = Warnung: es werden keine Traces gesendet: verlangt ist gRPC, und Posse spricht OTLP über HTTP mit JSON
+log-level-hint = es ist `level` unter `[log]` in deiner Konfiguration, oder POSSE_LOG
+log-not-opened = Warnung: das Protokoll { $path } kann nicht geöffnet werden: { $why }
+log-not-written = Warnung: das Protokoll { $path } kann nicht geschrieben werden: { $why }
+otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS ist nicht lesbar
+otlp-headers-invalid-hint = es sieht aus wie `authorization=Bearer%20KEY,x-team=a`
+stdout-failed = Fehler: in die Standardausgabe kann nicht geschrieben werden: { $why }
+answer-not-written = die Antwort kann nicht in die Standardausgabe geschrieben werden: { $why }
+error-because = weil: { $cause }
+error-hint = Tipp: { $hint }
+tokens-shown = { $shown } Token
+tokens-of = { $tokens } von { $most } Token
+turns-shown = { $n } Runden
+state-error = Fehler
+state-warning = Warnung
+state-ready = bereit
+state-disabled = abgeschaltet
+state-not-trusted = nicht vertraut
+state-archived = archiviert
+state-open = offen
+none = keine
+row-agent = Agent
+row-standing = Stand
+row-hidden-by = verdeckt von
+row-shadows = verdeckt
+row-model = Modell
+row-tools = Werkzeuge
+row-not-given = fehlt
+row-rule = Regel
+row-costs = kostet
+row-name = Name
+row-from = aus
+row-hidden = verborgen
+row-description = Beschreibung
+row-verify = Prüfung
+row-limits = Grenzen
+row-note = Hinweis
+agent-version = { $name } (Version { $version }, { $state })
+standing-trusted = vertraut
+field-honoured = beachtet
+guard-rail = ein Muster, das einen Befehl verbietet, ist ein Geländer und keine Mauer: was ein Befehl erreicht, entscheidet die Sandbox
+project-agents-not-trusted = { $agents } dieses Projekts nicht vertraut und nicht benutzt: `posse agents check` zeigt sie, `posse trust` lässt sie laufen
+agent-next = als Nächstes: ausfüllen und mit `posse agents check { $name }` ansehen
+agent-next-trust = als Nächstes: ausfüllen, mit `posse agents check { $name }` ansehen, dann `posse trust`
+topic-version = Version
+topic-configuration = Konfiguration
+topic-model = Modell
+topic-keys = Schlüssel
+topic-base-url = Basis-URL
+topic-confinement = Abschottung
+topic-tools = Werkzeuge
+topic-agents = Agenten
+topic-prompt-tokens = Prompt-Token
+topic-store = Speicher
+topic-log = Protokoll
+topic-traces = Traces
+trusted-before = schon vertraut
+trusted-now = jetzt vertraut
+trusted-not-ours = gehört einem anderen Benutzer: nicht vertraut
+trusted-not-broken = hat Fehler: nicht vertraut
+project-not-trusted-any-more = { $project } wird nicht mehr vertraut
+project-was-not-trusted = { $project } wurde nicht vertraut
+init-project = von jedem posse-Befehl in diesem Projekt gelesen
+init-agent = ein Agent zum Ausprobieren: posse run --agent reviewer "…"
+init-written = geschrieben
+init-exists = existiert, bleibt wie sie ist
+live-writing = schreibt
+live-thinking = denkt
+live-resumed = fortgesetzt
+live-reporting = berichtet
+live-turn = Runde { $turn }/{ $turns_max }
+live-tools = { $n } Wkz.
+mark-in-doubt = im Zweifel
+record-model = Modell: { $failure }
+record-schema-unmet = die Antwort erfüllt ihr Schema nicht
+stopped-after = { $reason } nach { $seconds }s
+continue-with = weiter: posse tasks resume { $id }{ $more }      voller Text: posse tasks show { $id }
+key-file-unreadable = der Schlüssel von `{ $provider }`: { $path } ist nicht lesbar
+key-file-empty = der Schlüssel von `{ $provider }`: { $path } ist leer
+did-you-mean = meintest du `{ $name }`?
+providers-there-are = es gibt: { $names }; andere gehören in `[providers.{ $provider }]` deiner Konfiguration
+effort-invalid = muss low, medium, high oder max sein
+dollars-invalid = ein Betrag in US-Dollar ist größer als null, etwa 0.50
+help-hint = `posse --help` zeigt, was es gibt
+chat-help =
+    /help   zeigt dies
+    /quit   beendet das Gespräch, wie Strg-D; mit `posse chat --resume` kann es fortgesetzt werden
+    Strg-C  hält eine Antwort an
+    Alles andere wird an das Modell gesendet.
+demo-banner = Posse-Vorführung · Modell nach Skript, kein Schlüssel, kein Netz · Zustand in { $state }
+demo-end =
+    Die Aufgaben: posse tasks list --state { $state }
+
+    Das war die Aufzeichnung eines Modells. Mit einem echten:
+      export ANTHROPIC_API_KEY=…      (oder OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)
+      posse run "Warum ist der Login-Test instabil?"
+demo-shared-context = gemeinsamer Kontext: { $entries }
+usage-heading = Aufruf:
+usage-commands = Befehle
+usage-options = Optionen
+usage-arguments = Argumente
+usage-help = Diese Hilfe zeigen
+usage-version = Die Version zeigen
+usage-unknown-argument = es gibt kein Argument `{ $argument }`
+usage-unknown-command = es gibt keinen Befehl `{ $command }`
+usage-missing = diese Argumente fehlen: { $arguments }
+usage-conflict = `{ $argument }` kann nicht zusammen mit `{ $other }` benutzt werden
+usage-value-missing = `{ $argument }` braucht einen Wert
+usage-value-unknown = `{ $value }` ist kein Wert für `{ $argument }`
+usage-value-wrong = `{ $value }` ist kein Wert für `{ $argument }`: { $why }
+review-no-repository = { $place } liegt in keinem Git-Repository
+review-no-repository-hint = `posse review` betrachtet die Änderungen eines Git-Arbeitsbaums: starte es in einem
+git-odd-answer = die Antwort ist nicht zu verstehen
+git-no-temporary = es gibt keinen Platz für ein temporäres Verzeichnis
+review-base-unknown = `{ $base }` ist kein Commit dieses Repositorys
+review-base-unknown-hint = nenne einen Branch, ein Tag oder einen Commit, etwa `--base main`
+review-no-commit = es gibt noch keinen Commit zum Vergleichen
+review-no-commit-hint = lass `--base` weg
+review-no-common-commit = `{ $base }` und HEAD haben keinen gemeinsamen Commit
+review-no-common-commit-hint = hole in einem flachen Klon zuerst mehr von der Geschichte
+git-missing = git ist nicht installiert oder nicht im PATH
+git-missing-hint = `posse review` braucht git 2.31 oder neuer
+git-not-started = es kann nicht gestartet werden
+git-unreadable = es ist nicht lesbar
+git-too-slow = es dauerte länger als { $seconds } s
+git-failed = `git { $what }` ist gescheitert: { $why }
+review-suggestion = Vorschlag:
+review-nothing = keine Änderungen: nichts zu begutachten
+review-nothing-within = keine Änderungen im Genannten: nichts zu begutachten
+review-nothing-since = keine Änderungen seit `{ $base }`: nichts zu begutachten
+review-nothing-since-within = keine Änderungen seit `{ $base }` im Genannten: nichts zu begutachten
+review-unfinished = Die Begutachtung wurde nicht abgeschlossen
+review-of = Begutachtung von { $files }
+review-no-findings = keine Befunde
+review-cut = der Diff ist zu groß, um ganz übergeben zu werden; gekürzt: { $names }. Begutachte weniger auf einmal: posse review PATH…
+review-cut-more = der Diff ist zu groß, um ganz übergeben zu werden; gekürzt: { $names } und { $more } weitere. Begutachte weniger auf einmal: posse review PATH…

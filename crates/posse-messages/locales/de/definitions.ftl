@@ -1,0 +1,30 @@
+# Deutsch. Das Glossar steht in core.ftl.
+
+no-agents-here = hier gibt es keine Agenten; schreibe einen in `.posse/agents/<name>.md`
+agent-disabled = der Agent `{ $name }` ist in { $path } abgeschaltet
+agent-disabled-hint = schalte ihn dort ein oder frage einen anderen Agenten
+agent-not-ours = dem Agenten `{ $name }` wird nicht vertraut: { $path } gehört einem anderen Benutzer
+agent-not-trusted = dem Agenten `{ $name }` wird nicht vertraut: zu { $path } in der jetzigen Form hat niemand Ja gesagt
+agent-unusable = der Agent `{ $name }` ist nicht benutzbar ({ $path }): { $told }
+trust-writes-list = `posse trust` schreibt eine neue Liste
+trust-list-unusable = die Liste vertrauter Dateien `{ $path }` { $why }, daher wird nichts vertraut
+trust-list-unopened = kann nicht geöffnet werden ({ $cause })
+trust-list-unexamined = kann nicht untersucht werden ({ $cause })
+trust-list-irregular = ist keine reguläre Datei
+trust-list-writable = kann von anderen geschrieben werden
+trust-list-unreadable = ist nicht lesbar ({ $cause })
+trust-list-too-large = ist zu groß
+trust-list-damaged = ist beschädigt ({ $cause })
+trust-list-version = hat Version { $other }, die dieses Programm nicht kennt
+trust-list-unwritten = die Liste vertrauter Dateien `{ $path }` kann nicht geschrieben werden
+trust-list-not-json = eine Liste lässt sich nicht als JSON schreiben
+trust-path-hint = benenne das Verzeichnis um oder nimm --trust für einen Lauf
+trust-path-not-utf8 = der Pfad { $path } ist kein UTF-8, daher kann ihm nicht vertraut werden
+agents-there-are = Es gibt: { $names }
+agents-there-are-more = Es gibt: { $names } und { $more } weitere
+agent-hides = bis dahin verdeckt er den Agenten dieses Namens aus { $path }
+agent-not-ours-hint = ein Mensch kann eine eigene Kopie der Datei machen
+agent-not-trusted-hint = ein Mensch kann die Datei lesen und `posse trust` ausführen
+and-others = und { $more } weitere
+correct-the-file = berichtige die Datei
+agent-unusable-hint = { $advice }; `posse agents check` zeigt alles darüber

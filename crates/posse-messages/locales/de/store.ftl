@@ -1,0 +1,34 @@
+# Deutsch. Das Glossar steht in core.ftl.
+
+store-no-task = der Speicher hat keine Aufgabe `{ $task }`
+store-odd-answer = der Speicher `{ $shown }` hat in unerwarteter Form geantwortet
+store-io = der Speicher `{ $shown }` kann nicht gelesen oder geschrieben werden
+store-io-hint = suche im Systemprotokoll nach Fehlern des Datenträgers; der Speicher behält alles, was er bestätigt hat
+store-refused = der Speicher `{ $shown }` hat eine Anweisung abgelehnt
+store-corrupt = der Speicher `{ $shown }` ist beschädigt oder keine SQLite-Datenbank
+store-corrupt-hint = nichts wurde geändert; bewahre eine Kopie auf, versuche `sqlite3 { $shown } .recover` und verschiebe dann die Datei und ihr `-wal`, um mit einem leeren Speicher zu beginnen
+store-unavailable = der Speicher `{ $path }` kann nicht zum Schreiben geöffnet werden
+store-unavailable-hint = prüfe, ob sein Verzeichnis existiert und dieser Benutzer dort schreiben darf, oder wähle ein anderes Zustandsverzeichnis
+store-disk-full = es ist kein Platz mehr, um in den Speicher `{ $path }` zu schreiben
+store-disk-full-hint = schaffe Platz und versuche es noch einmal; was vorher bestätigt wurde, bleibt erhalten und lesbar
+store-busy = ein anderer Prozess hält den Speicher `{ $path }`
+store-busy-hint = suche nach einem angehaltenen oder hängenden Prozess mit demselben Zustandsverzeichnis und versuche es noch einmal
+store-task-exists = der Speicher hat schon eine Aufgabe `{ $task }`
+store-task-exists-hint = wähle eine andere Kennung oder setze die Aufgabe fort, die sie hat
+owner-lost = die Aufgabe `{ $task }` wird von `{ $owner }` in Epoche { $current } geführt; dieser Prozess hatte Epoche { $epoch }
+owner-lost-hint = beende diesen Lauf; der andere Prozess führt die Aufgabe weiter
+store-is-link = der Speicher `{ $path }` ist ein symbolischer Link
+store-not-regular = der Speicher `{ $path }` ist keine reguläre Datei
+store-odd-file-hint = lege dort eine reguläre Datei an oder wähle ein anderes Zustandsverzeichnis
+store-query-endless = eine Abfrage des Speichers ist nicht zu Ende gekommen
+store-record-unreadable = ein Eintrag der Aufgabe `{ $task }` bis Nummer { $last } ist nicht lesbar
+store-record-unreadable-hint = vielleicht hat ihn ein neueres Programm nach `{ $path }` geschrieben; setze mit diesem Programm fort
+store-foreign = `{ $path }` ist die Datenbank eines anderen Programms
+store-foreign-hint = wähle ein anderes Zustandsverzeichnis; die Datei wurde nicht geändert
+store-newer = der Speicher `{ $path }` hat Schema { $version }; dieses Programm kennt bis { $known }
+store-newer-hint = benutze das neuere Programm, das ihn geschrieben hat, oder ein anderes Zustandsverzeichnis; die Datei wurde nicht geändert
+store-writer-not-started = der Schreib-Thread des Speichers kann nicht gestartet werden
+store-queue-full = { $queue_max } Schreibvorgänge warten auf den Speicher
+store-queue-full-hint = der Datenträger kommt nicht nach; lass weniger Aufgaben gleichzeitig laufen
+store-writer-ended = der Schreib-Thread des Speichers hat geendet
+store-writer-ended-hint = starte das Programm neu; was bestätigt wurde, bleibt erhalten

@@ -1,0 +1,478 @@
+# What `posse-cli` says. A message is said with `say!`, or with `fixed!` if it is part of a record.
+
+## language.rs
+
+language-unknown = warning: there is no language `{ $unknown }`; there are: { $names }
+
+## commands.rs
+
+runtime-not-started = the runtime cannot start
+
+## commands/agents.rs
+
+agents-not-trusted = { $untrusted } not trusted: look at them with `posse agents check`, then let them run with `posse trust`
+warning = warning: { $text }
+no-place-for-agents = there is no place for agents of yours: HOME is not set
+no-place-for-agents-hint = set HOME, or leave out --user
+exists-edit-it = it exists; edit it, or choose another name
+check-writable = check that you may write there and that the disk has room
+cannot-be-written = { $path } cannot be written
+agent-shadows = from now on it stands before the agent `{ $name }` of { $other }
+agent-is-shadowed = here it does not count: the agent `{ $name }` of { $other } stands before it
+seen-everywhere = seen by posse in every directory
+seen-here = seen by posse in this directory and below
+format-unknown = there is no format `{ $format }`
+export-excess = `{ $agent }` would have more rights in the format { $format }: { $excess }
+export-excess-hint = choose another format, or write it all the same with --force
+nothing-overwritten = nothing that exists is overwritten
+export-lost = lost: { $text }
+export-read-as = { $format } reads it as { $file }
+
+## commands/agents/check.rs
+
+agent-or-file-unknown = no agent and no file of an agent is called `{ $unknown }`
+agents-list-hint = `posse agents list` shows what there is
+standing-broken = not trusted, and cannot run as it is
+standing-not-trusted = not trusted: `posse trust` lets it run
+standing-not-ours = belongs to another user and cannot be trusted
+field-mapped = mapped: { $into }
+field-ignored = ignored: { $why }
+costs-in-list = { $tokens } in a list of agents
+
+## commands/agents/view.rs
+
+denied-by-configuration = { $tool }: denied by your configuration
+only-with-allow = { $tool }: only with --allow { $tool }
+changes-nothing = changes nothing
+writes-only = writes only { $paths }
+error-label = error: { $problem }
+no-tools = no tools
+hidden-from-models = models do not see it; a person can name it with --agent
+costs-when-listed = { $tokens } whenever agents are listed to a model
+
+## commands/chat.rs
+
+chat-banner = { $model } · /help, /quit or Ctrl-D · the conversation is `{ $session_id }`
+chat-command-unknown = there is no command `{ $command }` and nothing was sent; /help lists the commands, and a line that begins with a space is a message whatever follows
+chat-not-verified = the commands of `verify` are not run in a conversation
+chat-flag-fixed = `{ $flag }` cannot be changed in a conversation that goes on: it keeps what it was begun with
+chat-flag-fixed-hint = leave `{ $flag }` out, or begin a new conversation without `--resume`
+message-unreadable = the next message cannot be read
+
+## commands/context.rs
+
+context-list-hint = `posse context list` shows what there is
+context-version-hint = `posse context read` shows what it is now; `--expect` takes that version
+no-snapshots = no snapshots yet; `posse context snapshot LABEL` takes one
+keys-not-there = not there: { $names }
+context-used = session { $session } · { $keys } · { $size }
+before-deleted = (before it was deleted: v{ $version })
+until-instant = until { $end }
+context-wrote = wrote { $entry }
+context-deleted = deleted { $key } v{ $previous_version }
+snapshot-taken = snapshot { $label } has { $keys }
+context-restored = restored: { $written } written, { $deleted } deleted
+input-not-text = standard input cannot be read as text
+
+## commands/demo.rs
+
+demo-no-metric = there is no metric `{ $other }`
+demo-no-command = staging knows no command `{ $other }`
+demo-not-number = the value is not a number
+
+## commands/doctor.rs
+
+doctor-no-configuration = none; `posse init` writes one, yours would be { $user }
+doctor-no-keys = none seen in the environment
+doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
+doctor-only-with-allow = only with --allow: { $names }
+doctor-not-trusted = { $untrusted } not trusted: posse trust
+doctor-agents = { $usable } of { $all } can be used
+doctor-agents-check = posse agents check tells about each
+doctor-to-delegate = { $parts } · { $total } to delegate
+doctor-store = { $path } · { $tasks } tasks · integrity ok
+
+## commands/drive.rs
+
+stopping-after-step = stopping after this step; press Ctrl-C again to stop now
+stopping-now = stopping now
+stopped-by-third = stopped by the third Ctrl-C
+stopped-by-third-hint = the task is in the store; `posse tasks resume` goes on with it
+signals-unavailable = signals cannot be received
+goes-on-with-worker = { $left } goes on with: posse worker --local --until-idle
+schema-unsatisfied = does not satisfy the schema: { $error }
+in-doubt-call = in doubt: { $call } (call { $key }) may or may not have happened
+tokens-with-subagents = { $tokens } tokens with its subagents
+verify-failed = verify failed: { $command } · { $ending }
+answer-is-empty = the answer was empty
+turn-limit-reached = turn limit ({ $turns }) reached
+
+## commands/export.rs
+
+file-written = { $file } written
+
+## commands/init.rs
+
+check-writable-here = check that you may write here and that the disk has room
+init-next = next: posse doctor, read the agent and let it run with `posse trust`, then posse run "…"
+
+## commands/refusals.rs
+
+refused-by-agent-file = the file of the agent `{ $agent }` does not give it
+refused-by-flag = left out by --read-only
+refused-by-configuration = `deny` in your configuration names it
+refused-to-allow = to allow: posse run --allow { $tools } …
+refused-tools = refused: { $tools } · { $advice }
+
+## commands/run.rs
+
+task-empty = the task is empty
+task-empty-hint = say what to do: posse run "Why is the login test flaky?"
+task-unreadable = the task cannot be read from standard input
+task-input-too-large = the task on standard input is larger than 1 MiB
+task-input-too-large-hint = put the details into a file in the workspace and name it in the task
+model-price-unknown = the price of `{ $model }` is not known, so a cost limit cannot be kept
+model-price-unknown-hint = add `[prices."{ $model }"]` with `input` and `output` in USD per million tokens to your configuration
+
+## commands/sessions.rs
+
+session-deleted-told = the shared context of { $session } is deleted; its tasks and journals stay
+session-archived-told = { $session } is archived: its shared context can be read and not be changed
+no-sessions-here = there are no sessions here
+run-starts-one = `posse run "…"` starts one
+session-unknown = no session is called `{ $shown }`
+session-unknown-hint = `posse sessions list` shows what there is; the state directory decides where it looks
+sessions-alike = several sessions begin with `{ $shown }`
+give-more-of-id = give more of the id
+no-sessions-yet = no sessions yet; `posse run "…"` starts one
+task-is-driven = `{ $task }` is being driven by process { $process }
+task-is-driven-hint = wait for it, or end that process first
+
+## commands/tasks.rs
+
+no-tasks-yet = no tasks yet; `posse run "…"` starts one
+no-task-like-that = no task is like that
+task-tool-gone = `{ $task }` was given the tool `{ $missing }`, which is not there any more
+task-tool-gone-hint = `posse doctor` in its workspace shows which tools there are and what is wrong with others
+task-unknown = no task is called `{ $task }`
+tasks-list-hint = `posse tasks list` shows what there is
+tasks-alike = several tasks begin with `{ $wanted }`
+result-unknown = `{ $id }` has no result `{ $key }`
+result-unknown-hint = results are numbered TURN.INDEX, such as 3.0
+record-schema-met = the answer satisfies its schema
+record-withdrawn = not allowed any more: { $tools }
+record-budget-spent = budget spent: { $shortfall }
+record-cancelled = cancelled
+record-resumed = resumed (epoch { $epoch })
+
+## commands/tasks/cancel.rs
+
+cancel-had-ended = it had ended before
+nobody-was-driving = nobody was driving it
+cancel-not-yet = process { $process } was told and has not ended it yet
+cancel-too-late = it ended before it could be cancelled
+orchestrator-was-cancelled = its orchestrator was cancelled
+
+## commands/tasks/watch.rs
+
+nobody-drives = nobody drives `{ $id }` now; it goes on with: posse tasks resume { $id }
+
+## commands/trust.rs
+
+no-project-to-trust = there is no project here to trust
+no-project-to-trust-hint = go to a project's directory
+project-without-agents = this project has no agents
+extends-untrusted = `{ $name }` does not run yet: it extends { $path }, which is not trusted
+trust-inside-task = this is a command of a task of Posse, and only a person can trust files
+trust-inside-task-hint = ask the person to run `posse trust`
+project-agent-unknown = no agent of this project is called `{ $agent }`
+project-agent-unknown-hint = `posse agents list` shows what there is; nothing was trusted
+
+## commands/worker.rs
+
+worker-gave-up = could not go on with { $tasks }
+worker-gave-up-hint = the lines above say why; `posse tasks resume` or `posse tasks cancel` settles each of them
+worker-stopped = stopped; what was under way goes on with the next worker
+driver-crashed = a task crashed its driver
+was-to-be-cancelled = it was to be cancelled
+orchestrator-had-ended = its orchestrator had ended
+not-taken-up = not taken up
+
+## config.rs
+
+project-cannot-set = { $path }: `{ $key }` cannot be set by a project
+project-cannot-script = { $path }: `{ $key }` cannot be a `scripted:` model in a project
+project-cannot-hint = put it into the user's configuration, or pass `--config { $path }` if you trust this file
+foreign-project-file = { $path } belongs to another user and is not read; `--config { $path }` reads it
+file-unreadable = { $path } cannot be read
+file-unreadable-hint = check the path and its permissions
+file-too-large = { $path } is larger than 1 MiB
+not-a-price = { $path }: `prices."{ $model }"`: { $wrong } is not a price
+
+## models.rs
+
+ollama-hint = OLLAMA_HOST is set: name one of its models, such as `--model ollama:qwen3`
+no-model-hint = set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name a model with `--model provider:name` (`--model ollama:qwen3` needs no key). `posse demo` needs neither key nor network
+no-model = no model is configured
+provider-without-url = `providers.{ $provider }` needs a `base_url`
+provider-without-url-hint = where its API begins, such as "https://llm.example/v1"
+key-from-file = the file { $path }
+key-from-variable = the variable { $name }
+variable-not-set = { $name } is not set
+provider-needs-key = `{ $provider }` needs a key and { $name } is not set
+provider-needs-key-hint = export { $name }=…; if it wants none, leave `api_key_env` out of `[providers.{ $provider }]` or make it ""
+provider-needs-key-demo-hint = export { $name }=…, or try `posse demo`, which needs none
+key-file-hint = `api_key_file` in `[providers.{ $provider }]` names a file that holds the key alone
+prices-unreadable = `prices` cannot be read
+provider-without-wire = `providers.{ $provider }` needs a `wire`
+provider-without-wire-hint = one of anthropic, openai, openai-compatible, openai-responses, gemini
+provider-unknown = no provider is called `{ $provider }`
+
+## render/live.rs
+
+asking-for = asking for { $name }
+live-retry = model: { $why }, next try in { $seconds }s
+waiting-for-model = waiting for the model
+tool-failed = { $tool } failed: { $why }
+verify-failing = verify { $command } failed: { $ending }
+
+## render/plain.rs
+
+plain-retry = model: { $why }; next try in { $seconds }s
+plain-started = started · { $agent } on { $model }
+plain-resumed = resumed · { $kept } kept, { $in_doubt } in doubt
+plain-turn = turn { $turn } · { $tokens } · { $calls }
+plain-note = note: { $note }
+plain-model = model { $kind }: { $message }
+plain-refused = { $tool } refused: { $why }
+plain-failed = { $tool } failed after { $millis } ms: { $why }
+plain-elided = { $results } old results ({ $bytes } bytes) left out to save context
+plain-wrap-up = asked to report: { $reason }
+plain-verify = verify { $command }
+plain-verify-failed = verify { $command } failed after { $millis } ms: { $ending }
+
+## setup.rs
+
+tool-to-allow-unknown = there is no tool `{ $unknown }` to allow or to deny
+directory-unreadable = the current directory cannot be read
+session-tools-invalid = `session.tools`: { $why }
+no-place-for-tasks = there is no place to keep tasks: HOME is not set
+no-place-for-tasks-hint = set HOME, or name a directory with --state
+
+## telemetry.rs
+
+payloads-without-log = warning: --debug-payloads does nothing without --log
+no-grpc = warning: no traces are sent: gRPC is asked for, and Posse speaks OTLP over HTTP with JSON
+log-level-hint = it is `level` under `[log]` in your configuration, or POSSE_LOG
+log-not-opened = warning: the log { $path } cannot be opened: { $why }
+log-not-written = warning: the log { $path } cannot be written: { $why }
+otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS cannot be read
+otlp-headers-invalid-hint = it looks like `authorization=Bearer%20KEY,x-team=a`
+
+## terminal.rs
+
+stdout-failed = error: standard output cannot be written: { $why }
+answer-not-written = the answer cannot be written to standard output: { $why }
+error-because = because: { $cause }
+error-hint = hint: { $hint }
+
+## render.rs
+
+tokens-shown = { $shown } tokens
+tokens-of = { $tokens } of { $most } tokens
+turns-shown = { $n } turns
+many-agents =
+    { $n ->
+        [one] { $n } agent
+       *[other] { $n } agents
+    }
+many-calls =
+    { $n ->
+        [one] { $n } call
+       *[other] { $n } calls
+    }
+many-errors =
+    { $n ->
+        [one] { $n } error
+       *[other] { $n } errors
+    }
+many-files =
+    { $n ->
+        [one] { $n } file
+       *[other] { $n } files
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } finished call
+       *[other] { $n } finished calls
+    }
+many-keys =
+    { $n ->
+        [one] { $n } key
+       *[other] { $n } keys
+    }
+many-tasks =
+    { $n ->
+        [one] { $n } task
+       *[other] { $n } tasks
+    }
+many-tokens =
+    { $n ->
+        [one] { $n } token
+       *[other] { $n } tokens
+    }
+many-tools =
+    { $n ->
+        [one] { $n } tool
+       *[other] { $n } tools
+    }
+many-turns =
+    { $n ->
+        [one] { $n } turn
+       *[other] { $n } turns
+    }
+many-warnings =
+    { $n ->
+        [one] { $n } warning
+       *[other] { $n } warnings
+    }
+
+## words of listings and pages
+
+state-error = error
+state-warning = warning
+state-ready = ready
+state-disabled = disabled
+state-not-trusted = not trusted
+state-archived = archived
+state-open = open
+none = none
+row-agent = agent
+row-standing = standing
+row-hidden-by = hidden by
+row-shadows = shadows
+row-model = model
+row-tools = tools
+row-not-given = not given
+row-rule = rule
+row-costs = costs
+row-name = name
+row-from = from
+row-hidden = hidden
+row-description = description
+row-verify = verify
+row-limits = limits
+row-note = note
+agent-version = { $name } (version { $version }, { $state })
+standing-trusted = trusted
+field-honoured = honoured
+guard-rail = a pattern that denies a command is a guard rail, not a wall: what a command reaches is decided by the sandbox
+project-agents-not-trusted = { $agents } of this project not trusted and not used: `posse agents check` shows them, `posse trust` lets them run
+agent-next = next: fill it in, look at it with `posse agents check { $name }`
+agent-next-trust = next: fill it in, look at it with `posse agents check { $name }`, then `posse trust`
+topic-version = version
+topic-configuration = configuration
+topic-model = model
+topic-keys = keys
+topic-base-url = base URL
+topic-confinement = confinement
+topic-tools = tools
+topic-agents = agents
+topic-prompt-tokens = prompt tokens
+topic-store = store
+topic-log = log
+topic-traces = traces
+trusted-before = trusted before
+trusted-now = trusted now
+trusted-not-ours = belongs to another user: not trusted
+trusted-not-broken = has errors: not trusted
+project-not-trusted-any-more = { $project } is not trusted any more
+project-was-not-trusted = { $project } was not trusted
+init-project = read by every posse command in this project
+init-agent = an agent to try: posse run --agent reviewer "…"
+init-written = written
+init-exists = exists, left as it is
+live-writing = writing
+live-thinking = thinking
+live-resumed = resumed
+live-reporting = reporting
+live-turn = turn { $turn }/{ $turns_max }
+live-tools = { $n } tools
+mark-in-doubt = in doubt
+record-model = model: { $failure }
+record-schema-unmet = the answer does not satisfy its schema
+stopped-after = { $reason } after { $seconds }s
+continue-with = continue: posse tasks resume { $id }{ $more }      full text: posse tasks show { $id }
+key-file-unreadable = the key of `{ $provider }`: { $path } cannot be read
+key-file-empty = the key of `{ $provider }`: { $path } is empty
+did-you-mean = did you mean `{ $name }`?
+providers-there-are = there are: { $names }; others go into `[providers.{ $provider }]` of your configuration
+effort-invalid = must be low, medium, high or max
+dollars-invalid = an amount in US dollars is above zero, such as 0.50
+help-hint = `posse --help` shows what there is
+chat-help =
+    /help   shows this
+    /quit   ends the conversation, as Ctrl-D does; it can be taken up again with `posse chat --resume`
+    Ctrl-C  stops an answer
+    Everything else is sent to the model.
+demo-banner = Posse demo · scripted model, no key, no network · state in { $state }
+demo-end =
+    Its tasks: posse tasks list --state { $state }
+
+    That was a recording of a model. With a real one:
+      export ANTHROPIC_API_KEY=…      (or OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)
+      posse run "Why is the login test flaky?"
+demo-shared-context = shared context: { $entries }
+
+## help.rs
+
+usage-heading = Usage:
+usage-commands = Commands
+usage-options = Options
+usage-arguments = Arguments
+usage-help = Print help
+usage-version = Print version
+usage-unknown-argument = there is no argument `{ $argument }`
+usage-unknown-command = there is no command `{ $command }`
+usage-missing = these arguments are missing: { $arguments }
+usage-conflict = `{ $argument }` cannot be used together with `{ $other }`
+usage-value-missing = `{ $argument }` needs a value
+usage-value-unknown = `{ $value }` is no value of `{ $argument }`
+usage-value-wrong = `{ $value }` is no value of `{ $argument }`: { $why }
+
+## commands/review/git.rs
+
+review-no-repository = { $place } is not in a git repository
+review-no-repository-hint = `posse review` looks at the changes of a git work tree: start it in one
+git-odd-answer = its answer cannot be understood
+git-no-temporary = there is no place for a temporary directory
+review-base-unknown = `{ $base }` is no commit of this repository
+review-base-unknown-hint = name a branch, a tag or a commit, such as `--base main`
+review-no-commit = there is no commit yet to compare with
+review-no-commit-hint = leave out `--base`
+review-no-common-commit = `{ $base }` and HEAD have no commit in common
+review-no-common-commit-hint = in a shallow clone, fetch more of the history first
+git-missing = git is not installed, or not on the PATH
+git-missing-hint = `posse review` needs git 2.31 or newer
+git-not-started = it cannot be started
+git-unreadable = it cannot be read
+git-too-slow = it took more than { $seconds } s
+git-failed = `git { $what }` failed: { $why }
+
+## commands/review/report.rs
+
+review-suggestion = Suggestion:
+review-files =
+    { $n ->
+        [one] { $n } file
+       *[other] { $n } files
+    }
+review-nothing = no changes: nothing to review
+review-nothing-within = no changes in what was named: nothing to review
+review-nothing-since = no changes since `{ $base }`: nothing to review
+review-nothing-since-within = no changes since `{ $base }` in what was named: nothing to review
+review-unfinished = The review was not finished
+review-of = Review of { $files }
+review-no-findings = no findings
+review-cut = the diff is too large to be given whole; cut: { $names }. Review less at once: posse review PATH…
+review-cut-more = the diff is too large to be given whole; cut: { $names } and { $more } more. Review less at once: posse review PATH…

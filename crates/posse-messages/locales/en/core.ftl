@@ -1,0 +1,224 @@
+# What `posse-core` says. A message is said with `say!`, or with `fixed!` if it is part of a record.
+
+## board.rs
+
+depends-on-unknown = `{ $unknown }` in depends_on is no task of this session
+depends-on-unknown-hint = a task can depend on tasks that were spawned before it
+session-tasks-limit = this session has spawned { $count } tasks, which is its limit
+session-tasks-limit-hint = finish with what there is
+task-still-running = `{ $id }` is still running
+task-waits-for = `{ $id }` waits for { $waits_for }
+task-waits-for-place = `{ $id }` waits for a place
+collect-later-hint = do something else and collect it later
+task-not-tracked = no task `{ $shown }` is tracked here
+task-never-spawned = it was never spawned in this session
+task-already-collected = already_collected: `result` still has the full text
+tasks-running-limit = { $running } tasks are already running
+tasks-running-limit-hint = collect a finished task or wait for one, or spawn with `queue: true`
+tasks-waiting-limit = { $waiting } tasks are already waiting
+tasks-waiting-limit-hint = wait until some of them have run
+
+## budget.rs
+
+shortfall-cost = the next call may cost up to ${ $wanted }, ${ $left } is left
+shortfall-tokens = the next call may take up to { $wanted } { $kind }, { $left } are left
+
+## context.rs
+
+key-invalid = `{ $key }` is not a key
+name-shape-hint = use 1 to 64 characters of a-z, 0-9 and `_`
+label-invalid = `{ $label }` is not a label of a snapshot
+value-is-large = the value has about { $tokens } tokens of at most { $value_tokens_max }; distil it further
+value-too-large = the value has about { $tokens } tokens, the limit is { $value_tokens_max }
+value-too-large-hint = distil it, or split it over several keys
+context-full = the other keys hold { $used } tokens, this value has { $tokens }, and a session holds at most { $total_tokens_max }
+context-keys-full = the session has { $keys } keys already, and no more are possible
+snapshot-exists = there is a snapshot `{ $label }` already
+snapshot-exists-hint = choose another label
+snapshots-full = the session has { $snapshots_max } snapshots already
+session-archived = the session `{ $session }` is archived
+session-archived-hint = it can be read and not be changed
+session-context-deleted = the shared context of the session `{ $session }` was deleted
+session-context-deleted-hint = go on without it
+session-not-found = there is no session `{ $session }`
+session-not-found-hint = `posse sessions list` shows what there is
+session-id-invalid = `{ $session }` is not a session id
+session-id-invalid-hint = use 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`
+key-not-found = there is no key `{ $key }`
+key-not-found-hint = `list_keys` shows what there is
+snapshot-not-found = there is no snapshot `{ $label }`
+snapshot-not-found-hint = `posse context snapshot` shows what there is
+version-conflict = `{ $key }` has version { $version } now, written by { $written_by }
+version-conflict-hint = read it, take over what changed, and write with that version as `expected_version`
+version-conflict-missing = `{ $key }` does not exist now; its version is 0
+version-conflict-missing-hint = write with `expected_version` 0 to create it
+context-full-hint = delete what is no longer needed, or write shorter values
+
+## context/wire.rs
+
+context-action-unknown = there is no action `{ $action }`
+context-action-unknown-hint = there are: list_keys, read, read_batch, read_history, write, delete, snapshot
+keys-too-many = `keys` has more than { $keys_max } keys
+versions-too-few = `versions` is at least 1
+ttl-out-of-range = `ttl_s` is between 1 and { $ttl_s_max } seconds
+ttl-out-of-range-hint = leave it out for a value that stays
+action-takes-no-field = `{ $action }` does not take `{ $name }`
+action-takes-no-field-hint = nothing was done; leave it out
+action-needs-field = `{ $action }` needs `{ $name }`
+
+## grant.rs
+
+refused-command = { $why } (not `{ $command }`)
+refused-read-only = this task may only look: `{ $tool }` could change something
+refused-not-granted = the tool `{ $tool }` is not granted to this task; granted: { $allowed }
+refused-other-calls = `{ $tool }` is allowed to this task only for: { $allowed }
+refused-denied = this task must not call `{ $pattern }`
+refused-by-rule = a rule of this agent denies `{ $pattern }`
+refused-write-path = this task may write only here: { $places }
+refused-command-writes = this task may write only here: { $places }, and a command is not held to that
+refused-in-doubt = { $why } ({ $doubt })
+
+## id.rs
+
+agent-name-invalid = `{ $name }` is not an agent name
+agent-name-invalid-hint = use 1 to 64 characters of a-z, 0-9, `_` and `-`
+
+## journal.rs
+
+journal-without-start = a journal must begin with the start of its task
+record-unreadable = a journal record cannot be read
+
+## message.rs
+
+arguments-not-object = arguments must be a JSON object, found { $found }
+arguments-key-twice = the key `{ $repeated }` appears twice
+
+## output.rs
+
+answer-not-json = the answer is not JSON: { $why }
+answer-many-json = the answer has { $count } JSON values; exactly one is wanted
+
+## pattern.rs
+
+tool-pattern-invalid = `{ $pattern }` names no tool: { $why }
+tool-pattern-invalid-hint = write a name such as Read, a pattern such as mcp__github__*, or a call such as Bash(git *)
+pattern-empty = it is empty
+pattern-too-long = it is too long
+pattern-control-character = it contains a control character
+pattern-not-closed = the parenthesis is not closed
+pattern-name-invalid = a name has letters, digits, `_`, `-`, `.`, `/` and `*`
+pattern-no-name = there is no name in the parentheses
+
+## run.rs
+
+budget-spent-report = The budget does not allow another step ({ $shortfall }).
+tools-withdrawn-note = not allowed any more: { $names }
+tools-withdrawn = You are not allowed to use these tools any more: { $names }.
+announced-call-missing = the model announced a tool call and made none; asking again
+answer-empty-nudge = Your last message had no text. Give your answer to the task now.
+only-mistakes = { $mistakes } turns in a row had only wrong tool calls
+turns-limit-report = The limit of { $turns_max } turns is reached.
+tool-calls-limit-report = The limit of { $tool_calls_max } tool calls is reached.
+report-now = { $why } You cannot call tools any more. Report now: what you found and did, and what is still open.
+not-run-stopped = not run: the task was stopped
+stop-reason-unknown = unknown stop reason `{ $raw }`
+paused-too-often = paused too often
+announced-call-missing-twice = a tool call was announced twice and not made
+answer-cut-off = the answer was still cut off after { $continuations_max } continuations
+
+continue-answer = Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.
+go-on = You may go on with the task from where you stopped.
+seconds = { $n } s
+
+## run/context.rs
+
+context-full-report = The conversation fills the model's context window.
+context-refused = the provider refused the conversation's length
+result-left-out = [left out to save context: { $bytes } bytes from `{ $tool }`. The full text is kept as result { $key } of this task; make the call again if you need it]
+
+## run/cycle.rs
+
+cycle-stopped =
+    { $period ->
+        [1] the same calls were made { $times } times with the same results
+       *[other] the same { $period } turns of calls were made { $times } times with the same results
+    }
+cycle-warning =
+    { $period ->
+        [1] note: the same calls were made { $times } times with the same results. Try something else or give your answer; at { $stop_at } times the task is ended
+       *[other] note: the same { $period } turns of calls were made { $times } times with the same results. Try something else or give your answer; at { $stop_at } times the task is ended
+    }
+
+## run/judge.rs
+
+json-taken-out = the JSON of the answer stood { $wrapping }, and was taken out
+verified-without-tools = nothing was done with tools; the commands that verify the result passed without
+result-not-verified = the result was not verified: the task ended before that
+answer-not-schema = the answer does not satisfy the output schema
+repair = Your answer is not what was asked for: it has to be JSON that satisfies the schema. What is wrong:
+repair-schema = The schema: { $schema }
+repair-reply = Reply with only the corrected JSON, without a fence and without any other text.
+correct = You said that the task is done, so the result was checked in the workspace. This failed:
+correct-reply = Correct what is wrong, then give your whole answer again. The check is made once more.
+
+## run/plan.rs
+
+tool-unknown = there is no tool `{ $name }`; you have: { $known }
+refused = refused: { $why }
+arguments-unusable = the arguments are not usable, nothing was run: { $why }
+calls-per-turn-limit = not run: at most { $most } calls per turn
+tool-calls-limit = not run: the limit of { $most } tool calls is reached
+arguments-truncated = truncated: your output limit cut this call off inside its arguments, nothing was run. Make the call again with shorter arguments, or split the work into several calls
+
+## run/replay.rs
+
+journal-two-starts = a journal has two starts
+
+## verify.rs
+
+exit-code = exit code { $code }
+not-run = not run: { $why }
+verify-too-many = there are { $count } commands to verify with, at most { $commands_max } are run
+verify-too-many-hint = put them into a script
+verify-command-invalid = `{ $shown }` is no command to verify with: it is empty, has a NUL, or is too long
+verify-command-invalid-hint = a command has 1 to { $command_bytes_max } bytes
+verify-not-allowed = the result cannot be verified with `{ $shown }`: { $why }
+verify-not-allowed-hint = commands that verify a result are run only for those who may use `bash`: allow it (`--allow bash`), or leave `verify` out
+
+## text.rs
+
+bytes-left-out = [{ $left_out } of { $bytes } bytes left out here]
+
+## run.rs
+
+some-calls = some calls
+rights-withdrawn = You have fewer rights than before. Not allowed any more: { $names }.
+
+## grant.rs
+
+refused-must-not-ask = `{ $tool }` could change something, and this task must not ask for that
+refused-no-network = this task has no network
+refused-command-network = this task may reach only: { $network }, and a command is not held to that
+refused-tool-network = this task may reach only: { $network }, and `{ $tool }` is not held to that
+refused-no-address = there is no address
+refused-address = this task may reach only: { $network }, not { $address }
+asks-may-change = `{ $tool }` could change something, which needs a person's yes
+refused-and-must-not-ask = { $why }, and this task must not ask
+
+## grant/rights.rs
+
+asks-pattern = `{ $pattern }` needs a person's yes
+refused-read-path = this task may read only here: { $places }
+refused-command-reads = this task may read only here: { $places }, and a command is not held to that
+
+## run/plan.rs
+
+refused-nobody-asked = refused: { $why }. A person could allow it, and nobody can be asked here
+
+## grant/network.rs
+
+hosts-too-many = a network has at most 1000 hosts
+host-invalid = `{ $shown }` names no host: { $why }
+host-invalid-hint = write a host such as docs.rs, or *.docs.rs for those below it, without `https://`
+not-a-port = this is no port
+below-a-number = nothing is below a number

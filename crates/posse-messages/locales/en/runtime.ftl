@@ -1,0 +1,217 @@
+# What `posse-runtime` says. A message is said with `say!`, or with `fixed!` if it is part of a record.
+
+## driver.rs
+
+run-cancelled = the run was cancelled
+run-out-of-time = the run's time is over
+model-client-crashed = internal_error: the model client crashed ({ $panic })
+
+## driver/calls.rs
+
+tool-given-up = the tool did not end when it was told to, and was given up
+call-in-doubt = in doubt: the process that made this call ended before its outcome was written down. It may or may not have happened, and it was not repeated. Check its effect before you decide whether to make the call again
+no-output = (no output)
+
+## driver/judge.rs
+
+the-answer = the answer
+schema-broken = the schema itself is broken: { $why }
+bash-withdrawn = `bash` is not allowed to this task any more
+no-verifier = this session runs no commands to verify a result
+command-given-up = it did not end when it was told to, and was given up
+verifier-crashed = internal_error: the verifier crashed ({ $panic })
+
+## driver/resume.rs
+
+cancel-without-end = `{ $id }` does not end when it is cancelled
+conversation-broken = the conversation of `{ $id }` is broken: { $fault }
+task-out-of-time = the task `{ $id }` has used all of its { $seconds } s
+task-out-of-time-hint = give it more: --timeout { $seconds }
+
+## ports.rs
+
+there-are-none = there are none here
+there-are = there are: { $names }
+agent-not-found = no agent is called `{ $name }`
+
+## resolve.rs
+
+no-tool-exists = none of the tools of `{ $agent }` exists here: { $tools }
+tools-missing = `{ $agent }` asks for tools that do not exist here: { $tools }
+candidate-unusable = `{ $candidate }` cannot be used ({ $why }), so `{ $first }` is used
+model-unusable = the model `{ $candidate }` of `{ $name }` cannot be used ({ $why }), so `{ $model }` is used
+
+## schema.rs
+
+and-more = and { $more } more
+output-schema-invalid = the output schema is no JSON Schema: { $why }
+output-schema-invalid-hint = correct `output_schema` of the agent
+
+## session.rs
+
+no-outcome = it has no outcome
+dependency-ended-before = one that ended before
+delegation-too-deep = delegation is not deeper than this here
+delegation-too-deep-hint = do the task yourself
+dependency-failed = { $because_of } did not complete
+child-cancelled = { $id } was still running when its orchestrator ended, and was cancelled
+orchestrator-ended = its orchestrator ended
+nobody-delegates = nobody in this session delegates under this name
+price-unknown = the price of `{ $unpriced }` is not known, so a cost limit cannot be kept
+price-unknown-hint = add its price to the configuration, or use another model
+task-too-large = the task has about { $size } tokens, the limit is { $task_tokens_max }
+task-too-large-hint = write the details to shared_context and name the key in the task
+
+## session/adopt.rs
+
+a-dependency = a task it depends on
+outcome-lost = its outcome was not written down
+
+## session/agents.rs
+
+agent-exists = an agent `{ $name }` exists already
+agent-exists-hint = choose another name, or define it with `overwrite: true`
+
+## session/attend.rs
+
+somebody-cancelled = somebody cancelled it
+
+## session/facades.rs
+
+facade-unknown = there is no tool `{ $wanted }` to delegate with
+answer-shortened = [shortened: the whole text is kept as the result of { $id }]
+answer-note = [note: { $warning }]
+
+## session/facades/agent.rs
+
+session-closed = the session is closed
+agent-timed-out = Subagent "{ $name }" timed out after { $seconds }s and was stopped.
+agent-failed = Subagent "{ $name }" failed: { $why }
+so-far = What it had so far:
+agent-type-unknown = Unknown subagent type: "{ $name }". Available: { $names }
+
+## session/facades/investigate.rs
+
+investigation-without-task = Task too brief. Include: what to investigate, where to look, what to return.
+investigation-too-brief = Task too brief ({ $task_chars_min }+ chars needed). Include: WHAT to investigate, WHERE to look, WHAT to return.
+investigations-limit = Maximum subagents ({ $per_session_max }) reached. Use direct tools for remaining investigations.
+subagent-failed = Subagent failed: { $why }
+tool-calls-limit-reached = the limit of tool calls was reached; what follows may be incomplete
+subagent-timed-out = Subagent timed out after { $seconds }s. Break into smaller tasks.
+partial-findings = Partial findings:
+stopped-early = Stopped early: { $why }.
+tool-calls-made = Tool calls made: { $tool_calls }
+
+## session/facades/launch.rs
+
+launch-description = Launch autonomous agent
+launch-missing-description = Agent description is required
+launch-missing-prompt = Agent prompt is required
+launch-invalid-json = Invalid JSON parameters
+launch-resource-limit = Maximum concurrent agents limit reached
+launch-creation-failed = Failed to create agent
+launch-limit = Maximum concurrent tasks limit reached. Please wait for other tasks to complete.
+launched =
+    Successfully launched subagent
+
+    Successfully launched parallel task:
+    - Task ID: { $id } (also { $alias })
+    - Description: { $description }
+    - Priority: { $priority }
+    - Write Permissions: { $writes ->
+        [yes] Yes
+       *[no] No
+    }
+    - Max Execution Time: { $seconds }s
+
+    The task is now running in parallel. You can continue with other work.
+    Collect its result later: {"{"}"action":"collect","task_id":"{ $id }"{"}"}
+launch-failed-hint = Failed to create parallel task: { $message } ({ $hint })
+launch-failed = Failed to create parallel task: { $message }
+
+## session/facades/launch/parameters.rs
+
+parameters-invalid = Invalid parameters: { $errors }
+parameters-missing-json = Missing required parameters in JSON
+parameter-missing = Missing value for required parameter '{ $name }'. { $why }. Call subagent again with a description and a prompt.
+parameter-not-closed = Missing value for required parameter '{ $name }': <{ $name }> is not closed.
+description-not-text = Description is required and must be a string
+description-too-short = Description must be at least 3 characters
+description-too-long = Description should be 3-5 words
+prompt-not-text = Prompt is required and must be a string
+prompt-too-short = Prompt must be at least 10 characters
+write-permissions-not-boolean = writePermissions must be a boolean
+write-paths-not-list = allowedWritePaths must be an array
+write-path-not-text = allowedWritePaths[{ $index }] must be a string
+write-paths-missing = writePermissions requires allowedWritePaths to be specified
+execution-time-not-number = maxExecutionTime must be a number
+execution-time-out-of-range = maxExecutionTime must be between 1000-300000 ms (1-300 seconds)
+priority-unknown = priority must be 'low', 'normal', or 'high'
+
+## session/family.rs
+
+task-not-yours = `{ $task }` is no task of yours
+task-not-yours-hint = `list_tasks` shows the tasks there are
+
+## session/questions.rs
+
+nobody-to-ask = there is nobody to ask; choose what is most likely wanted and say so in your answer
+question-unreadable = the question cannot be read: { $why }
+no-answer-default = no answer came within { $deadline } s; go on with your default: { $default }
+no-answer = no answer came within { $deadline } s; choose what is most likely wanted and say so in your answer
+nobody-to-tell = there is nobody to tell
+
+## session/subagent.rs
+
+nobody-waited = nobody was waiting for an answer
+task-running-since = `{ $id }` is still running, { $turns } turns in { $seconds } s
+still-at-work = still at work: call wait again, or do something else meanwhile
+before-it-began = before it began
+ended-before-cancel = it had ended before the cancel
+messages-unread = `{ $id }` has not read its last messages yet
+messages-unread-hint = wait until it has made its next turn
+task-not-ended = `{ $id }` has not ended yet
+task-not-ended-hint = wait for it, or look at its status
+
+## session/subagent/define.rs
+
+agents-unusable = cannot be used here: { $names }
+agents-not-shown = { $left_out } more are not shown: use `query` to look for words
+field-missing = missing field `{ $field }`
+see-description-hint = see the tool's description
+system-prompt-too-large = the system prompt has about { $size } tokens, the limit is { $prompt_tokens_max }
+system-prompt-too-large-hint = keep instructions; let tools provide knowledge
+tool-not-there = there is no tool `{ $unknown }`
+
+## session/subagent/report.rs
+
+answer-truncated = [truncated — full response exceeded { $result_tokens_max } token limit]
+no-details = no details
+answer-was-empty = The final response was empty
+turns-exceeded = Max turns exceeded without producing a final response
+model-failed = Model API error: { $detail }
+
+## session/subagent/request.rs
+
+action-unknown = there is no action `{ $action }`
+max-cost-invalid = `max_cost_usd` must be above zero
+
+## toolbox.rs
+
+tool-twice = two tools are called `{ $own }`
+tool-twice-hint = give each tool its own name
+call-refused = refused: { $why }
+approver-crashed = refused: internal_error: the approver crashed ({ $panic })
+tool-crashed = internal_error: the tool `{ $name }` crashed ({ $panic }). This is a bug of the tool, not of your call
+tool-schema-broken = the tool's own schema is broken; it cannot be called
+arguments-misfit = the arguments do not fit the tool's schema, nothing was run:
+
+## subagent.rs of the library
+
+nested-nowhere = there is no run to be part of
+nested-too-deep = Max sub-agent depth ({ $depth }) reached. Cannot spawn further sub-agents.
+prompt-required = prompt is required
+nested-misconfigured = Sub-agent configuration error: { $why }
+nested-failed = Sub-agent error: { $why }
+nested-prompt-too-large = the system prompt has about { $size } tokens, the limit is { $system_tokens_max }
+nested-without-outcome = `{ $id }` has no outcome

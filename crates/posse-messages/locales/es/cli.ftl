@@ -1,0 +1,371 @@
+# Español. El glosario está en core.ftl.
+
+language-unknown = aviso: no hay ningún idioma `{ $unknown }`; hay: { $names }
+many-agents =
+    { $n ->
+        [one] { $n } agente
+       *[other] { $n } agentes
+    }
+many-calls =
+    { $n ->
+        [one] { $n } llamada
+       *[other] { $n } llamadas
+    }
+many-errors =
+    { $n ->
+        [one] { $n } error
+       *[other] { $n } errores
+    }
+many-files =
+    { $n ->
+        [one] { $n } archivo
+       *[other] { $n } archivos
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } llamada terminada
+       *[other] { $n } llamadas terminadas
+    }
+many-keys =
+    { $n ->
+        [one] { $n } clave
+       *[other] { $n } claves
+    }
+many-tasks =
+    { $n ->
+        [one] { $n } tarea
+       *[other] { $n } tareas
+    }
+many-tokens =
+    { $n ->
+        [one] { $n } token
+       *[other] { $n } tokens
+    }
+many-tools =
+    { $n ->
+        [one] { $n } herramienta
+       *[other] { $n } herramientas
+    }
+many-turns =
+    { $n ->
+        [one] { $n } turno
+       *[other] { $n } turnos
+    }
+many-warnings =
+    { $n ->
+        [one] { $n } aviso
+       *[other] { $n } avisos
+    }
+runtime-not-started = no se puede iniciar el entorno de ejecución
+agents-not-trusted = { $untrusted } sin confianza: míralos con `posse agents check` y luego permite que se ejecuten con `posse trust`
+warning = aviso: { $text }
+no-place-for-agents = no hay lugar para tus agentes: HOME no está definida
+no-place-for-agents-hint = define HOME u omite --user
+exists-edit-it = ya existe; edítalo o elige otro nombre
+check-writable = comprueba que puedes escribir ahí y que hay espacio en el disco
+cannot-be-written = no se puede escribir { $path }
+agent-shadows = a partir de ahora va antes que el agente `{ $name }` de { $other }
+agent-is-shadowed = aquí no cuenta: el agente `{ $name }` de { $other } va antes
+seen-everywhere = posse lo ve en cualquier directorio
+seen-here = posse lo ve en este directorio y por debajo
+format-unknown = no hay ningún formato `{ $format }`
+export-excess = `{ $agent }` tendría más permisos en el formato { $format }: { $excess }
+export-excess-hint = elige otro formato o escríbelo de todos modos con --force
+nothing-overwritten = no se sobrescribe nada de lo que existe
+export-lost = se pierde: { $text }
+export-read-as = { $format } lo lee como { $file }
+agent-or-file-unknown = ningún agente ni archivo de agente se llama `{ $unknown }`
+agents-list-hint = `posse agents list` muestra los que hay
+standing-broken = sin confianza, y no puede ejecutarse tal como está
+standing-not-trusted = sin confianza: `posse trust` permite que se ejecute
+standing-not-ours = pertenece a otro usuario y no se puede confiar en él
+field-mapped = convertido: { $into }
+field-ignored = ignorado: { $why }
+costs-in-list = { $tokens } en una lista de agentes
+denied-by-configuration = { $tool }: denegada por tu configuración
+only-with-allow = { $tool }: solo con --allow { $tool }
+changes-nothing = no cambia nada
+writes-only = solo escribe en { $paths }
+error-label = error: { $problem }
+no-tools = sin herramientas
+hidden-from-models = los modelos no lo ven; una persona puede nombrarlo con --agent
+costs-when-listed = { $tokens } cada vez que se enumeran los agentes a un modelo
+chat-banner = { $model } · /help, /quit o Ctrl-D · la conversación es `{ $session_id }`
+chat-command-unknown = no hay ningún comando `{ $command }` y no se envió nada; /help muestra los comandos, y una línea que empieza por un espacio es siempre un mensaje
+chat-not-verified = los comandos de `verify` no se ejecutan en una conversación
+chat-flag-fixed = `{ $flag }` no se puede cambiar en una conversación que continúa: conserva aquello con lo que empezó
+chat-flag-fixed-hint = omite `{ $flag }` o empieza una conversación nueva sin `--resume`
+message-unreadable = no se puede leer el siguiente mensaje
+context-list-hint = `posse context list` muestra lo que hay
+context-version-hint = `posse context read` muestra cómo está ahora; `--expect` toma esa versión
+no-snapshots = aún no hay instantáneas; `posse context snapshot LABEL` toma una
+keys-not-there = no están: { $names }
+context-used = sesión { $session } · { $keys } · { $size }
+before-deleted = (antes de eliminarse: v{ $version })
+until-instant = hasta { $end }
+context-wrote = escrito: { $entry }
+context-deleted = eliminado: { $key } v{ $previous_version }
+snapshot-taken = la instantánea { $label } tiene { $keys }
+context-restored = restaurado: { $written } escritas, { $deleted } eliminadas
+input-not-text = la entrada estándar no se puede leer como texto
+demo-no-metric = no hay ninguna métrica `{ $other }`
+demo-no-command = staging no conoce ningún comando `{ $other }`
+demo-not-number = el valor no es un número
+doctor-no-configuration = ninguna; `posse init` escribe una, la tuya sería { $user }
+doctor-no-keys = ninguna en el entorno
+doctor-confinement = archivos: rutas dentro del espacio de trabajo comprobadas por el kernel · comandos: { $commands }
+doctor-only-with-allow = solo con --allow: { $names }
+doctor-not-trusted = { $untrusted } sin confianza: posse trust
+doctor-agents = se pueden usar { $usable } de { $all }
+doctor-agents-check = posse agents check informa de cada uno
+doctor-to-delegate = { $parts } · { $total } para delegar
+doctor-store = { $path } · { $tasks } tareas · íntegro
+stopping-after-step = se detendrá tras este paso; pulsa Ctrl-C otra vez para detener ahora
+stopping-now = deteniendo ahora
+stopped-by-third = detenido por el tercer Ctrl-C
+stopped-by-third-hint = la tarea está en el almacén; `posse tasks resume` la continúa
+signals-unavailable = no se pueden recibir señales
+goes-on-with-worker = { $left } continúa con: posse worker --local --until-idle
+schema-unsatisfied = no cumple el esquema: { $error }
+in-doubt-call = en duda: { $call } (llamada { $key }) pudo haber ocurrido o no
+tokens-with-subagents = { $tokens } tokens con sus subagentes
+verify-failed = verificación fallida: { $command } · { $ending }
+answer-is-empty = la respuesta estaba vacía
+turn-limit-reached = se alcanzó el límite de turnos ({ $turns })
+file-written = { $file } escrito
+check-writable-here = comprueba que puedes escribir aquí y que hay espacio en el disco
+init-next = a continuación: posse doctor, lee el agente y permite que se ejecute con `posse trust`, luego posse run "…"
+refused-by-agent-file = el archivo del agente `{ $agent }` no la da
+refused-by-flag = excluida por --read-only
+refused-by-configuration = `deny` de tu configuración la nombra
+refused-to-allow = para permitirla: posse run --allow { $tools } …
+refused-tools = rechazado: { $tools } · { $advice }
+task-empty = la tarea está vacía
+task-empty-hint = di qué hay que hacer: posse run "¿Por qué es inestable la prueba de login?"
+task-unreadable = no se puede leer la tarea de la entrada estándar
+task-input-too-large = la tarea de la entrada estándar supera 1 MiB
+task-input-too-large-hint = pon los detalles en un archivo del espacio de trabajo y nómbralo en la tarea
+model-price-unknown = no se conoce el precio de `{ $model }`, así que no se puede respetar un límite de coste
+model-price-unknown-hint = añade `[prices."{ $model }"]` con `input` y `output` en USD por millón de tokens a tu configuración
+session-deleted-told = el contexto compartido de { $session } está eliminado; sus tareas y diarios permanecen
+session-archived-told = { $session } está archivada: su contexto compartido se puede leer, pero no cambiar
+no-sessions-here = aquí no hay sesiones
+run-starts-one = `posse run "…"` inicia una
+session-unknown = ninguna sesión se llama `{ $shown }`
+session-unknown-hint = `posse sessions list` muestra las que hay; el directorio de estado decide dónde se busca
+sessions-alike = varias sesiones empiezan por `{ $shown }`
+give-more-of-id = indica más del identificador
+no-sessions-yet = aún no hay sesiones; `posse run "…"` inicia una
+task-is-driven = el proceso { $process } está conduciendo `{ $task }`
+task-is-driven-hint = espéralo o termina antes ese proceso
+no-tasks-yet = aún no hay tareas; `posse run "…"` inicia una
+no-task-like-that = no hay ninguna tarea así
+task-tool-gone = a `{ $task }` se le dio la herramienta `{ $missing }`, que ya no está
+task-tool-gone-hint = `posse doctor` en su espacio de trabajo muestra qué herramientas hay y qué les pasa a las otras
+task-unknown = ninguna tarea se llama `{ $task }`
+tasks-list-hint = `posse tasks list` muestra las que hay
+tasks-alike = varias tareas empiezan por `{ $wanted }`
+result-unknown = `{ $id }` no tiene ningún resultado `{ $key }`
+result-unknown-hint = los resultados se numeran TURN.INDEX, por ejemplo 3.0
+record-schema-met = la respuesta cumple su esquema
+record-withdrawn = ya no permitido: { $tools }
+record-budget-spent = presupuesto agotado: { $shortfall }
+record-cancelled = cancelada
+record-resumed = reanudada (época { $epoch })
+cancel-had-ended = ya había terminado
+cancel-not-yet = se avisó al proceso { $process } y aún no la ha terminado
+cancel-too-late = terminó antes de poder cancelarla
+nobody-drives = nadie conduce `{ $id }` ahora; continúa con: posse tasks resume { $id }
+no-project-to-trust = aquí no hay ningún proyecto en el que confiar
+no-project-to-trust-hint = ve al directorio de un proyecto
+project-without-agents = este proyecto no tiene agentes
+extends-untrusted = `{ $name }` aún no se ejecuta: extiende { $path }, en el que no se confía
+trust-inside-task = este es un comando de una tarea de Posse, y solo una persona puede confiar en archivos
+trust-inside-task-hint = pide a la persona que ejecute `posse trust`
+project-agent-unknown = ningún agente de este proyecto se llama `{ $agent }`
+project-agent-unknown-hint = `posse agents list` muestra los que hay; no se confió en ninguno
+worker-gave-up = no se pudo continuar con { $tasks }
+worker-gave-up-hint = las líneas de arriba dicen por qué; `posse tasks resume` o `posse tasks cancel` resuelve cada una
+worker-stopped = detenido; lo que estaba en curso lo continúa el siguiente worker
+driver-crashed = una tarea hizo fallar a su conductor
+not-taken-up = no se retomó
+project-cannot-set = { $path }: un proyecto no puede fijar `{ $key }`
+project-cannot-script = { $path }: `{ $key }` no puede ser un modelo `scripted:` en un proyecto
+project-cannot-hint = ponlo en la configuración del usuario o pasa `--config { $path }` si confías en este archivo
+foreign-project-file = { $path } pertenece a otro usuario y no se lee; `--config { $path }` lo lee
+file-unreadable = no se puede leer { $path }
+file-unreadable-hint = comprueba la ruta y sus permisos
+file-too-large = { $path } supera 1 MiB
+not-a-price = { $path }: `prices."{ $model }"`: { $wrong } no es un precio
+ollama-hint = OLLAMA_HOST está definida: nombra uno de sus modelos, por ejemplo `--model ollama:qwen3`
+no-model-hint = define ANTHROPIC_API_KEY, OPENAI_API_KEY o GEMINI_API_KEY, o nombra un modelo con `--model provider:name` (`--model ollama:qwen3` no necesita clave). `posse demo` no necesita ni clave ni red
+no-model = no hay ningún modelo configurado
+provider-without-url = `providers.{ $provider }` necesita una `base_url`
+provider-without-url-hint = donde empieza su API, por ejemplo "https://llm.example/v1"
+provider-needs-key = `{ $provider }` necesita una clave y { $name } no está definida
+provider-needs-key-hint = export { $name }=…; si no quiere ninguna, omite `api_key_env` en `[providers.{ $provider }]` o ponlo a ""
+provider-needs-key-demo-hint = export { $name }=…, o prueba `posse demo`, que no necesita ninguna
+key-file-hint = `api_key_file` en `[providers.{ $provider }]` nombra un archivo que contiene solo la clave
+prices-unreadable = no se puede leer `prices`
+provider-without-wire = `providers.{ $provider }` necesita un `wire`
+provider-without-wire-hint = uno de anthropic, openai, openai-compatible, openai-responses, gemini
+provider-unknown = ningún proveedor se llama `{ $provider }`
+asking-for = pide { $name }
+live-retry = modelo: { $why }, próximo intento en { $seconds }s
+waiting-for-model = esperando al modelo
+tool-failed = { $tool } falló: { $why }
+verify-failing = la verificación { $command } falló: { $ending }
+plain-retry = modelo: { $why }; próximo intento en { $seconds }s
+plain-started = iniciada · { $agent } con { $model }
+plain-resumed = reanudada · { $kept } conservadas, { $in_doubt } en duda
+plain-turn = turno { $turn } · { $tokens } · { $calls }
+plain-note = nota: { $note }
+plain-model = modelo { $kind }: { $message }
+plain-refused = { $tool } rechazada: { $why }
+plain-failed = { $tool } falló tras { $millis } ms: { $why }
+plain-elided = { $results } resultados antiguos ({ $bytes } bytes) omitidos para ahorrar contexto
+plain-wrap-up = se pidió un informe: { $reason }
+plain-verify = verificación { $command }
+plain-verify-failed = la verificación { $command } falló tras { $millis } ms: { $ending }
+tool-to-allow-unknown = no hay ninguna herramienta `{ $unknown }` que permitir o denegar
+directory-unreadable = no se puede leer el directorio actual
+session-tools-invalid = `session.tools`: { $why }
+no-place-for-tasks = no hay lugar donde guardar tareas: HOME no está definida
+no-place-for-tasks-hint = define HOME o indica un directorio con --state
+payloads-without-log = aviso: --debug-payloads no hace nada sin --log
+no-grpc = aviso: no se envían trazas: se pide gRPC y Posse habla OTLP sobre HTTP con JSON
+log-level-hint = es `level` en `[log]` de tu configuración, o POSSE_LOG
+log-not-opened = aviso: no se puede abrir el registro { $path }: { $why }
+log-not-written = aviso: no se puede escribir el registro { $path }: { $why }
+otlp-headers-invalid = no se puede leer OTEL_EXPORTER_OTLP_HEADERS
+otlp-headers-invalid-hint = tiene la forma `authorization=Bearer%20KEY,x-team=a`
+stdout-failed = error: no se puede escribir en la salida estándar: { $why }
+answer-not-written = la respuesta no se puede escribir en la salida estándar: { $why }
+error-because = porque: { $cause }
+error-hint = sugerencia: { $hint }
+tokens-shown = { $shown } tokens
+tokens-of = { $tokens } de { $most } tokens
+turns-shown = { $n } turnos
+state-error = error
+state-warning = aviso
+state-ready = listo
+state-disabled = desactivado
+state-not-trusted = sin confianza
+state-archived = archivada
+state-open = abierta
+none = ninguna
+row-agent = agente
+row-standing = situación
+row-hidden-by = oculto por
+row-shadows = oculta
+row-model = modelo
+row-tools = herramientas
+row-not-given = no se da
+row-rule = regla
+row-costs = coste
+row-name = nombre
+row-from = de
+row-hidden = oculto
+row-description = descripción
+row-verify = verificar
+row-limits = límites
+row-note = nota
+agent-version = { $name } (versión { $version }, { $state })
+standing-trusted = de confianza
+field-honoured = respetado
+guard-rail = un patrón que deniega un comando es una barandilla, no un muro: lo que alcanza un comando lo decide el sandbox
+project-agents-not-trusted = { $agents } de este proyecto sin confianza y sin usar: `posse agents check` los muestra, `posse trust` permite que se ejecuten
+agent-next = a continuación: rellénalo y míralo con `posse agents check { $name }`
+agent-next-trust = a continuación: rellénalo, míralo con `posse agents check { $name }` y luego `posse trust`
+topic-version = versión
+topic-configuration = configuración
+topic-model = modelo
+topic-keys = claves
+topic-base-url = URL base
+topic-confinement = confinamiento
+topic-tools = herramientas
+topic-agents = agentes
+topic-prompt-tokens = tokens prompt
+topic-store = almacén
+topic-log = registro
+topic-traces = trazas
+trusted-before = ya era de confianza
+trusted-now = ahora es de confianza
+trusted-not-ours = pertenece a otro usuario: sin confianza
+trusted-not-broken = tiene errores: sin confianza
+project-not-trusted-any-more = ya no se confía en { $project }
+project-was-not-trusted = no se confiaba en { $project }
+init-project = lo lee cada comando de posse en este proyecto
+init-agent = un agente para probar: posse run --agent reviewer "…"
+init-written = escrito
+init-exists = existe, se deja como está
+live-writing = escribiendo
+live-thinking = pensando
+live-resumed = reanudada
+live-reporting = informando
+live-turn = turno { $turn }/{ $turns_max }
+live-tools = { $n } herr.
+mark-in-doubt = en duda
+record-model = modelo: { $failure }
+record-schema-unmet = la respuesta no cumple su esquema
+stopped-after = { $reason } tras { $seconds }s
+continue-with = continuar: posse tasks resume { $id }{ $more }      texto completo: posse tasks show { $id }
+key-file-unreadable = la clave de `{ $provider }`: no se puede leer { $path }
+key-file-empty = la clave de `{ $provider }`: { $path } está vacío
+did-you-mean = ¿quisiste decir `{ $name }`?
+providers-there-are = hay: { $names }; otros van en `[providers.{ $provider }]` de tu configuración
+effort-invalid = debe ser low, medium, high o max
+dollars-invalid = una cantidad en dólares estadounidenses es mayor que cero, por ejemplo 0.50
+help-hint = `posse --help` muestra lo que hay
+chat-help =
+    /help   muestra esto
+    /quit   termina la conversación, como Ctrl-D; se puede retomar con `posse chat --resume`
+    Ctrl-C  detiene una respuesta
+    Todo lo demás se envía al modelo.
+demo-banner = Demostración de Posse · modelo con guion, sin clave, sin red · estado en { $state }
+demo-end =
+    Sus tareas: posse tasks list --state { $state }
+
+    Eso era la grabación de un modelo. Con uno de verdad:
+      export ANTHROPIC_API_KEY=…      (u OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)
+      posse run "¿Por qué es inestable la prueba de login?"
+demo-shared-context = contexto compartido: { $entries }
+usage-heading = Uso:
+usage-commands = Comandos
+usage-options = Opciones
+usage-arguments = Argumentos
+usage-help = Mostrar la ayuda
+usage-version = Mostrar la versión
+usage-unknown-argument = no hay ningún argumento `{ $argument }`
+usage-unknown-command = no hay ningún comando `{ $command }`
+usage-missing = faltan estos argumentos: { $arguments }
+usage-conflict = `{ $argument }` no se puede usar junto con `{ $other }`
+usage-value-missing = `{ $argument }` necesita un valor
+usage-value-unknown = `{ $value }` no es un valor de `{ $argument }`
+usage-value-wrong = `{ $value }` no es un valor de `{ $argument }`: { $why }
+review-no-repository = { $place } no está en un repositorio git
+review-no-repository-hint = `posse review` mira los cambios de un árbol de trabajo git: inícialo en uno
+git-odd-answer = no se entiende su respuesta
+git-no-temporary = no hay lugar para un directorio temporal
+review-base-unknown = `{ $base }` no es un commit de este repositorio
+review-base-unknown-hint = nombra una rama, una etiqueta o un commit, por ejemplo `--base main`
+review-no-commit = aún no hay ningún commit con el que comparar
+review-no-commit-hint = omite `--base`
+review-no-common-commit = `{ $base }` y HEAD no tienen ningún commit en común
+review-no-common-commit-hint = en un clon superficial, trae antes más historial
+git-missing = git no está instalado o no está en el PATH
+git-missing-hint = `posse review` necesita git 2.31 o posterior
+git-not-started = no se puede iniciar
+git-unreadable = no se puede leer
+git-too-slow = tardó más de { $seconds } s
+git-failed = `git { $what }` falló: { $why }
+review-suggestion = Sugerencia:
+review-nothing = sin cambios: nada que revisar
+review-nothing-within = sin cambios en lo indicado: nada que revisar
+review-nothing-since = sin cambios desde `{ $base }`: nada que revisar
+review-nothing-since-within = sin cambios desde `{ $base }` en lo indicado: nada que revisar
+review-unfinished = La revisión no se terminó
+review-of = Revisión de { $files }
+review-no-findings = sin hallazgos
+review-cut = el diff es demasiado grande para darlo entero; recortado: { $names }. Revisa menos a la vez: posse review PATH…
+review-cut-more = el diff es demasiado grande para darlo entero; recortado: { $names } y { $more } más. Revisa menos a la vez: posse review PATH…

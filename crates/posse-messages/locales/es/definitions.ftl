@@ -1,0 +1,30 @@
+# Español. El glosario está en core.ftl.
+
+no-agents-here = aquí no hay agentes; escribe uno en `.posse/agents/<name>.md`
+agent-disabled = el agente `{ $name }` está desactivado en { $path }
+agent-disabled-hint = actívalo allí o pregunta a otro agente
+agent-not-ours = no se confía en el agente `{ $name }`: { $path } pertenece a otro usuario
+agent-not-trusted = no se confía en el agente `{ $name }`: nadie ha aprobado { $path } tal como está ahora
+agent-unusable = no se puede usar el agente `{ $name }` ({ $path }): { $told }
+trust-writes-list = `posse trust` escribe una lista nueva
+trust-list-unusable = la lista de archivos de confianza `{ $path }` { $why }, así que no se confía en nada
+trust-list-unopened = no se puede abrir ({ $cause })
+trust-list-unexamined = no se puede examinar ({ $cause })
+trust-list-irregular = no es un archivo normal
+trust-list-writable = la pueden escribir otros
+trust-list-unreadable = no se puede leer ({ $cause })
+trust-list-too-large = es demasiado grande
+trust-list-damaged = está dañada ({ $cause })
+trust-list-version = tiene la versión { $other }, que este programa no conoce
+trust-list-unwritten = no se puede escribir la lista de archivos de confianza `{ $path }`
+trust-list-not-json = una lista no se puede escribir como JSON
+trust-path-hint = renombra el directorio o usa --trust para una ejecución
+trust-path-not-utf8 = la ruta { $path } no es UTF-8, así que no se puede confiar en ella
+agents-there-are = Hay: { $names }
+agents-there-are-more = Hay: { $names } y { $more } más
+agent-hides = hasta entonces oculta al agente de ese nombre de { $path }
+agent-not-ours-hint = una persona puede hacer una copia propia del archivo
+agent-not-trusted-hint = una persona puede leer el archivo y ejecutar `posse trust`
+and-others = y { $more } más
+correct-the-file = corrige el archivo
+agent-unusable-hint = { $advice }; `posse agents check` lo muestra todo sobre él

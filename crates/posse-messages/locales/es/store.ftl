@@ -1,0 +1,34 @@
+# Español. El glosario está en core.ftl.
+
+store-no-task = el almacén no tiene ninguna tarea `{ $task }`
+store-odd-answer = el almacén `{ $shown }` respondió de forma inesperada
+store-io = el almacén `{ $shown }` no se puede leer ni escribir
+store-io-hint = busca errores de disco en el registro del sistema; el almacén conserva todo lo que confirmó
+store-refused = el almacén `{ $shown }` rechazó una sentencia
+store-corrupt = el almacén `{ $shown }` está dañado o no es una base de datos SQLite
+store-corrupt-hint = no se cambió nada; guarda una copia, prueba `sqlite3 { $shown } .recover` y luego aparta el archivo y su `-wal` para empezar con un almacén vacío
+store-unavailable = el almacén `{ $path }` no se puede abrir para escritura
+store-unavailable-hint = comprueba que su directorio existe y que este usuario puede escribir en él, o elige otro directorio de estado
+store-disk-full = no queda espacio para escribir en el almacén `{ $path }`
+store-disk-full-hint = libera espacio e inténtalo de nuevo; lo confirmado antes se conserva y se puede leer
+store-busy = otro proceso retiene el almacén `{ $path }`
+store-busy-hint = busca un proceso detenido o bloqueado que use el mismo directorio de estado e inténtalo de nuevo
+store-task-exists = el almacén ya tiene una tarea `{ $task }`
+store-task-exists-hint = elige otro identificador o reanuda la tarea que lo tiene
+owner-lost = la tarea `{ $task }` la conduce `{ $owner }` en la época { $current }; este proceso tenía la época { $epoch }
+owner-lost-hint = detén esta ejecución; el otro proceso continúa la tarea
+store-is-link = el almacén `{ $path }` es un enlace simbólico
+store-not-regular = el almacén `{ $path }` no es un archivo normal
+store-odd-file-hint = pon ahí un archivo normal o elige otro directorio de estado
+store-query-endless = una consulta del almacén no terminó
+store-record-unreadable = no se puede leer un registro de la tarea `{ $task }` hasta el número { $last }
+store-record-unreadable-hint = quizá lo escribió un programa más nuevo en `{ $path }`; usa ese programa para reanudar
+store-foreign = `{ $path }` es una base de datos de otro programa
+store-foreign-hint = elige otro directorio de estado; el archivo no se cambió
+store-newer = el almacén `{ $path }` tiene el esquema { $version }; este programa conoce hasta { $known }
+store-newer-hint = usa el programa más nuevo que lo escribió u otro directorio de estado; el archivo no se cambió
+store-writer-not-started = no se puede iniciar el hilo de escritura del almacén
+store-queue-full = { $queue_max } escrituras esperan al almacén
+store-queue-full-hint = el disco no da abasto; ejecuta menos tareas a la vez
+store-writer-ended = el hilo de escritura del almacén terminó
+store-writer-ended-hint = reinicia el programa; lo confirmado se conserva

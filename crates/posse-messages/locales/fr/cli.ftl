@@ -1,0 +1,371 @@
+# Français. Le glossaire est dans core.ftl.
+
+language-unknown = avertissement : il n'y a pas de langue `{ $unknown }` ; il y a : { $names }
+many-agents =
+    { $n ->
+        [one] { $n } agent
+       *[other] { $n } agents
+    }
+many-calls =
+    { $n ->
+        [one] { $n } appel
+       *[other] { $n } appels
+    }
+many-errors =
+    { $n ->
+        [one] { $n } erreur
+       *[other] { $n } erreurs
+    }
+many-files =
+    { $n ->
+        [one] { $n } fichier
+       *[other] { $n } fichiers
+    }
+many-finished-calls =
+    { $n ->
+        [one] { $n } appel terminé
+       *[other] { $n } appels terminés
+    }
+many-keys =
+    { $n ->
+        [one] { $n } clé
+       *[other] { $n } clés
+    }
+many-tasks =
+    { $n ->
+        [one] { $n } tâche
+       *[other] { $n } tâches
+    }
+many-tokens =
+    { $n ->
+        [one] { $n } token
+       *[other] { $n } tokens
+    }
+many-tools =
+    { $n ->
+        [one] { $n } outil
+       *[other] { $n } outils
+    }
+many-turns =
+    { $n ->
+        [one] { $n } tour
+       *[other] { $n } tours
+    }
+many-warnings =
+    { $n ->
+        [one] { $n } avertissement
+       *[other] { $n } avertissements
+    }
+runtime-not-started = l'environnement d'exécution ne peut pas démarrer
+agents-not-trusted = { $untrusted } sans confiance : regardez-les avec `posse agents check`, puis laissez-les s'exécuter avec `posse trust`
+warning = avertissement : { $text }
+no-place-for-agents = il n'y a pas de place pour vos agents : HOME n'est pas définie
+no-place-for-agents-hint = définissez HOME, ou omettez --user
+exists-edit-it = il existe ; modifiez-le ou choisissez un autre nom
+check-writable = vérifiez que vous pouvez y écrire et que le disque a de la place
+cannot-be-written = impossible d'écrire { $path }
+agent-shadows = désormais il passe avant l'agent `{ $name }` de { $other }
+agent-is-shadowed = ici il ne compte pas : l'agent `{ $name }` de { $other } passe avant
+seen-everywhere = posse le voit dans tous les répertoires
+seen-here = posse le voit dans ce répertoire et au-dessous
+format-unknown = il n'y a pas de format `{ $format }`
+export-excess = `{ $agent }` aurait davantage de droits dans le format { $format } : { $excess }
+export-excess-hint = choisissez un autre format, ou écrivez-le quand même avec --force
+nothing-overwritten = rien de ce qui existe n'est écrasé
+export-lost = perdu : { $text }
+export-read-as = { $format } le lit sous le nom { $file }
+agent-or-file-unknown = aucun agent ni fichier d'agent ne s'appelle `{ $unknown }`
+agents-list-hint = `posse agents list` montre ce qu'il y a
+standing-broken = sans confiance, et ne peut pas s'exécuter en l'état
+standing-not-trusted = sans confiance : `posse trust` le laisse s'exécuter
+standing-not-ours = appartient à un autre utilisateur et ne peut recevoir la confiance
+field-mapped = converti : { $into }
+field-ignored = ignoré : { $why }
+costs-in-list = { $tokens } dans une liste d'agents
+denied-by-configuration = { $tool } : refusé par votre configuration
+only-with-allow = { $tool } : seulement avec --allow { $tool }
+changes-nothing = ne change rien
+writes-only = n'écrit que { $paths }
+error-label = erreur : { $problem }
+no-tools = aucun outil
+hidden-from-models = les modèles ne le voient pas ; une personne peut le nommer avec --agent
+costs-when-listed = { $tokens } chaque fois que les agents sont énumérés à un modèle
+chat-banner = { $model } · /help, /quit ou Ctrl-D · la conversation est `{ $session_id }`
+chat-command-unknown = il n'y a pas de commande `{ $command }` et rien n'a été envoyé ; /help montre les commandes, et une ligne qui commence par une espace est toujours un message
+chat-not-verified = les commandes de `verify` ne sont pas exécutées dans une conversation
+chat-flag-fixed = `{ $flag }` ne peut pas être changé dans une conversation qui continue : elle garde ce avec quoi elle a commencé
+chat-flag-fixed-hint = omettez `{ $flag }`, ou commencez une nouvelle conversation sans `--resume`
+message-unreadable = le message suivant est illisible
+context-list-hint = `posse context list` montre ce qu'il y a
+context-version-hint = `posse context read` montre l'état actuel ; `--expect` prend cette version
+no-snapshots = pas encore d'instantanés ; `posse context snapshot LABEL` en prend un
+keys-not-there = absentes : { $names }
+context-used = session { $session } · { $keys } · { $size }
+before-deleted = (avant sa suppression : v{ $version })
+until-instant = jusqu'à { $end }
+context-wrote = écrit : { $entry }
+context-deleted = supprimé : { $key } v{ $previous_version }
+snapshot-taken = l'instantané { $label } a { $keys }
+context-restored = restauré : { $written } écrites, { $deleted } supprimées
+input-not-text = l'entrée standard n'est pas lisible comme texte
+demo-no-metric = il n'y a pas de métrique `{ $other }`
+demo-no-command = staging ne connaît pas de commande `{ $other }`
+demo-not-number = la valeur n'est pas un nombre
+doctor-no-configuration = aucune ; `posse init` en écrit une, la vôtre serait { $user }
+doctor-no-keys = aucune dans l'environnement
+doctor-confinement = fichiers : chemins de l'espace de travail vérifiés par le noyau · commandes : { $commands }
+doctor-only-with-allow = seulement avec --allow : { $names }
+doctor-not-trusted = { $untrusted } sans confiance : posse trust
+doctor-agents = { $usable } sur { $all } utilisables
+doctor-agents-check = posse agents check renseigne sur chacun
+doctor-to-delegate = { $parts } · { $total } pour déléguer
+doctor-store = { $path } · { $tasks } tâches · intègre
+stopping-after-step = arrêt après cette étape ; encore Ctrl-C pour arrêter tout de suite
+stopping-now = arrêt immédiat
+stopped-by-third = arrêté par le troisième Ctrl-C
+stopped-by-third-hint = la tâche est dans le stockage ; `posse tasks resume` la poursuit
+signals-unavailable = les signaux ne peuvent pas être reçus
+goes-on-with-worker = { $left } se poursuit avec : posse worker --local --until-idle
+schema-unsatisfied = ne satisfait pas le schéma : { $error }
+in-doubt-call = en doute : { $call } (appel { $key }) a peut-être eu lieu, ou non
+tokens-with-subagents = { $tokens } tokens avec ses sous-agents
+verify-failed = vérification échouée : { $command } · { $ending }
+answer-is-empty = la réponse était vide
+turn-limit-reached = limite de tours ({ $turns }) atteinte
+file-written = { $file } écrit
+check-writable-here = vérifiez que vous pouvez écrire ici et que le disque a de la place
+init-next = ensuite : posse doctor, lisez l'agent et laissez-le s'exécuter avec `posse trust`, puis posse run "…"
+refused-by-agent-file = le fichier de l'agent `{ $agent }` ne le donne pas
+refused-by-flag = écarté par --read-only
+refused-by-configuration = `deny` de votre configuration le nomme
+refused-to-allow = pour l'autoriser : posse run --allow { $tools } …
+refused-tools = refusé : { $tools } · { $advice }
+task-empty = la tâche est vide
+task-empty-hint = dites ce qu'il faut faire : posse run "Pourquoi le test de connexion est-il instable ?"
+task-unreadable = la tâche ne peut pas être lue sur l'entrée standard
+task-input-too-large = la tâche sur l'entrée standard dépasse 1 Mio
+task-input-too-large-hint = mettez les détails dans un fichier de l'espace de travail et nommez-le dans la tâche
+model-price-unknown = le prix de `{ $model }` n'est pas connu, une limite de coût ne peut donc pas être respectée
+model-price-unknown-hint = ajoutez `[prices."{ $model }"]` avec `input` et `output` en USD par million de tokens à votre configuration
+session-deleted-told = le contexte partagé de { $session } est supprimé ; ses tâches et journaux restent
+session-archived-told = { $session } est archivée : son contexte partagé peut être lu, mais pas modifié
+no-sessions-here = il n'y a pas de sessions ici
+run-starts-one = `posse run "…"` en commence une
+session-unknown = aucune session ne s'appelle `{ $shown }`
+session-unknown-hint = `posse sessions list` montre ce qu'il y a ; le répertoire d'état décide où l'on cherche
+sessions-alike = plusieurs sessions commencent par `{ $shown }`
+give-more-of-id = donnez-en davantage de l'identifiant
+no-sessions-yet = pas encore de sessions ; `posse run "…"` en commence une
+task-is-driven = `{ $task }` est conduite par le processus { $process }
+task-is-driven-hint = attendez-la, ou terminez d'abord ce processus
+no-tasks-yet = pas encore de tâches ; `posse run "…"` en commence une
+no-task-like-that = aucune tâche de ce genre
+task-tool-gone = `{ $task }` avait reçu l'outil `{ $missing }`, qui n'existe plus
+task-tool-gone-hint = `posse doctor` dans son espace de travail montre les outils présents et ce qui ne va pas avec les autres
+task-unknown = aucune tâche ne s'appelle `{ $task }`
+tasks-list-hint = `posse tasks list` montre ce qu'il y a
+tasks-alike = plusieurs tâches commencent par `{ $wanted }`
+result-unknown = `{ $id }` n'a pas de résultat `{ $key }`
+result-unknown-hint = les résultats sont numérotés TURN.INDEX, par exemple 3.0
+record-schema-met = la réponse satisfait son schéma
+record-withdrawn = plus autorisé : { $tools }
+record-budget-spent = budget épuisé : { $shortfall }
+record-cancelled = annulée
+record-resumed = reprise (époque { $epoch })
+cancel-had-ended = elle était déjà terminée
+cancel-not-yet = le processus { $process } a été prévenu et ne l'a pas encore terminée
+cancel-too-late = elle s'est terminée avant de pouvoir être annulée
+nobody-drives = personne ne conduit `{ $id }` maintenant ; elle se poursuit avec : posse tasks resume { $id }
+no-project-to-trust = il n'y a pas ici de projet à qui faire confiance
+no-project-to-trust-hint = allez dans le répertoire d'un projet
+project-without-agents = ce projet n'a pas d'agents
+extends-untrusted = `{ $name }` ne s'exécute pas encore : il étend { $path }, qui n'a pas la confiance
+trust-inside-task = ceci est une commande d'une tâche de Posse, et seule une personne peut faire confiance à des fichiers
+trust-inside-task-hint = demandez à la personne d'exécuter `posse trust`
+project-agent-unknown = aucun agent de ce projet ne s'appelle `{ $agent }`
+project-agent-unknown-hint = `posse agents list` montre ce qu'il y a ; aucune confiance n'a été donnée
+worker-gave-up = impossible de poursuivre { $tasks }
+worker-gave-up-hint = les lignes ci-dessus disent pourquoi ; `posse tasks resume` ou `posse tasks cancel` règle chacune
+worker-stopped = arrêté ; le prochain worker poursuivra ce qui était en cours
+driver-crashed = une tâche a fait planter son conducteur
+not-taken-up = non reprise
+project-cannot-set = { $path } : un projet ne peut pas fixer `{ $key }`
+project-cannot-script = { $path } : `{ $key }` ne peut pas être un modèle `scripted:` dans un projet
+project-cannot-hint = mettez-le dans la configuration de l'utilisateur, ou passez `--config { $path }` si vous faites confiance à ce fichier
+foreign-project-file = { $path } appartient à un autre utilisateur et n'est pas lu ; `--config { $path }` le lit
+file-unreadable = { $path } est illisible
+file-unreadable-hint = vérifiez le chemin et ses droits
+file-too-large = { $path } dépasse 1 Mio
+not-a-price = { $path } : `prices."{ $model }"` : { $wrong } n'est pas un prix
+ollama-hint = OLLAMA_HOST est définie : nommez un de ses modèles, par exemple `--model ollama:qwen3`
+no-model-hint = définissez ANTHROPIC_API_KEY, OPENAI_API_KEY ou GEMINI_API_KEY, ou nommez un modèle avec `--model provider:name` (`--model ollama:qwen3` n'exige pas de clé). `posse demo` n'exige ni clé ni réseau
+no-model = aucun modèle n'est configuré
+provider-without-url = `providers.{ $provider }` exige une `base_url`
+provider-without-url-hint = là où commence son API, par exemple "https://llm.example/v1"
+provider-needs-key = `{ $provider }` exige une clé et { $name } n'est pas définie
+provider-needs-key-hint = export { $name }=… ; s'il n'en veut pas, omettez `api_key_env` de `[providers.{ $provider }]` ou mettez-le à ""
+provider-needs-key-demo-hint = export { $name }=…, ou essayez `posse demo`, qui n'en exige pas
+key-file-hint = `api_key_file` dans `[providers.{ $provider }]` nomme un fichier qui ne contient que la clé
+prices-unreadable = `prices` est illisible
+provider-without-wire = `providers.{ $provider }` exige un `wire`
+provider-without-wire-hint = l'un de anthropic, openai, openai-compatible, openai-responses, gemini
+provider-unknown = aucun fournisseur ne s'appelle `{ $provider }`
+asking-for = demande { $name }
+live-retry = modèle : { $why }, prochain essai dans { $seconds }s
+waiting-for-model = attend le modèle
+tool-failed = { $tool } a échoué : { $why }
+verify-failing = la vérification { $command } a échoué : { $ending }
+plain-retry = modèle : { $why } ; prochain essai dans { $seconds }s
+plain-started = commencée · { $agent } sur { $model }
+plain-resumed = reprise · { $kept } conservés, { $in_doubt } en doute
+plain-turn = tour { $turn } · { $tokens } · { $calls }
+plain-note = note : { $note }
+plain-model = modèle { $kind } : { $message }
+plain-refused = { $tool } refusé : { $why }
+plain-failed = { $tool } a échoué après { $millis } ms : { $why }
+plain-elided = { $results } anciens résultats ({ $bytes } octets) omis pour économiser le contexte
+plain-wrap-up = rapport demandé : { $reason }
+plain-verify = vérification { $command }
+plain-verify-failed = la vérification { $command } a échoué après { $millis } ms : { $ending }
+tool-to-allow-unknown = il n'y a pas d'outil `{ $unknown }` à autoriser ou à refuser
+directory-unreadable = le répertoire courant est illisible
+session-tools-invalid = `session.tools` : { $why }
+no-place-for-tasks = il n'y a pas d'endroit où garder les tâches : HOME n'est pas définie
+no-place-for-tasks-hint = définissez HOME, ou indiquez un répertoire avec --state
+payloads-without-log = avertissement : --debug-payloads ne fait rien sans --log
+no-grpc = avertissement : aucune trace n'est envoyée : gRPC est demandé, et Posse parle OTLP sur HTTP avec JSON
+log-level-hint = c'est `level` sous `[log]` dans votre configuration, ou POSSE_LOG
+log-not-opened = avertissement : le journal { $path } ne peut pas être ouvert : { $why }
+log-not-written = avertissement : le journal { $path } ne peut pas être écrit : { $why }
+otlp-headers-invalid = OTEL_EXPORTER_OTLP_HEADERS est illisible
+otlp-headers-invalid-hint = cela ressemble à `authorization=Bearer%20KEY,x-team=a`
+stdout-failed = erreur : impossible d'écrire sur la sortie standard : { $why }
+answer-not-written = la réponse ne peut pas être écrite sur la sortie standard : { $why }
+error-because = car : { $cause }
+error-hint = conseil : { $hint }
+tokens-shown = { $shown } tokens
+tokens-of = { $tokens } sur { $most } tokens
+turns-shown = { $n } tours
+state-error = erreur
+state-warning = avertissement
+state-ready = prêt
+state-disabled = désactivé
+state-not-trusted = sans confiance
+state-archived = archivée
+state-open = ouverte
+none = aucun
+row-agent = agent
+row-standing = statut
+row-hidden-by = masqué par
+row-shadows = masque
+row-model = modèle
+row-tools = outils
+row-not-given = non donné
+row-rule = règle
+row-costs = coût
+row-name = nom
+row-from = de
+row-hidden = caché
+row-description = description
+row-verify = vérifier
+row-limits = limites
+row-note = note
+agent-version = { $name } (version { $version }, { $state })
+standing-trusted = de confiance
+field-honoured = respecté
+guard-rail = un motif qui refuse une commande est un garde-fou, pas un mur : c'est le bac à sable qui décide de ce qu'une commande atteint
+project-agents-not-trusted = { $agents } de ce projet sans confiance et inutilisés : `posse agents check` les montre, `posse trust` les laisse s'exécuter
+agent-next = ensuite : remplissez-le et regardez-le avec `posse agents check { $name }`
+agent-next-trust = ensuite : remplissez-le, regardez-le avec `posse agents check { $name }`, puis `posse trust`
+topic-version = version
+topic-configuration = configuration
+topic-model = modèle
+topic-keys = clés
+topic-base-url = URL de base
+topic-confinement = confinement
+topic-tools = outils
+topic-agents = agents
+topic-prompt-tokens = tokens prompt
+topic-store = stockage
+topic-log = journal
+topic-traces = traces
+trusted-before = déjà de confiance
+trusted-now = désormais de confiance
+trusted-not-ours = appartient à un autre utilisateur : sans confiance
+trusted-not-broken = comporte des erreurs : sans confiance
+project-not-trusted-any-more = { $project } n'a plus la confiance
+project-was-not-trusted = { $project } n'avait pas la confiance
+init-project = lu par chaque commande posse de ce projet
+init-agent = un agent à essayer : posse run --agent reviewer "…"
+init-written = écrit
+init-exists = existe, laissé tel quel
+live-writing = écrit
+live-thinking = réfléchit
+live-resumed = reprise
+live-reporting = rend compte
+live-turn = tour { $turn }/{ $turns_max }
+live-tools = { $n } outils
+mark-in-doubt = en doute
+record-model = modèle : { $failure }
+record-schema-unmet = la réponse ne satisfait pas son schéma
+stopped-after = { $reason } après { $seconds }s
+continue-with = continuer : posse tasks resume { $id }{ $more }      texte complet : posse tasks show { $id }
+key-file-unreadable = la clé de `{ $provider }` : { $path } est illisible
+key-file-empty = la clé de `{ $provider }` : { $path } est vide
+did-you-mean = vouliez-vous dire `{ $name }` ?
+providers-there-are = il y a : { $names } ; les autres vont dans `[providers.{ $provider }]` de votre configuration
+effort-invalid = doit être low, medium, high ou max
+dollars-invalid = un montant en dollars américains est supérieur à zéro, par exemple 0.50
+help-hint = `posse --help` montre ce qu'il y a
+chat-help =
+    /help   montre ceci
+    /quit   termine la conversation, comme Ctrl-D ; on la reprend avec `posse chat --resume`
+    Ctrl-C  arrête une réponse
+    Tout le reste est envoyé au modèle.
+demo-banner = Démonstration de Posse · modèle scénarisé, sans clé, sans réseau · état dans { $state }
+demo-end =
+    Ses tâches : posse tasks list --state { $state }
+
+    C'était l'enregistrement d'un modèle. Avec un vrai :
+      export ANTHROPIC_API_KEY=…      (ou OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST)
+      posse run "Pourquoi le test de connexion est-il instable ?"
+demo-shared-context = contexte partagé : { $entries }
+usage-heading = Utilisation :
+usage-commands = Commandes
+usage-options = Options
+usage-arguments = Arguments
+usage-help = Afficher l'aide
+usage-version = Afficher la version
+usage-unknown-argument = il n'y a pas d'argument `{ $argument }`
+usage-unknown-command = il n'y a pas de commande `{ $command }`
+usage-missing = ces arguments manquent : { $arguments }
+usage-conflict = `{ $argument }` ne peut pas être utilisé avec `{ $other }`
+usage-value-missing = `{ $argument }` exige une valeur
+usage-value-unknown = `{ $value }` n'est pas une valeur de `{ $argument }`
+usage-value-wrong = `{ $value }` n'est pas une valeur de `{ $argument }` : { $why }
+review-no-repository = { $place } n'est pas dans un dépôt git
+review-no-repository-hint = `posse review` regarde les changements d'un arbre de travail git : lancez-le dans un tel arbre
+git-odd-answer = sa réponse est incompréhensible
+git-no-temporary = il n'y a pas de place pour un répertoire temporaire
+review-base-unknown = `{ $base }` n'est pas un commit de ce dépôt
+review-base-unknown-hint = nommez une branche, une étiquette ou un commit, par exemple `--base main`
+review-no-commit = il n'y a pas encore de commit à comparer
+review-no-commit-hint = omettez `--base`
+review-no-common-commit = `{ $base }` et HEAD n'ont aucun commit en commun
+review-no-common-commit-hint = dans un clone superficiel, récupérez d'abord davantage d'historique
+git-missing = git n'est pas installé, ou pas dans le PATH
+git-missing-hint = `posse review` exige git 2.31 ou plus récent
+git-not-started = il ne peut pas être lancé
+git-unreadable = il est illisible
+git-too-slow = il a pris plus de { $seconds } s
+git-failed = `git { $what }` a échoué : { $why }
+review-suggestion = Suggestion :
+review-nothing = aucun changement : rien à relire
+review-nothing-within = aucun changement dans ce qui est nommé : rien à relire
+review-nothing-since = aucun changement depuis `{ $base }` : rien à relire
+review-nothing-since-within = aucun changement depuis `{ $base }` dans ce qui est nommé : rien à relire
+review-unfinished = La revue n'a pas été achevée
+review-of = Revue de { $files }
+review-no-findings = aucun constat
+review-cut = le diff est trop grand pour être donné en entier ; coupé : { $names }. Relisez moins à la fois : posse review PATH…
+review-cut-more = le diff est trop grand pour être donné en entier ; coupé : { $names } et { $more } autres. Relisez moins à la fois : posse review PATH…

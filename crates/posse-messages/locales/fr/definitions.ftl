@@ -1,0 +1,30 @@
+# Français. Le glossaire est dans core.ftl.
+
+no-agents-here = il n'y a pas d'agents ici ; écrivez-en un dans `.posse/agents/<name>.md`
+agent-disabled = l'agent `{ $name }` est désactivé dans { $path }
+agent-disabled-hint = activez-le là, ou demandez à un autre agent
+agent-not-ours = l'agent `{ $name }` n'a pas la confiance : { $path } appartient à un autre utilisateur
+agent-not-trusted = l'agent `{ $name }` n'a pas la confiance : personne n'a dit oui à { $path } tel qu'il est maintenant
+agent-unusable = l'agent `{ $name }` est inutilisable ({ $path }) : { $told }
+trust-writes-list = `posse trust` écrit une nouvelle liste
+trust-list-unusable = la liste des fichiers de confiance `{ $path }` { $why }, rien n'a donc la confiance
+trust-list-unopened = ne peut pas être ouverte ({ $cause })
+trust-list-unexamined = ne peut pas être examinée ({ $cause })
+trust-list-irregular = n'est pas un fichier ordinaire
+trust-list-writable = peut être écrite par d'autres
+trust-list-unreadable = est illisible ({ $cause })
+trust-list-too-large = est trop grande
+trust-list-damaged = est endommagée ({ $cause })
+trust-list-version = a la version { $other }, que ce programme ne connaît pas
+trust-list-unwritten = la liste des fichiers de confiance `{ $path }` ne peut pas être écrite
+trust-list-not-json = une liste ne peut pas être écrite en JSON
+trust-path-hint = renommez le répertoire, ou utilisez --trust pour une exécution
+trust-path-not-utf8 = le chemin { $path } n'est pas de l'UTF-8, il ne peut donc recevoir la confiance
+agents-there-are = Il y a : { $names }
+agents-there-are-more = Il y a : { $names } et { $more } autres
+agent-hides = d'ici là il masque l'agent de ce nom de { $path }
+agent-not-ours-hint = une personne peut faire sa propre copie du fichier
+agent-not-trusted-hint = une personne peut lire le fichier et exécuter `posse trust`
+and-others = et { $more } autres
+correct-the-file = corrigez le fichier
+agent-unusable-hint = { $advice } ; `posse agents check` montre tout à son sujet

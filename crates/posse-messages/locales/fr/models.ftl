@@ -1,0 +1,38 @@
+# Français. Le glossaire est dans core.ftl.
+
+not-a-model-reference = `{ $reference }` n'est pas une référence de modèle
+names-no-provider = `{ $reference }` ne nomme aucun fournisseur
+begins-without-provider = `{ $reference }` ne commence pas par un fournisseur
+names-no-model = `{ $reference }` ne nomme aucun modèle
+line-number = ligne { $line }
+write-model-reference = écrivez `provider:model`
+did-you-mean-model = vouliez-vous dire `{ $provider }:{ $reference }` ?
+write-model-reference-example = écrivez `provider:model`, par exemple `anthropic:claude-sonnet-4-5`
+provider-shape-hint = un fournisseur se compose de a-z, 0-9, `-` et `_`
+price-entry-hint = une entrée est `"model" = {"{"} input = 3.0, output = 15.0 {"}"}`, en dollars par million de tokens
+price-unsound = le prix de `{ $model }` n'est pas une somme d'argent
+price-unsound-hint = les prix sont des nombres à partir de 0
+base-url-hint = une URL de base ressemble à `https://api.example.com/v1`
+base-url-unreadable = l'URL de base est illisible : { $why }
+base-url-scheme = l'URL de base doit commencer par `http://` ou `https://`
+base-url-password = l'URL de base ne doit contenir ni utilisateur ni mot de passe
+header-name-invalid = `{ $name }` n'est pas un nom d'en-tête
+header-value-invalid = la valeur de l'en-tête `{ $name }` ne peut pas être envoyée
+recording-too-large = l'enregistrement `{ $path }` a plus de { $recording_bytes_max } octets
+recording-line-invalid = { $origin }:{ $line } : ce n'est pas un échange enregistré : { $why }
+recording-without-model = { $origin } : rien n'a été enregistré pour le modèle `{ $model }`
+recording-unreadable = impossible d'ouvrir l'enregistrement `{ $path }` : { $error }
+script-too-large = { $name } : le script a { $bytes } octets, { $script_bytes_max } au plus
+script-unreadable = impossible de lire le script `{ $shown }` : { $why }
+step-is-empty = une étape exige l'un de `text`, `thinking`, `calls`, `fail`, `stop`
+step-fails-and-calls = une étape avec `fail` ne peut pas avoir de `calls`
+step-repeats-nothing = `repeat_until` regarde les résultats, l'étape exige donc des `calls`
+step-repeat-max = `repeat_max` exige `repeat_until`
+script-unreadable-hint = écrivez le modèle sous la forme `scripted:path/to/file.yaml#role`
+script-is-list = le script est une liste d'étapes et n'a pas de rôle `{ $role }`
+script-is-list-hint = omettez le rôle, ou placez la liste sous une clé
+script-no-role = le script n'a pas de rôle `{ $role }`
+script-roles = il a { $names }
+script-several-roles = le script a plusieurs rôles
+script-name-role = nommez l'un de { $names } après `#`
+script-shape-hint = un script est une liste d'étapes avec `text`, `calls`, `fail`, etc., ou une table de rôles vers de telles listes

@@ -1,0 +1,34 @@
+# Français. Le glossaire est dans core.ftl.
+
+store-no-task = le stockage n'a pas de tâche `{ $task }`
+store-odd-answer = le stockage `{ $shown }` a répondu sous une forme inattendue
+store-io = le stockage `{ $shown }` ne peut être ni lu ni écrit
+store-io-hint = cherchez des erreurs de disque dans le journal du système ; le stockage garde tout ce qu'il a confirmé
+store-refused = le stockage `{ $shown }` a refusé une instruction
+store-corrupt = le stockage `{ $shown }` est endommagé ou n'est pas une base SQLite
+store-corrupt-hint = rien n'a été modifié ; gardez une copie, essayez `sqlite3 { $shown } .recover`, puis déplacez le fichier et son `-wal` pour repartir d'un stockage vide
+store-unavailable = le stockage `{ $path }` ne peut pas être ouvert en écriture
+store-unavailable-hint = vérifiez que son répertoire existe et que cet utilisateur peut y écrire, ou choisissez un autre répertoire d'état
+store-disk-full = il n'y a plus de place pour écrire dans le stockage `{ $path }`
+store-disk-full-hint = libérez de la place et réessayez ; ce qui a été confirmé avant est conservé et lisible
+store-busy = un autre processus tient le stockage `{ $path }`
+store-busy-hint = cherchez un processus arrêté ou bloqué qui utilise le même répertoire d'état, puis réessayez
+store-task-exists = le stockage a déjà une tâche `{ $task }`
+store-task-exists-hint = choisissez un autre identifiant, ou reprenez la tâche qui l'a
+owner-lost = la tâche `{ $task }` est conduite par `{ $owner }` à l'époque { $current } ; ce processus avait l'époque { $epoch }
+owner-lost-hint = arrêtez cette exécution ; l'autre processus poursuit la tâche
+store-is-link = le stockage `{ $path }` est un lien symbolique
+store-not-regular = le stockage `{ $path }` n'est pas un fichier ordinaire
+store-odd-file-hint = mettez-y un fichier ordinaire, ou choisissez un autre répertoire d'état
+store-query-endless = une requête du stockage ne s'est pas terminée
+store-record-unreadable = un enregistrement de la tâche `{ $task }` jusqu'au numéro { $last } est illisible
+store-record-unreadable-hint = un programme plus récent l'a peut-être écrit dans `{ $path }` ; reprenez avec ce programme
+store-foreign = `{ $path }` est la base de données d'un autre programme
+store-foreign-hint = choisissez un autre répertoire d'état ; le fichier n'a pas été modifié
+store-newer = le stockage `{ $path }` a le schéma { $version } ; ce programme connaît jusqu'à { $known }
+store-newer-hint = utilisez le programme plus récent qui l'a écrit, ou un autre répertoire d'état ; le fichier n'a pas été modifié
+store-writer-not-started = le fil d'écriture du stockage ne peut pas être lancé
+store-queue-full = { $queue_max } écritures attendent le stockage
+store-queue-full-hint = le disque ne suit pas ; exécutez moins de tâches à la fois
+store-writer-ended = le fil d'écriture du stockage s'est terminé
+store-writer-ended-hint = relancez le programme ; ce qui a été confirmé est conservé

@@ -1,0 +1,30 @@
+# 日本語。用語集は core.ftl にある。
+
+no-agents-here = ここにはエージェントがありません。`.posse/agents/<name>.md` に書いてください
+agent-disabled = エージェント `{ $name }` は { $path } で無効にされています
+agent-disabled-hint = そこで有効にするか、別のエージェントに依頼してください
+agent-not-ours = エージェント `{ $name }` は未信頼です: { $path } は別のユーザーのものです
+agent-not-trusted = エージェント `{ $name }` は未信頼です: 現在の { $path } はまだ承認されていません
+agent-unusable = エージェント `{ $name }` は使えません（{ $path }）: { $told }
+trust-writes-list = `posse trust` で新しい一覧が書かれます
+trust-list-unusable = 信頼済みファイルの一覧 `{ $path }` は{ $why }ため、何も信頼されません
+trust-list-unopened = 開けない（{ $cause }）
+trust-list-unexamined = 調べられない（{ $cause }）
+trust-list-irregular = 通常のファイルではない
+trust-list-writable = ほかのユーザーが書き込める
+trust-list-unreadable = 読み取れない（{ $cause }）
+trust-list-too-large = 大きすぎる
+trust-list-damaged = 壊れている（{ $cause }）
+trust-list-version = このプログラムの知らないバージョン { $other } である
+trust-list-unwritten = 信頼済みファイルの一覧 `{ $path }` に書き込めません
+trust-list-not-json = 一覧を JSON として書けません
+trust-path-hint = ディレクトリの名前を変えるか、1 回の実行に --trust を使ってください
+trust-path-not-utf8 = パス { $path } は UTF-8 ではないため、信頼できません
+agents-there-are = 使えるもの: { $names }
+agents-there-are-more = 使えるもの: { $names } ほか { $more } 個
+agent-hides = それまでは { $path } の同名のエージェントを隠します
+agent-not-ours-hint = 人がファイルの自分用のコピーを作れます
+agent-not-trusted-hint = 人がファイルを読み、`posse trust` を実行できます
+and-others = ほか { $more } 件
+correct-the-file = ファイルを修正してください
+agent-unusable-hint = { $advice }。詳細は `posse agents check` で確認できます

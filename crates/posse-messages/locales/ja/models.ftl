@@ -1,0 +1,38 @@
+# 日本語。用語集は core.ftl にある。
+
+not-a-model-reference = `{ $reference }` はモデルの指定ではありません
+names-no-provider = `{ $reference }` にプロバイダーがありません
+begins-without-provider = `{ $reference }` はプロバイダーで始まっていません
+names-no-model = `{ $reference }` にモデルがありません
+line-number = { $line } 行目
+write-model-reference = `provider:model` の形で書いてください
+did-you-mean-model = `{ $provider }:{ $reference }` のことですか?
+write-model-reference-example = `provider:model` の形で書いてください。例: `anthropic:claude-sonnet-4-5`
+provider-shape-hint = プロバイダーに使えるのは a-z、0-9、`-`、`_` です
+price-entry-hint = 項目は `"model" = {"{"} input = 3.0, output = 15.0 {"}"}` の形で、単位は 100 万トークンあたりのドルです
+price-unsound = `{ $model }` の価格が金額ではありません
+price-unsound-hint = 価格は 0 以上の数値です
+base-url-hint = ベース URL は `https://api.example.com/v1` のような形です
+base-url-unreadable = ベース URL を読み取れません: { $why }
+base-url-scheme = ベース URL は `http://` か `https://` で始まらなければなりません
+base-url-password = ベース URL にユーザー名やパスワードを含めることはできません
+header-name-invalid = `{ $name }` はヘッダー名ではありません
+header-value-invalid = ヘッダー `{ $name }` の値は送信できません
+recording-too-large = 記録 `{ $path }` は { $recording_bytes_max } バイトを超えています
+recording-line-invalid = { $origin }:{ $line }: 記録されたやり取りではありません: { $why }
+recording-without-model = { $origin }: モデル `{ $model }` の記録がありません
+recording-unreadable = 記録 `{ $path }` を開けません: { $error }
+script-too-large = { $name }: スクリプトは { $bytes } バイトあり、上限は { $script_bytes_max } です
+script-unreadable = スクリプト `{ $shown }` を読み取れません: { $why }
+step-is-empty = ステップには `text`、`thinking`、`calls`、`fail`、`stop` のいずれかが必要です
+step-fails-and-calls = `fail` のあるステップに `calls` は書けません
+step-repeats-nothing = `repeat_until` は結果を見るため、ステップに `calls` が必要です
+step-repeat-max = `repeat_max` には `repeat_until` が必要です
+script-unreadable-hint = モデルは `scripted:path/to/file.yaml#role` の形で書いてください
+script-is-list = スクリプトはステップのリストで、ロール `{ $role }` はありません
+script-is-list-hint = ロールを省くか、リストをキーの下に置いてください
+script-no-role = スクリプトにロール `{ $role }` はありません
+script-roles = あるのは { $names } です
+script-several-roles = スクリプトには複数のロールがあります
+script-name-role = `#` のあとに { $names } のいずれかを書いてください
+script-shape-hint = スクリプトは `text`、`calls`、`fail` などを持つステップのリストか、ロールからそのリストへの対応表です

@@ -1,0 +1,34 @@
+# 日本語。用語集は core.ftl にある。
+
+store-no-task = ストアにタスク `{ $task }` はありません
+store-odd-answer = ストア `{ $shown }` の応答が想定外の形式です
+store-io = ストア `{ $shown }` を読み書きできません
+store-io-hint = システムログでディスクエラーを確認してください。ストアは確認済みの内容をすべて保持しています
+store-refused = ストア `{ $shown }` が文を拒否しました
+store-corrupt = ストア `{ $shown }` は壊れているか、SQLite データベースではありません
+store-corrupt-hint = 何も変更されていません。コピーを保管して `sqlite3 { $shown } .recover` を試し、空のストアで始めるにはファイルとその `-wal` を移動してください
+store-unavailable = ストア `{ $path }` を書き込み用に開けません
+store-unavailable-hint = ディレクトリが存在し、このユーザーが書き込めるか確認するか、別の状態ディレクトリを選んでください
+store-disk-full = ストア `{ $path }` に書き込む空き容量がありません
+store-disk-full-hint = 空き容量を作ってもう一度試してください。確認済みの内容は保持され、読み取れます
+store-busy = 別のプロセスがストア `{ $path }` を保持しています
+store-busy-hint = 同じ状態ディレクトリを使う停止中または応答のないプロセスを探し、もう一度試してください
+store-task-exists = ストアにはすでにタスク `{ $task }` があります
+store-task-exists-hint = 別の ID を選ぶか、その ID のタスクを再開してください
+owner-lost = タスク `{ $task }` は `{ $owner }` がエポック { $current } で実行しています。このプロセスのエポックは { $epoch } でした
+owner-lost-hint = この実行を止めてください。タスクはもう一方が続けます
+store-is-link = ストア `{ $path }` はシンボリックリンクです
+store-not-regular = ストア `{ $path }` は通常のファイルではありません
+store-odd-file-hint = 通常のファイルを置くか、別の状態ディレクトリを選んでください
+store-query-endless = ストアへの問い合わせが終わりませんでした
+store-record-unreadable = タスク `{ $task }` の { $last } 番までのレコードに読み取れないものがあります
+store-record-unreadable-hint = 新しいプログラムが `{ $path }` に書いた可能性があります。そのプログラムで再開してください
+store-foreign = `{ $path }` は別のプログラムのデータベースです
+store-foreign-hint = 別の状態ディレクトリを選んでください。ファイルは変更されていません
+store-newer = ストア `{ $path }` のスキーマは { $version } で、このプログラムが知っているのは { $known } までです
+store-newer-hint = それを書いた新しいプログラムか、別の状態ディレクトリを使ってください。ファイルは変更されていません
+store-writer-not-started = ストアの書き込みスレッドを開始できません
+store-queue-full = { $queue_max } 件の書き込みがストアを待っています
+store-queue-full-hint = ディスクが追いついていません。同時に実行するタスクを減らしてください
+store-writer-ended = ストアの書き込みスレッドが終了しました
+store-writer-ended-hint = プログラムを再起動してください。確認済みの内容は保持されています

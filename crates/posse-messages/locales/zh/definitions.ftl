@@ -1,0 +1,30 @@
+# 简体中文。术语表见 core.ftl。
+
+no-agents-here = 这里没有智能体；请在 `.posse/agents/<name>.md` 中写一个
+agent-disabled = 智能体 `{ $name }` 在 { $path } 中已停用
+agent-disabled-hint = 请在那里启用它，或改用其他智能体
+agent-not-ours = 智能体 `{ $name }` 未受信任：{ $path } 属于其他用户
+agent-not-trusted = 智能体 `{ $name }` 未受信任：还没有人同意 { $path } 目前的内容
+agent-unusable = 智能体 `{ $name }` 不可用（{ $path }）：{ $told }
+trust-writes-list = `posse trust` 会写入新的列表
+trust-list-unusable = 受信任文件列表 `{ $path }` { $why }，因此不信任任何文件
+trust-list-unopened = 无法打开（{ $cause }）
+trust-list-unexamined = 无法检查（{ $cause }）
+trust-list-irregular = 不是普通文件
+trust-list-writable = 可被其他用户写入
+trust-list-unreadable = 无法读取（{ $cause }）
+trust-list-too-large = 过大
+trust-list-damaged = 已损坏（{ $cause }）
+trust-list-version = 版本为 { $other }，此程序不认识
+trust-list-unwritten = 无法写入受信任文件列表 `{ $path }`
+trust-list-not-json = 列表无法写成 JSON
+trust-path-hint = 请重命名该目录，或在一次运行中使用 --trust
+trust-path-not-utf8 = 路径 { $path } 不是 UTF-8，因此无法信任
+agents-there-are = 可用的有：{ $names }
+agents-there-are-more = 可用的有：{ $names } 以及另外 { $more } 个
+agent-hides = 在此之前它会遮蔽 { $path } 中的同名智能体
+agent-not-ours-hint = 可由人为该文件制作自己的副本
+agent-not-trusted-hint = 可由人阅读该文件并运行 `posse trust`
+and-others = 以及另外 { $more } 个
+correct-the-file = 请更正该文件
+agent-unusable-hint = { $advice }；`posse agents check` 会显示其全部情况

@@ -1,0 +1,34 @@
+# 简体中文。术语表见 core.ftl。
+
+store-no-task = 存储中没有任务 `{ $task }`
+store-odd-answer = 存储 `{ $shown }` 的应答形式出乎意料
+store-io = 存储 `{ $shown }` 无法读写
+store-io-hint = 请在系统日志中查找磁盘错误；存储会保留它确认过的一切
+store-refused = 存储 `{ $shown }` 拒绝了一条语句
+store-corrupt = 存储 `{ $shown }` 已损坏，或不是 SQLite 数据库
+store-corrupt-hint = 未做任何更改；请保留副本，尝试 `sqlite3 { $shown } .recover`，然后移走该文件及其 `-wal`，以空存储重新开始
+store-unavailable = 存储 `{ $path }` 无法以写入方式打开
+store-unavailable-hint = 请检查其目录是否存在且当前用户可写，或选择其他状态目录
+store-disk-full = 没有空间写入存储 `{ $path }`
+store-disk-full-hint = 请腾出空间后重试；此前确认过的内容仍然保留且可读
+store-busy = 另一个进程占用着存储 `{ $path }`
+store-busy-hint = 请查找使用同一状态目录的已停止或卡住的进程，然后重试
+store-task-exists = 存储中已有任务 `{ $task }`
+store-task-exists-hint = 请换一个标识，或恢复拥有它的任务
+owner-lost = 任务 `{ $task }` 由 `{ $owner }` 在纪元 { $current } 驱动；此进程的纪元是 { $epoch }
+owner-lost-hint = 请停止此次运行；另一个进程会继续该任务
+store-is-link = 存储 `{ $path }` 是符号链接
+store-not-regular = 存储 `{ $path }` 不是普通文件
+store-odd-file-hint = 请在该处放置普通文件，或选择其他状态目录
+store-query-endless = 对存储的一次查询没有结束
+store-record-unreadable = 任务 `{ $task }` 截至第 { $last } 条的某条记录无法读取
+store-record-unreadable-hint = 可能是更新的程序写入了 `{ $path }`；请用该程序恢复
+store-foreign = `{ $path }` 是其他程序的数据库
+store-foreign-hint = 请选择其他状态目录；该文件未被更改
+store-newer = 存储 `{ $path }` 的模式版本为 { $version }；此程序最高支持 { $known }
+store-newer-hint = 请使用写入它的更新程序，或其他状态目录；该文件未被更改
+store-writer-not-started = 无法启动存储的写入线程
+store-queue-full = 有 { $queue_max } 个写入在等待存储
+store-queue-full-hint = 磁盘跟不上；请减少同时运行的任务
+store-writer-ended = 存储的写入线程已结束
+store-writer-ended-hint = 请重启程序；已确认的内容仍然保留
