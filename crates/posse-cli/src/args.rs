@@ -7,6 +7,7 @@ use posse_core::agent::Effort;
 use posse_messages::say;
 
 use crate::commands::review::findings::Severity;
+use crate::config::ApprovalMode;
 
 /// Delegate tasks to agents on any model: inside a budget, visible while they run, not lost when a process dies.
 #[derive(Parser)]
@@ -62,8 +63,13 @@ pub enum Command {
     /// Tasks of the past and the present.
     #[command(subcommand)]
     Tasks(TasksCommand),
+    /// Who may write where: the write leases of running tasks.
+    Leases(LeasesArgs),
     /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
     Worker(WorkerArgs),
+    /// Calls that wait for your yes, in whatever process: look at them and answer.
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
     /// What the participants of a session share: look at it and change it.
     Context(ContextArgs),
     /// Sessions, and the end of their shared context.
@@ -171,10 +177,46 @@ pub enum TasksCommand {
         /// The task's id, or the beginning of it.
         task: String,
     },
+    /// Print what a task changed in its own worktree, as a patch.
+    Diff {
+        /// The task's id, or the beginning of it.
+        task: String,
+    },
+    /// Merge what a task changed in its own worktree into your files. With a conflict nothing is changed.
+    Apply {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Also change files that configure programs or hold secrets.
+        #[arg(long)]
+        protected: bool,
+    },
+    /// Remove what a task changed in its own worktree.
+    Discard {
+        /// The task's id, or the beginning of it.
+        task: String,
+    },
     /// End a task and what it delegated, whoever drives it.
     Cancel {
         /// The task's id, or the beginning of it.
         task: String,
+    },
+}
+
+#[derive(ClapArgs)]
+pub struct LeasesArgs {
+    #[command(subcommand)]
+    pub command: Option<LeasesCommand>,
+}
+
+#[derive(Subcommand)]
+pub enum LeasesCommand {
+    /// Take the lease of a task whose process is gone.
+    Release {
+        /// The task's id, or the beginning of it.
+        task: String,
+        /// Also from a task that is at work; its writes are refused then.
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -202,6 +244,52 @@ pub struct WorkerArgs {
     /// How many tasks to go on with at once, each with its children.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
+}
+
+#[derive(Subcommand)]
+pub enum ApprovalsCommand {
+    /// What waits for an answer.
+    List {
+        /// Also what was answered, the newest so many.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        newest: Option<u32>,
+    },
+    /// One call, whole: exactly what would be executed.
+    Show {
+        /// Its id, such as a7.
+        id: String,
+    },
+    /// Say yes.
+    Approve {
+        #[command(flatten)]
+        answer: AnswerArgs,
+    },
+    /// Say no. The task goes on without the call.
+    Deny {
+        #[command(flatten)]
+        answer: AnswerArgs,
+    },
+    /// Follow what is asked; at a terminal, answer it.
+    Watch,
+}
+
+#[derive(ClapArgs)]
+pub struct AnswerArgs {
+    /// Its id, such as a7.
+    pub id: String,
+    /// How far the answer reaches: this call, or what the same rules ask about in its task, in its task and those below it, or
+    /// in the session.
+    #[arg(long, default_value = "once", value_parser = ["once", "task", "subtree", "session"])]
+    pub scope: String,
+    /// Forget the answer after this many seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
+    pub expires: Option<u64>,
+    /// Why. The model reads it.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Only if the call has this hash, or one that begins so, as `show` prints it.
+    #[arg(long, value_name = "SHA256")]
+    pub hash: Option<String>,
 }
 
 #[derive(ClapArgs)]
@@ -234,6 +322,21 @@ pub enum ContextCommand {
         /// Forget the value after this many seconds.
         #[arg(long, value_name = "SECONDS")]
         ttl: Option<u64>,
+        /// Who may read it besides you and the orchestrator, such as `subagent:researcher:*` (comma-separated).
+        #[arg(long, value_name = "WHO", value_delimiter = ',')]
+        readable_by: Option<Vec<String>>,
+        /// Who may write it besides you and the orchestrator (comma-separated).
+        #[arg(long, value_name = "WHO", value_delimiter = ',')]
+        writable_by: Option<Vec<String>>,
+    },
+    /// Wait until one of these keys is written or deleted; fails if that does not happen in time.
+    Wait {
+        /// The keys.
+        #[arg(required = true)]
+        keys: Vec<String>,
+        /// For how long [default: 60].
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=300))]
+        timeout: Option<u64>,
     },
     /// Delete a key. Its history stays.
     Delete {
@@ -304,6 +407,9 @@ pub struct RunArgs {
     /// given several times, and may be run more than once.
     #[arg(long, value_name = "COMMAND")]
     pub verify: Vec<String>,
+    /// Where to work: in this directory, or in a git worktree of its own, made of the files as they are now.
+    #[arg(long, value_name = "HOW", value_parser = ["none", "worktree"])]
+    pub isolation: Option<String>,
     #[command(flatten)]
     pub how: How,
 }
@@ -386,6 +492,9 @@ pub struct How {
     /// Only tools that change nothing.
     #[arg(long, conflicts_with = "allow")]
     pub read_only: bool,
+    /// What happens with calls that you have to be asked about [default: the configuration; or ask at a terminal, deny elsewhere].
+    #[arg(long, value_name = "MODE")]
+    pub approvals: Option<ApprovalMode>,
     /// Stop after this many turns, with a report of what was done.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,

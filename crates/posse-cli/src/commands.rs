@@ -1,6 +1,7 @@
 //! One module per command.
 
 mod agents;
+mod approvals;
 mod chat;
 mod context;
 mod demo;
@@ -8,6 +9,7 @@ mod doctor;
 mod drive;
 mod export;
 mod init;
+mod leases;
 mod refusals;
 pub mod review;
 mod run;
@@ -23,7 +25,7 @@ use posse_core::outcome::Status;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 
-use crate::args::{Args, Command, TasksCommand};
+use crate::args::{Args, Command, LeasesArgs, LeasesCommand, TasksCommand};
 use crate::terminal;
 
 pub fn dispatch(args: Args) -> Result<ExitCode> {
@@ -47,6 +49,15 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::List(filter)) => block_on(tasks::list(&global, &filter)),
         Command::Tasks(TasksCommand::Watch { task }) => block_on(tasks::watch(&global, &task)),
         Command::Tasks(TasksCommand::Cancel { task }) => block_on(tasks::cancel(&global, &task)),
+        Command::Tasks(TasksCommand::Diff { task }) => block_on(tasks::diff(&global, &task)),
+        Command::Tasks(TasksCommand::Apply { task, protected }) => {
+            block_on(tasks::apply(&global, &task, protected))
+        }
+        Command::Tasks(TasksCommand::Discard { task }) => block_on(tasks::discard(&global, &task)),
+        Command::Leases(LeasesArgs { command: None }) => block_on(leases::list(&global)),
+        Command::Leases(LeasesArgs { command: Some(LeasesCommand::Release { task, force }) }) => {
+            block_on(leases::release(&global, &task, force))
+        }
         Command::Worker(args) => block_on(worker::run(&global, &args)),
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
@@ -54,6 +65,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Export { task, out, tree }) => {
             block_on(export::run(&global, &task, out.as_deref(), tree))
         }
+        Command::Approvals(command) => block_on(approvals::run(&global, command)),
         Command::Context(args) => block_on(context::run(&global, args)),
         Command::Sessions(command) => block_on(sessions::run(&global, command)),
         Command::Tasks(TasksCommand::Resume { task, more }) => block_on(tasks::resume(&global, &task, &more)),

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use posse_core::agent::Effort;
 use posse_core::confinement::Reach;
+use posse_core::grant::Network;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use posse_net::Exception;
 use posse_tools::confinement::Top;
 use posse_tools::sandbox::Wish;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
@@ -37,6 +39,9 @@ pub struct Config {
     pub log: LogConfig,
     pub telemetry: TelemetryConfig,
     pub session: SessionConfig,
+    pub network: NetworkConfig,
+    pub secrets: SecretsConfig,
+    pub approvals: ApprovalsConfig,
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
@@ -97,7 +102,7 @@ pub struct BashConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxConfig {
     pub tier: Wish,
-    pub network: NetworkConfig,
+    pub network: ReachConfig,
     /// Whether commands may make new entries at the top of the workspace.
     pub top: Top,
     /// What commands may read beyond the usual places, and what every command may write. `~/` is home, other relative paths
@@ -115,7 +120,7 @@ impl Default for SandboxConfig {
     fn default() -> Self {
         Self {
             tier: Wish::Auto,
-            network: NetworkConfig::Word(NetworkWord::None),
+            network: ReachConfig::Word(ReachWord::None),
             top: Top::Closed,
             read: Vec::new(),
             write: Vec::new(),
@@ -129,25 +134,25 @@ impl Default for SandboxConfig {
 
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(untagged, expecting = "expected \"none\", \"full\" or a list of ports such as [443]")]
-pub enum NetworkConfig {
-    Word(NetworkWord),
+pub enum ReachConfig {
+    Word(ReachWord),
     Ports(std::collections::BTreeSet<u16>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum NetworkWord {
+pub enum ReachWord {
     None,
     Full,
 }
 
-impl From<&NetworkConfig> for Reach {
-    fn from(config: &NetworkConfig) -> Self {
+impl From<&ReachConfig> for Reach {
+    fn from(config: &ReachConfig) -> Self {
         match config {
-            NetworkConfig::Word(NetworkWord::Full) => Reach::Full,
-            NetworkConfig::Word(NetworkWord::None) => Reach::None,
-            NetworkConfig::Ports(ports) if ports.is_empty() => Reach::None,
-            NetworkConfig::Ports(ports) => Reach::Ports(ports.clone()),
+            ReachConfig::Word(ReachWord::Full) => Reach::Full,
+            ReachConfig::Word(ReachWord::None) => Reach::None,
+            ReachConfig::Ports(ports) if ports.is_empty() => Reach::None,
+            ReachConfig::Ports(ports) => Reach::Ports(ports.clone()),
         }
     }
 }
@@ -169,9 +174,80 @@ pub struct TelemetryConfig {
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
+pub struct NetworkConfig {
+    /// The only hosts that `fetch` may reach; without it, every public one.
+    pub hosts: Option<Network>,
+    /// Numbers that `fetch` may reach although they are not public, such as `127.0.0.1:8080`.
+    pub allow_private: Vec<PrivateAddress>,
+}
+
+/// A number, with or without a port.
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct PrivateAddress(pub Exception);
+
+impl TryFrom<String> for PrivateAddress {
+    type Error = String;
+    fn try_from(raw: String) -> Result<Self, String> {
+        let found = Exception::parse(&raw);
+        found.map(Self).ok_or_else(|| format!("`{raw}` is no address such as `127.0.0.1:8080`"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretsConfig {
+    /// Whether keys are taken out of what tools return, before a model or the journal sees it.
+    pub redact: bool,
+}
+
+impl Default for SecretsConfig {
+    fn default() -> Self {
+        Self { redact: true }
+    }
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SessionConfig {
     /// With which tools models delegate; each costs tokens in every request.
     pub tools: Option<Vec<String>>,
+    /// A task that was not heard of for so many seconds may lose its write lease.
+    pub lease_s: Option<Whole<1, 86_400>>,
+}
+
+/// Who is asked before a call is made, and what counts when nobody answers.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ApprovalsConfig {
+    /// Left out: whoever sits at the terminal is asked; where nobody does, nobody is.
+    pub mode: Option<ApprovalMode>,
+    /// How long a call waits for its answer.
+    pub deadline_s: Option<Whole<1, 604_800>>,
+    /// What counts when no answer came: `deny`, unless this says otherwise.
+    pub default: Option<ApprovalDefault>,
+    /// Calls to ask about, such as `bash`, `bash(git push *)`, `write(docs/**)` or `subagent`.
+    pub ask: Vec<String>,
+    /// Of the calls that would be asked about, those that are done without asking.
+    pub allow: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalMode {
+    /// Calls wait for an answer, from this terminal or from `posse approvals`.
+    Ask,
+    /// What would be asked about is refused.
+    Deny,
+    /// Nobody is asked: what `approvals.allow` lists is done, the rest is refused.
+    AllowListed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalDefault {
+    Approve,
+    Deny,
 }
 
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -283,6 +359,7 @@ impl Config {
         mine.temperature = theirs.temperature.or(mine.temperature);
         mine.thinking_tokens = theirs.thinking_tokens.or(mine.thinking_tokens);
         self.grant.deny.extend(project.grant.deny);
+        self.approvals.ask.extend(project.approvals.ask);
     }
 }
 
@@ -302,7 +379,14 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("bash.env", !project.bash.env.is_empty()),
         ("sandbox", project.sandbox != SandboxConfig::default()),
         ("session.tools", project.session.tools.is_some()),
+        ("session.lease_s", project.session.lease_s.is_some()),
+        ("approvals.mode", project.approvals.mode.is_some()),
+        ("approvals.deadline_s", project.approvals.deadline_s.is_some()),
+        ("approvals.default", project.approvals.default.is_some()),
+        ("approvals.allow", !project.approvals.allow.is_empty()),
         ("prices", !project.prices.is_empty()),
+        ("network", project.network.hosts.is_some() || !project.network.allow_private.is_empty()),
+        ("secrets.redact", !project.secrets.redact),
         ("log", project.log.file.is_some() || project.log.level.is_some()),
         ("telemetry", project.telemetry.otlp_endpoint.is_some()),
     ];
@@ -438,6 +522,7 @@ mod tests {
         assert!(wire.contains("unknown variant `open-ai`, expected one of `anthropic`, `openai`"), "{wire}");
     }
 
+    // G21, S10
     #[test]
     fn a_project_cannot_redirect_keys_or_allow_itself_tools() {
         let dir = tempfile::tempdir().unwrap();
@@ -451,6 +536,9 @@ mod tests {
             "[log]\nfile = \"/tmp/x\"\n",
             "[telemetry]\notlp_endpoint = \"http://evil\"\n",
             "[session]\ntools = [\"subagent\"]\n",
+            "[network]\nhosts = [\"evil.test\"]\n",
+            "[network]\nallow_private = [\"127.0.0.1\"]\n",
+            "[secrets]\nredact = false\n",
             "model = \"scripted:evil.yaml\"\n",
             "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
             "[aliases]\nfast = \"scripted:evil.yaml\"\n",

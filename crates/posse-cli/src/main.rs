@@ -5,6 +5,7 @@ mod agents;
 mod args;
 mod commands;
 mod config;
+mod desk;
 mod envelope;
 mod help;
 mod language;
@@ -15,6 +16,7 @@ mod setup;
 mod telemetry;
 mod terminal;
 mod wire;
+mod worktrees;
 
 use std::process::ExitCode;
 

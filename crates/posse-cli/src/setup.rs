@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::approval::{self, Mode, Policy};
 use posse_core::budget::Caps;
 use posse_core::confinement::Reach;
-use posse_core::grant::{Grant, Rights, Root, Tier};
+use posse_core::grant::{Grant, Rights, Root, Rule, Tier, Verdict};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
+use posse_core::pattern::ToolPattern;
+use posse_core::redact::Redactor;
 use posse_core::text::visible;
 use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
@@ -20,11 +23,13 @@ use posse_definitions::trust::Trust;
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
+use posse_net::{Pinned, SystemResolver};
 use posse_runtime::ports::{Tool, Verifier};
 use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::ProcessLimits;
+use posse_tools::fetch::Fetch;
 use posse_tools::launch::{Environment, Launch};
 use posse_tools::sandbox::{Sandbox, Settings, closed_at_home};
 use posse_tools::skill::Skills;
@@ -34,13 +39,14 @@ use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
-use crate::config::{self, Config, SandboxConfig, Sources};
+use crate::config::{self, ApprovalDefault, ApprovalMode, Config, SandboxConfig, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
 
-/// Tools that are not given unless someone says so: a command can do anything its user can.
-const ASKED_FOR: &[&str] = &["bash"];
+/// Tools that are not given unless someone says so: a command can do anything its user can, and what a page is asked for
+/// leaves the machine.
+const ASKED_FOR: &[&str] = &["bash", "fetch"];
 
 /// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
 pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
@@ -74,7 +80,10 @@ impl Tools {
 
 pub struct Setup {
     pub config: Config,
+    /// Where tools work.
     pub workspace: PathBuf,
+    /// Where the configuration and the agents are looked for: the workspace, or what that is a worktree of.
+    pub project: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
     /// What processes that tools start are held to.
@@ -102,9 +111,10 @@ impl Setup {
             terminal::note(&say!("warning", text = visible(warning)));
         }
         let telemetry = Telemetry::new(wishes(global, &config));
+        let project = workspace.clone();
         let state = state_dir(global)?;
         let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref())?;
-        Ok(Self { config, workspace, state, telemetry, sandbox })
+        Ok(Self { config, workspace, project, state, telemetry, sandbox })
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
@@ -163,6 +173,11 @@ impl Setup {
         })
     }
 
+    /// How long a holder of write leases may be silent.
+    pub fn lease_ms(&self) -> u64 {
+        self.config.session.lease_s.map_or(posse_core::lease::SILENCE_MS_MAX, |seconds| seconds.0 * 1000)
+    }
+
     /// Who can be delegated to.
     pub fn agents(&self, how: &How) -> Arc<AgentFiles> {
         Arc::new(AgentFiles::new(self.places(), self.trust(how.trust)))
@@ -171,7 +186,7 @@ impl Setup {
     /// Where definitions of agents are looked for.
     pub fn places(&self) -> Places {
         let home = process_env("HOME").map(PathBuf::from);
-        Places::find(&self.workspace, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
+        Places::find(&self.project, home.as_deref(), xdg("XDG_CONFIG_HOME", ".config").as_deref(), user())
     }
 
     /// Whose definitions may run: those somebody said yes to, or all.
@@ -209,12 +224,13 @@ impl Setup {
 
     pub fn tools(&self) -> Result<Tools> {
         let workspace = Workspace::open(&self.workspace)?;
-        let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"));
+        let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"), posse_definitions::matter);
         let mut problems: Vec<Error> =
             warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
         let launch = self.launch();
         let mut tools = posse_tools::files::toolset(workspace, skills);
         tools.push(Arc::new(Bash::new(launch.clone())));
+        tools.push(Arc::new(Fetch::new(self.pinned())));
         // The user's first: of two tools with one name, a project's must not take the place of the user's.
         let project = self.workspace.join(".posse/tools");
         let mut dirs = user_dirs("tools");
@@ -250,8 +266,64 @@ impl Setup {
         let mut names: Vec<String> = granted.map(|spec| spec.name.clone()).collect();
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
+        let network = self.config.network.hosts.clone().unwrap_or_default();
         let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
-        Ok(Grant::of_root(Root { tools: names.into_iter().collect(), depth: 1, sandbox, ..Root::default() }))
+        let tools = names.into_iter().collect();
+        let root = Root { tools, depth: 1, network, sandbox, ..Root::default() };
+        Ok(Grant::of_root(root).keep(&self.asked_about()?))
+    }
+
+    /// What `fetch` connects with.
+    fn pinned(&self) -> Pinned {
+        let exceptions = self.config.network.allow_private.iter().map(|private| private.0).collect();
+        Pinned::new(Arc::new(SystemResolver), exceptions)
+    }
+
+    /// What is taken out of tools' results: keys by their shape, and those that the operator has here.
+    pub fn redactor(&self) -> Redactor {
+        if !self.config.secrets.redact {
+            return Redactor::off();
+        }
+        let providers = || self.config.providers.values();
+        let headers = providers().flat_map(|provider| provider.headers.values().cloned());
+        let files =
+            providers().filter_map(|provider| std::fs::read_to_string(provider.api_key_file.as_ref()?).ok());
+        let variables = self.key_variables().into_iter().filter_map(|name| process_env(&name));
+        Redactor::default().knowing(headers.chain(files).chain(variables))
+    }
+
+    fn key_variables(&self) -> Vec<String> {
+        let known = KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned());
+        known.chain(self.config.providers.values().filter_map(|provider| provider.key_variable())).collect()
+    }
+
+    /// What the operator wants to be asked about, at every depth.
+    fn asked_about(&self) -> Result<Rights> {
+        let patterns = patterns("approvals.ask", &self.config.approvals.ask)?;
+        let rules = patterns.into_iter().map(|pattern| Rule { pattern, verdict: Verdict::Ask });
+        Ok(Rights { rules: rules.collect(), ..Rights::default() })
+    }
+
+    /// What becomes of calls that a person has to be asked about. `attended`: one sits here.
+    pub fn approvals(&self, how: &How, attended: bool) -> Result<Policy> {
+        let configured = &self.config.approvals;
+        let mode = match how.approvals.or(configured.mode) {
+            Some(ApprovalMode::Ask) => Mode::Ask,
+            Some(ApprovalMode::Deny) => Mode::Deny,
+            Some(ApprovalMode::AllowListed) => Mode::AllowListed,
+            None if attended => Mode::Ask,
+            None => Mode::Unattended,
+        };
+        let usual = Policy::new(mode);
+        Ok(Policy {
+            allow: patterns("approvals.allow", &configured.allow)?,
+            deadline_ms: configured.deadline_s.map_or(usual.deadline_ms, |seconds| seconds.0 * 1000),
+            on_deadline: match configured.default {
+                Some(ApprovalDefault::Approve) => approval::Verdict::Approve,
+                Some(ApprovalDefault::Deny) | None => usual.on_deadline,
+            },
+            ..usual
+        })
     }
 
     /// Runs the commands that check results, unless no command may be run here at all.
@@ -261,10 +333,13 @@ impl Setup {
         Ok((!denied.iter().any(|name| name == "bash")).then(verifier))
     }
 
-    /// What a task that goes on may do: what it was given when it was begun, without what is denied today.
+    /// What a task that goes on may do: what it was given when it was begun, without what is denied today, and asked about what is
+    /// asked about today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
+        // What could be reached then and cannot be reached today is over as well.
         let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
-        Ok(before.without(&self.denied(found)?).keep(&Rights { sandbox, ..Rights::default() }))
+        let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
+        Ok(before.without(&self.denied(found)?).keep(&today).keep(&self.asked_about()?))
     }
 
     /// What processes may connect to at most.
@@ -307,9 +382,7 @@ impl Setup {
     }
 
     fn launch(&self) -> Launch {
-        let mut keys: Vec<String> =
-            KNOWN.iter().flat_map(|known| known.key_envs).map(|key| (*key).to_owned()).collect();
-        keys.extend(self.config.providers.values().filter_map(|provider| provider.key_variable()));
+        let keys = self.key_variables();
         Launch {
             supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),
@@ -363,6 +436,17 @@ fn sandbox(
         },
         top: config.top,
     }))
+}
+
+fn patterns(key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
+    let mut all = Vec::new();
+    for raw in list {
+        all.extend(ToolPattern::parse(raw).map_err(|e| {
+            let text = format!("`{key}`: {}", e.message());
+            Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
+        })?);
+    }
+    Ok(all)
 }
 
 fn user() -> u32 {
@@ -421,8 +505,8 @@ mod tests {
     use super::*;
 
     fn bare(config: Config) -> Setup {
-        let (workspace, state, telemetry) = (PathBuf::new(), PathBuf::new(), Telemetry::default());
-        Setup { config, workspace, state, telemetry, sandbox: Sandbox::off() }
+        let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
+        Setup { config, workspace, project, state, telemetry: Telemetry::default(), sandbox: Sandbox::off() }
     }
 
     fn limits(config: &str, model: &str) -> Limits {

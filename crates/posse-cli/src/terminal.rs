@@ -85,12 +85,23 @@ pub fn stderr_is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// Whether somebody can read what is shown and answer.
+pub fn is_attended() -> bool {
+    io::stdin().is_terminal() && stderr_is_terminal()
+}
+
 /// Columns of the terminal, 80 if it does not say.
 pub fn width() -> usize {
+    size().0
+}
+
+/// Columns and rows of the terminal, 80 by 24 if it does not say.
+pub fn size() -> (usize, usize) {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: TIOCGWINSZ writes one winsize to the pointer it is given.
     let answered = unsafe { libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &mut size) } == 0;
-    if answered && size.ws_col > 0 { usize::from(size.ws_col) } else { 80 }
+    let or = |told: u16, usual: usize| if answered && told > 0 { usize::from(told) } else { usual };
+    (or(size.ws_col, 80), or(size.ws_row, 24))
 }
 
 pub fn colours() -> bool {

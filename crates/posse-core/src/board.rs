@@ -57,6 +57,10 @@ pub struct Terms {
     /// Wait for a place instead of being rejected; `None`: as the session does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<bool>,
+    /// Gets its write lease after its dependencies have completed, and waits for it before it asks for a place. Otherwise
+    /// it has its lease from the beginning, or needs none.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lease: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +71,8 @@ pub enum Admission {
     Queued,
     /// It waits for other tasks.
     Waiting,
+    /// It waits for its write lease: `leased` says when it has it.
+    Leasing,
     /// It depended on a task that did not complete: it has ended already.
     Dependency,
 }
@@ -75,6 +81,8 @@ pub enum Admission {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
     Start(String),
+    /// Get its write lease, then say so with `leased`.
+    Lease(String),
     /// End a task that never ran, because the other one did not complete.
     Fail {
         task: String,
@@ -128,6 +136,7 @@ struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waiting,
+    Leasing,
     Queued,
     Running,
     Ended(End),
@@ -140,6 +149,16 @@ impl Board {
 
     /// Takes a task in, or says why not; then nothing has changed.
     pub fn admit(&mut self, id: &str, terms: Terms, now_ms: u64) -> Result<Admission> {
+        self.check_room(&terms)?;
+        let state = self.first_state(&terms);
+        self.arrivals += 1;
+        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
+        self.tasks.insert(id.to_owned(), entry);
+        Ok(state.admission())
+    }
+
+    /// Whether a task with these terms would be taken in.
+    pub fn check_room(&self, terms: &Terms) -> Result<()> {
         if let Some(unknown) = terms.depends_on.iter().find(|other| !self.tasks.contains_key(*other)) {
             return Err(Error::new(ErrorCode::TaskNotFound, say!("depends-on-unknown", unknown))
                 .hint(say!("depends-on-unknown-hint")));
@@ -148,14 +167,10 @@ impl Board {
             let text = say!("session-tasks-limit", count = self.tasks.len());
             return Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint(say!("session-tasks-limit-hint")));
         }
-        let state = self.first_state(&terms);
-        if matches!(state, State::Waiting | State::Queued) {
-            self.check_waiting(&terms, state)?;
+        match self.first_state(terms) {
+            state @ (State::Waiting | State::Leasing | State::Queued) => self.check_waiting(terms, state),
+            State::Running | State::Ended(_) => Ok(()),
         }
-        self.arrivals += 1;
-        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
-        self.tasks.insert(id.to_owned(), entry);
-        Ok(state.admission())
     }
 
     /// Takes a task back that was admitted and could not be written down: it was never here.
@@ -191,12 +206,24 @@ impl Board {
         moves
     }
 
+    /// A task has its write lease, and may have a place now. Says nothing for a task that does not wait for one any more.
+    pub fn leased(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
+        let mut moves = Vec::new();
+        if let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.state == State::Leasing) {
+            entry.state = State::Queued;
+            self.fill_places(now_ms, &mut moves);
+        }
+        moves
+    }
+
     /// A task that has not begun ends here; its dependants follow with the moves.
     pub fn cancel(&mut self, id: &str, now_ms: u64) -> Result<(Met, Vec<Move>)> {
         match self.find(id)?.state {
             State::Running => Ok((Met::Running, Vec::new())),
             State::Ended(end) => Ok((Met::Ended(end), Vec::new())),
-            State::Waiting | State::Queued => Ok((Met::NotStarted, self.ended(id, End::Failed, now_ms))),
+            State::Waiting | State::Leasing | State::Queued => {
+                Ok((Met::NotStarted, self.ended(id, End::Failed, now_ms)))
+            }
         }
     }
 
@@ -207,6 +234,7 @@ impl Board {
             let text = match entry.state {
                 State::Running => say!("task-still-running", id),
                 State::Waiting => say!("task-waits-for", id, waits_for = entry.terms.depends_on.join(", ")),
+                State::Leasing => say!("task-waits-for-lease", id),
                 State::Queued | State::Ended(_) => say!("task-waits-for-place", id),
             };
             return Err(Error::new(ErrorCode::TaskNotReady, text).hint(say!("collect-later-hint")));
@@ -231,7 +259,7 @@ impl Board {
 
     /// Waiting for a place or for others.
     pub fn waiting(&self) -> usize {
-        self.count(|state| matches!(state, State::Waiting | State::Queued))
+        self.count(|state| matches!(state, State::Waiting | State::Leasing | State::Queued))
     }
 
     /// Ended and not yet collected.
@@ -261,6 +289,8 @@ impl Board {
             State::Ended(End::Failed)
         } else if ends().any(|state| state != State::Ended(End::Completed)) {
             State::Waiting
+        } else if terms.lease {
+            State::Leasing
         } else if self.running() < self.rules.running_max {
             State::Running
         } else {
@@ -307,6 +337,10 @@ impl Board {
             let entry = self.tasks.get_mut(&id).expect("it was found a moment ago");
             entry.since_ms = now_ms;
             match lost {
+                None if entry.terms.lease => {
+                    entry.state = State::Leasing;
+                    moves.push(Move::Lease(id));
+                }
                 None => entry.state = State::Queued,
                 Some(because_of) => {
                     entry.state = State::Ended(End::Failed);
@@ -335,6 +369,7 @@ impl State {
             State::Running => Admission::Start,
             State::Queued => Admission::Queued,
             State::Waiting => Admission::Waiting,
+            State::Leasing => Admission::Leasing,
             State::Ended(_) => Admission::Dependency,
         }
     }
@@ -413,6 +448,22 @@ mod tests {
     }
 
     #[test]
+    fn a_task_that_waits_for_its_lease_takes_no_place_from_others() {
+        let mut board = Board::new(Rules { running_max: 1, ..RULES });
+        let leasing = |others: &[&str]| Terms { lease: true, ..after(others) };
+        assert_eq!(board.admit("a", leasing(&[]), 0).unwrap(), Admission::Leasing);
+        assert_eq!(board.admit("b", Terms::default(), 0).unwrap(), Admission::Start);
+        assert_eq!(board.admit("c", leasing(&["b"]), 0).unwrap(), Admission::Waiting);
+        assert!(board.collect("a").unwrap_err().message().contains("its write paths are free"));
+        assert_eq!(board.leased("a", 0), [], "there is no place yet");
+        assert_eq!(board.leased("c", 0), [], "its dependency has not completed");
+        let moves = [Move::Lease("c".to_owned()), Move::Start("a".to_owned())];
+        assert_eq!(board.ended("b", End::Completed, 0), moves);
+        assert_eq!(board.cancel("c", 0).unwrap().0, Met::NotStarted);
+        assert_eq!(board.leased("c", 0), []);
+    }
+
+    #[test]
     fn a_cancel_ends_what_has_not_begun_and_says_when_it_comes_too_late() {
         let mut board = Board::new(Rules { running_max: 1, ..RULES });
         board.admit("a", Terms::default(), 0).unwrap();
@@ -443,7 +494,8 @@ mod tests {
 
     #[derive(Debug, Clone)]
     enum Deed {
-        Spawn { priority: u8, after: Vec<usize>, queue: bool },
+        Spawn { priority: u8, after: Vec<usize>, queue: bool, lease: bool },
+        Leased { task: usize },
         End { task: usize, completed: bool },
         Cancel { task: usize },
         Collect { task: usize },
@@ -451,8 +503,9 @@ mod tests {
 
     fn deed() -> impl Strategy<Value = Deed> {
         prop_oneof![
-            3 => (0u8..3, proptest::collection::vec(0usize..12, 0..3), any::<bool>())
-                .prop_map(|(priority, after, queue)| Deed::Spawn { priority, after, queue }),
+            3 => (0u8..3, proptest::collection::vec(0usize..12, 0..3), any::<bool>(), any::<bool>())
+                .prop_map(|(priority, after, queue, lease)| Deed::Spawn { priority, after, queue, lease }),
+            2 => (0usize..12).prop_map(|task| Deed::Leased { task }),
             3 => (0usize..12, any::<bool>()).prop_map(|(task, completed)| Deed::End { task, completed }),
             1 => (0usize..12).prop_map(|task| Deed::Cancel { task }),
             1 => (0usize..12).prop_map(|task| Deed::Collect { task }),
@@ -476,9 +529,17 @@ mod tests {
                 let free = board.running() < RULES.running_max;
                 prop_assert!(!free || !board.tasks.values().any(|entry| entry.state == State::Queued), "a place is free and somebody queues");
             }
-            while let Some(id) = world.running.pop() {
-                let moves = board.ended(&id, End::Completed, u64::MAX);
-                world.ended.push((id, End::Completed));
+            loop {
+                let moves = match (world.running.pop(), world.leasing.pop()) {
+                    (None, None) => break,
+                    (Some(id), leasing) => {
+                        world.leasing.extend(leasing);
+                        let moves = board.ended(&id, End::Completed, u64::MAX);
+                        world.ended.push((id, End::Completed));
+                        moves
+                    }
+                    (None, Some(id)) => board.leased(&id, u64::MAX),
+                };
                 world.follow(moves);
             }
             prop_assert_eq!((board.running(), board.waiting()), (0, 0));
@@ -494,24 +555,28 @@ mod tests {
     struct World {
         spawned: Vec<String>,
         running: Vec<String>,
+        /// Waiting for their leases.
+        leasing: Vec<String>,
         ended: Vec<(String, End)>,
     }
 
     impl World {
         fn act(&mut self, board: &mut Board, deed: Deed, now_ms: u64) {
             match deed {
-                Deed::Spawn { priority, after, queue } => {
+                Deed::Spawn { priority, after, queue, lease } => {
                     let id = format!("t_{:02}", self.spawned.len() + 1);
                     let depends_on: Vec<String> =
                         after.iter().filter_map(|at| self.spawned.get(*at).cloned()).collect();
                     let priority = [Priority::Low, Priority::Normal, Priority::High][priority as usize];
                     match board.admit(
                         &id,
-                        Terms { priority, depends_on: depends_on.clone(), queue: Some(queue) },
+                        Terms { priority, depends_on: depends_on.clone(), queue: Some(queue), lease },
                         now_ms,
                     ) {
                         Err(_) => return,
+                        Ok(Admission::Leasing) => self.leasing.push(id.clone()),
                         Ok(Admission::Start) => {
+                            assert!(!lease, "it begins without its lease");
                             assert!(depends_on.iter().all(|other| self.completed(other)));
                             self.running.push(id.clone());
                         }
@@ -519,6 +584,11 @@ mod tests {
                         Ok(Admission::Queued | Admission::Waiting) => {}
                     }
                     self.spawned.push(id);
+                }
+                Deed::Leased { task } if !self.leasing.is_empty() => {
+                    let id = self.leasing.remove(task % self.leasing.len());
+                    let moves = board.leased(&id, now_ms);
+                    self.follow(moves);
                 }
                 Deed::End { task, completed } if !self.running.is_empty() => {
                     let id = self.running.remove(task % self.running.len());
@@ -530,6 +600,7 @@ mod tests {
                 Deed::Cancel { task } if task < self.spawned.len() => {
                     let id = self.spawned[task].clone();
                     if let Ok((Met::NotStarted, moves)) = board.cancel(&id, now_ms) {
+                        self.leasing.retain(|other| *other != id);
                         self.ended.push((id, End::Failed));
                         self.follow(moves);
                     }
@@ -540,7 +611,7 @@ mod tests {
                     let tracked = board.is_tracked(id);
                     assert_eq!(board.collect(id).ok(), expected.filter(|_| tracked), "{id}");
                 }
-                Deed::End { .. } | Deed::Cancel { .. } | Deed::Collect { .. } => {}
+                Deed::Leased { .. } | Deed::End { .. } | Deed::Cancel { .. } | Deed::Collect { .. } => {}
             }
         }
 
@@ -548,6 +619,7 @@ mod tests {
             for next in moves {
                 match next {
                     Move::Start(id) => self.running.push(id),
+                    Move::Lease(id) => self.leasing.push(id),
                     Move::Fail { task, because_of } => {
                         assert!(!self.completed(&because_of));
                         self.ended.push((task, End::Failed));

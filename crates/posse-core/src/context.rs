@@ -3,6 +3,7 @@
 //! Owns what a key is, how large values may be, how versions count and when a value is over. Knows no store: a store
 //! asks these functions inside its own transaction and writes down what they answer. Time is passed in.
 
+mod audience;
 pub mod wire;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use posse_messages::say;
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::{estimate_tokens, prefix};
+pub use audience::{Audience, PATTERN_MAX, PATTERNS_MAX, Wanted, unreadable};
 
 /// Curated state, not a data store: a value is a conclusion.
 pub const VALUE_TOKENS_MAX: u64 = 1_000;
@@ -112,6 +114,8 @@ pub struct Head {
     pub previous_version: Option<u64>,
     /// From this instant on the key does not exist.
     pub expires_at_ms: Option<u64>,
+    /// For whom it is.
+    pub audience: Audience,
 }
 
 impl Head {
@@ -164,6 +168,8 @@ pub struct Write {
     /// Write only if the key has this version now; 0 if it must not exist.
     pub expected_version: Option<u64>,
     pub expires_at_ms: Option<u64>,
+    /// For whom it is from now on.
+    pub audience: Wanted,
 }
 
 /// What someone wants to be different.
@@ -211,6 +217,9 @@ pub fn write(
     }
     let live = || heads.iter().filter(|head| head.is_live(now_ms));
     let current = live().find(|head| head.key == write.key);
+    if let Some(current) = current {
+        audience::check_writer(current, written_by)?;
+    }
     let version = current.map_or(0, |head| head.version);
     if write.expected_version.is_some_and(|expected| expected != version) {
         return Err(conflict(&write.key, current));
@@ -236,12 +245,14 @@ pub fn write(
         written_at_ms: current.map_or(now_ms, |head| now_ms.max(head.written_at_ms)),
         previous_version: current.map_or(last_version, |head| head.previous_version),
         expires_at_ms: write.expires_at_ms,
+        audience: write.audience.over(current.map(|head| &head.audience)),
     })
 }
 
 /// Judges a deletion and returns what the history says about it.
 pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) -> Result<Head> {
     let current = current.filter(|head| head.is_live(now_ms)).ok_or_else(|| missing(key))?;
+    audience::check_writer(current, deleted_by)?;
     Ok(Head {
         written_by: deleted_by.to_owned(),
         written_at_ms: now_ms.max(current.written_at_ms),
@@ -270,7 +281,10 @@ pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change
     let now = |key: &Key| current().find(|entry| entry.head.key == *key);
     let gone = current().filter(|entry| !wanted().any(|other| other.head.key == entry.head.key));
     let mut changes: Vec<Change> = gone.map(|entry| Change::Delete(entry.head.key.clone())).collect();
-    let same = |a: &Entry, b: &Entry| a.value == b.value && a.head.expires_at_ms == b.head.expires_at_ms;
+    let same = |a: &Entry, b: &Entry| {
+        let (head, other) = (&a.head, &b.head);
+        a.value == b.value && head.expires_at_ms == other.expires_at_ms && head.audience == other.audience
+    };
     let mut differing: Vec<&Entry> =
         wanted().filter(|entry| !now(&entry.head.key).is_some_and(|held| same(entry, held))).collect();
     let growth = |entry: &&Entry| {
@@ -284,6 +298,7 @@ pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change
             value: entry.value.clone(),
             expected_version: None,
             expires_at_ms: entry.head.expires_at_ms,
+            audience: Wanted::exactly(&entry.head.audience),
         })
     }));
     changes

@@ -13,7 +13,7 @@ use crate::grant::{Autonomy, Rights};
 use crate::id::AgentName;
 use crate::limits::Limits;
 
-pub use inject::place;
+pub use inject::{TOOLS, list_tools, place};
 
 /// Longest description: it is read by a model each time it chooses whom to ask.
 pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
@@ -156,7 +156,8 @@ pub enum Approval {
     Auto,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Isolation {
     #[default]
     None,
@@ -170,6 +171,15 @@ pub struct Mode {
     /// Not in the lists that models see; a person can still name it.
     pub hidden: bool,
     pub disabled: bool,
+}
+
+/// What the file of a skill says of itself: the same front matter as an agent's, of which only this counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matter {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    /// What comes after it.
+    pub body: String,
 }
 
 /// What became of one key of a file.

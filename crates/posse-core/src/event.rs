@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::approval::{By, Scope, Verdict};
 use crate::grant::Tier;
 use crate::id::CallKey;
 use crate::message::ToolCall;
@@ -51,6 +52,24 @@ pub enum Event {
         key: CallKey,
         tool: String,
         why: String,
+    },
+    /// The task waits: a person has to say whether the call is made.
+    ApprovalRequested {
+        key: CallKey,
+        /// Where it is answered.
+        approval: String,
+        tool: String,
+        summary: String,
+        why: String,
+        deadline_ms: u64,
+    },
+    ApprovalResolved {
+        key: CallKey,
+        approval: Option<String>,
+        tool: String,
+        verdict: Verdict,
+        scope: Scope,
+        by: By,
     },
     ToolFinished {
         key: CallKey,
@@ -114,6 +133,14 @@ impl Event {
             Event::ToolRefused { key, tool, why } => {
                 json!({ "type": "tool_refused", "call": key.to_string(), "tool": tool, "why": why })
             }
+            Event::ApprovalRequested { key, approval, tool, summary, why, deadline_ms } => json!({
+                "type": "approval_requested", "call": key.to_string(), "approval": approval, "tool": tool,
+                "summary": summary, "why": why, "deadline_ms": deadline_ms,
+            }),
+            Event::ApprovalResolved { key, approval, tool, verdict, scope, by } => json!({
+                "type": "approval_resolved", "call": key.to_string(), "approval": approval, "tool": tool,
+                "approved": *verdict == Verdict::Approve, "scope": scope.wire(), "by": by.to_string(),
+            }),
             Event::ToolFinished { key, tool, is_error, in_doubt, why, bytes, millis } => json!({
                     "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
                     "in_doubt": in_doubt, "why": why, "bytes": bytes, "ms": millis,

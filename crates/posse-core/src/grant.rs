@@ -18,6 +18,8 @@ use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
 use self::rights::{Case, Objection};
+use crate::approval::Asked;
+use crate::lease;
 use crate::pattern::{Subject, ToolPattern};
 use crate::tool::{Effect, SESSION_TOOLS};
 use crate::web::Address;
@@ -142,7 +144,7 @@ pub struct Call<'a> {
 pub enum Decision {
     Allow,
     /// A person has to say yes; where nobody can be asked, it is refused.
-    Ask(String),
+    Ask(Asked),
     Deny(String),
 }
 
@@ -255,11 +257,23 @@ impl Grant {
         }
         let is_free = self.conditions.is_empty() && (tool != FETCH || self.network.is_full());
         let objection = if is_free { None } else { self.objection(tool, effect, arguments, workspace) };
-        self.settle(tool, effect, objection)
+        self.settle(call, objection)
     }
 
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(String::as_str)
+    }
+
+    /// Whether it has a tool of ours that writes files.
+    pub fn can_write(&self) -> bool {
+        let tools = [("write", Effect::Idempotent), ("edit", Effect::Unsafe), ("bash", Effect::Unsafe)];
+        tools.iter().any(|(tool, effect)| self.offers(tool, *effect))
+    }
+
+    /// The directories, or files, that hold everything it may write, relative to the workspace; `None`: all of it. Commands
+    /// are confined to these.
+    pub fn write_roots(&self) -> Option<Vec<String>> {
+        self.write_paths().last().map(lease::roots)
     }
 
     pub fn depth(&self) -> u32 {
@@ -285,6 +299,7 @@ impl Grant {
     }
 
     /// Sets of globs, from the workspace on; a file may be written where one glob of each set fits. No set: anywhere.
+    /// The task's own is the last.
     pub fn write_paths(&self) -> impl Iterator<Item = &[String]> {
         self.conditions.iter().filter_map(|rights| rights.write_paths.as_deref())
     }
@@ -344,11 +359,12 @@ impl Grant {
             let most = all
                 .into_iter()
                 .reduce(|most, next| if next.weight() > most.weight() { next } else { most })?;
+            let is_rule = matches!(most, Objection::Rule(_));
             Some(most.map(|why| match subject {
                 Subject::Command(words) if subjects.len() > 1 => {
                     fixed!("refused-command", why, command = words.join(" "))
                 }
-                Subject::Unclear(doubt) | Subject::Line { why: doubt, .. } => {
+                Subject::Unclear(doubt) | Subject::Line { why: doubt, .. } if !is_rule => {
                     fixed!("refused-in-doubt", why, doubt)
                 }
                 _ => why,
@@ -378,20 +394,44 @@ impl Grant {
     }
 
     /// What the autonomy of the task makes of an objection.
-    fn settle(&self, tool: &str, effect: Effect, objection: Option<Objection>) -> Decision {
-        let asks = || match changes(tool, effect) && self.autonomy >= Autonomy::Asks {
-            true => Decision::Ask(fixed!("asks-may-change", tool)),
-            false => Decision::Allow,
+    fn settle(&self, call: Call<'_>, objection: Option<Objection>) -> Decision {
+        let Call { tool, effect, .. } = call;
+        let every_change = changes(tool, effect) && self.autonomy >= Autonomy::Asks;
+        let is_doubtful = matches!(objection, Some(Objection::Doubt(_)));
+        let why = match objection {
+            Some(Objection::Never(why)) => return Decision::Deny(why),
+            Some(Objection::Rule(_)) if self.autonomy == Autonomy::Free => return Decision::Allow,
+            Some(Objection::Rule(why) | Objection::Doubt(why)) => why,
+            None if every_change => fixed!("asks-may-change", tool),
+            None => return Decision::Allow,
         };
-        match objection {
-            Some(Objection::Never(why)) => Decision::Deny(why),
-            Some(Objection::Rule(_)) if self.autonomy == Autonomy::Free => Decision::Allow,
-            Some(Objection::Rule(why) | Objection::Doubt(why)) => match self.autonomy {
-                Autonomy::Refuses => Decision::Deny(fixed!("refused-and-must-not-ask", why)),
-                Autonomy::Free | Autonomy::Rules | Autonomy::Asks => Decision::Ask(why),
-            },
-            None => asks(),
+        if self.autonomy == Autonomy::Refuses {
+            return Decision::Deny(fixed!("refused-and-must-not-ask", why));
         }
+        let mut covers = self.asking_rules(call);
+        if every_change {
+            covers.push(tool.to_owned());
+        }
+        // What only a person can tell is told for this call alone.
+        if is_doubtful || covers.is_empty() {
+            covers.push(format!("{tool} {}", call.arguments));
+        }
+        covers.sort_unstable();
+        covers.dedup();
+        Decision::Ask(Asked { why, covers })
+    }
+
+    /// The rules that ask about a call.
+    fn asking_rules(&self, call: Call<'_>) -> Vec<String> {
+        if self.conditions.iter().all(|rights| rights.rules.is_empty()) {
+            return Vec::new();
+        }
+        let subjects = subjects(call);
+        let pairs = subjects.iter().flat_map(|subject| self.conditions.iter().map(move |own| (own, subject)));
+        pairs
+            .filter_map(|(own, subject)| own.asking_rule(call.tool, subject))
+            .map(ToString::to_string)
+            .collect()
     }
 
     fn absence(&self, tool: &str) -> String {
@@ -399,6 +439,11 @@ impl Grant {
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
         fixed!("refused-not-granted", tool, allowed)
     }
+}
+
+/// What a call is about, one for each of its parts.
+pub(crate) fn subjects(call: Call<'_>) -> Vec<Subject<'static>> {
+    subject::of(call.tool, call.arguments, call.workspace)
 }
 
 /// The tool that asks for addresses.
@@ -414,7 +459,7 @@ impl Decision {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Decision::Allow => None,
-            Decision::Ask(why) | Decision::Deny(why) => Some(why),
+            Decision::Ask(Asked { why, .. }) | Decision::Deny(why) => Some(why),
         }
     }
 }

@@ -6,6 +6,7 @@ use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::approval::{By, Verdict};
 use crate::board::Terms;
 use crate::budget::Caps;
 use crate::definition::place;
@@ -44,7 +45,16 @@ pub enum Record {
         effect: Effect,
         epoch: u64,
     },
-    /// The result as the conversation has it, and the full text where that is longer.
+    /// Somebody had to be asked about a call, and this is what was decided. `approval` is where the question is kept.
+    Resolved {
+        key: CallKey,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        approval: Option<String>,
+        verdict: Verdict,
+        by: By,
+        elapsed_ms: u64,
+    },
+    /// The result of the call, and the full text where that is longer.
     Done {
         result: ToolResult,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,6 +146,12 @@ pub struct TaskStart {
     pub key: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detached: bool,
+    /// Globs that it holds for itself while it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write_lease: Vec<String>,
+    /// Where its workspace is a worktree of its own: the workspace that it was made of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart_from: Option<String>,
 }
 
 fn is_usual(terms: &Terms) -> bool {
@@ -147,8 +163,22 @@ impl TaskStart {
     pub fn new(agent: Agent, task: impl Into<String>, grant: Grant) -> Self {
         let (caps, workspace) = (Caps::default(), ".".to_owned());
         let (verify, notes, terms) = (Vec::new(), Vec::new(), Terms::default());
-        let (key, detached) = (None, false);
-        Self { agent, task: task.into(), grant, caps, workspace, verify, notes, terms, key, detached }
+        let (key, detached, write_lease, apart_from) = (None, false, Vec::new(), None);
+        let task = task.into();
+        Self {
+            agent,
+            task,
+            grant,
+            caps,
+            workspace,
+            verify,
+            notes,
+            terms,
+            key,
+            detached,
+            write_lease,
+            apart_from,
+        }
     }
 
     /// The system prompt and the first message, with the task in one of them.
@@ -214,6 +244,7 @@ impl Record {
             Record::Replied { .. } => "replied",
             Record::Unanswered { .. } => "unanswered",
             Record::Intended { .. } => "intended",
+            Record::Resolved { .. } => "resolved",
             Record::Done { .. } => "done",
             Record::Checked { .. } => "checked",
             Record::Verifying { .. } => "verifying",
@@ -260,6 +291,7 @@ impl Record {
             Record::Asked { elapsed_ms, .. }
             | Record::Replied { elapsed_ms, .. }
             | Record::Unanswered { elapsed_ms, .. }
+            | Record::Resolved { elapsed_ms, .. }
             | Record::Done { elapsed_ms, .. }
             | Record::Checked { elapsed_ms, .. }
             | Record::Verified { elapsed_ms, .. }

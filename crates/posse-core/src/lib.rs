@@ -4,6 +4,7 @@
 //! performed by `posse-runtime`; what is written down here is kept by a store.
 
 pub mod agent;
+pub mod approval;
 pub mod board;
 pub mod budget;
 pub mod confinement;
@@ -11,18 +12,23 @@ pub mod context;
 pub mod definition;
 pub mod error;
 pub mod event;
+pub mod glob;
 pub mod grant;
 pub mod id;
 pub mod journal;
 pub mod json;
+pub mod lease;
 pub mod limits;
 pub mod message;
 pub mod outcome;
 pub mod output;
 pub mod pattern;
+pub mod provenance;
+pub mod redact;
 pub mod reply;
 pub mod run;
 pub mod sections;
+pub mod streamed;
 pub mod task;
 pub mod text;
 pub mod tool;

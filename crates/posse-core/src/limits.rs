@@ -9,6 +9,8 @@ pub struct Limits {
     pub turns_max: u32,
     /// Tool calls over the whole run.
     pub tool_calls_max: u32,
+    /// Calls of file tools over the whole run: a model that reads or writes file after file without an end stops here.
+    pub file_operations_max: u32,
     /// Calls run for one reply; the rest are answered "limit". A confused model can ask for hundreds at once.
     pub calls_per_turn_max: u32,
     /// Wall time the run may take.
@@ -41,6 +43,7 @@ impl Default for Limits {
         Self {
             turns_max: 50,
             tool_calls_max: 1000,
+            file_operations_max: 1000,
             calls_per_turn_max: 32,
             wall_ms_max: 3_600_000,
             output_tokens_per_call: 8_192,
@@ -63,6 +66,7 @@ impl Limits {
         Limits {
             turns_max: self.turns_max.min(requested.turns_max),
             tool_calls_max: self.tool_calls_max.min(requested.tool_calls_max),
+            file_operations_max: self.file_operations_max.min(requested.file_operations_max),
             calls_per_turn_max: self.calls_per_turn_max.min(requested.calls_per_turn_max),
             wall_ms_max: self.wall_ms_max.min(requested.wall_ms_max),
             output_tokens_per_call: self.output_tokens_per_call.min(requested.output_tokens_per_call),

@@ -10,6 +10,7 @@ use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
+use crate::glob::Glob;
 use crate::grant::HostPattern;
 use crate::text::prefix;
 use crate::tool::{canonical, expand};
@@ -204,9 +205,8 @@ fn command_fits(pattern: &str, text: &str) -> bool {
 
 /// Whether what stands at the end of a text, from any of its words on, fits.
 fn command_ends(pattern: &str, text: &str) -> bool {
-    let ends = |pattern: &str| matches_from(pattern, text, |_| true, |before| before == ' ');
-    let pattern = pattern.replace("**", "*");
-    ends(&pattern) || pattern.strip_suffix(" *").is_some_and(ends)
+    let ends = |pattern: &str| wildcard_from(pattern, text, |before| before == ' ');
+    ends(pattern) || pattern.strip_suffix(" *").is_some_and(ends)
 }
 
 fn path_fits(pattern: &str, path: &str, purpose: Purpose) -> bool {
@@ -220,9 +220,8 @@ fn path_fits(pattern: &str, path: &str, purpose: Purpose) -> bool {
 }
 
 fn path_fits_exactly(pattern: &str, path: &str, purpose: Purpose) -> bool {
-    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    let inside =
-        |path: &str| glob(pattern, path) || glob(&format!("{}/**", pattern.trim_end_matches('/')), path);
+    let place = Glob::place(pattern);
+    let inside = |path: &str| place.fits(path);
     match (path.strip_prefix('/'), purpose) {
         (None, _) => inside(path),
         (Some(_), Purpose::Give) => inside(path),
@@ -243,39 +242,11 @@ fn folded(path: &str) -> String {
 
 /// `*` stands for any characters.
 pub fn wildcard(pattern: &str, text: &str) -> bool {
-    matches(&pattern.replace("**", "*"), text, |_| true)
+    wildcard_from(pattern, text, |_| false)
 }
 
-/// For paths: `*` stays inside one name, `**` does not, `?` is one character.
-pub fn glob(pattern: &str, path: &str) -> bool {
-    // `a/**/b` is also `a/b`.
-    match pattern.split_once("**/") {
-        Some((before, after)) if before.is_empty() || before.ends_with('/') => {
-            glob_here(pattern, path) || glob(&format!("{before}{after}"), path)
-        }
-        _ => glob_here(pattern, path),
-    }
-}
-
-const ANY_DEPTH: char = '\u{1}';
-
-fn glob_here(pattern: &str, path: &str) -> bool {
-    matches(&pattern.replace("**", "\u{1}"), path, |c| c != '/')
-}
-
-/// Linear in `pattern` times `text`: the last star is the only one that is ever tried again, except that a star that
-/// does not cross names gives way to the last one that does.
-fn matches(pattern: &str, text: &str, crosses: impl Fn(char) -> bool) -> bool {
-    matches_from(pattern, text, crosses, |_| false)
-}
-
-/// The same where the text may begin again after some characters.
-fn matches_from(
-    pattern: &str,
-    text: &str,
-    crosses: impl Fn(char) -> bool,
-    begins_after: impl Fn(char) -> bool,
-) -> bool {
+/// The same where the text may begin again after some characters. Linear in `pattern` times `text`.
+fn wildcard_from(pattern: &str, text: &str, begins_after: impl Fn(char) -> bool) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     // reachable[i]: the text so far can end at pattern position i.
     let mut reachable = vec![false; pattern.len() + 1];
@@ -285,9 +256,8 @@ fn matches_from(
         let mut next = vec![false; pattern.len() + 1];
         for (at, &p) in pattern.iter().enumerate().filter(|(at, _)| reachable[*at]) {
             match p {
-                ANY_DEPTH => next[at] = true,
-                '*' => next[at] |= crosses(c),
-                '?' => next[at + 1] |= crosses(c),
+                '*' => next[at] = true,
+                '?' => next[at + 1] = true,
                 _ => next[at + 1] |= p == c,
             }
         }
@@ -301,7 +271,7 @@ fn matches_from(
 /// A star may stand for nothing.
 fn spread(pattern: &[char], reachable: &mut [bool]) {
     for at in 0..pattern.len() {
-        if reachable[at] && matches!(pattern[at], '*' | ANY_DEPTH) {
+        if reachable[at] && pattern[at] == '*' {
             reachable[at + 1] = true;
         }
     }
@@ -407,6 +377,7 @@ mod tests {
         fn a_wildcard_matches_what_was_put_in_its_place(before in "[a-c/]{0,4}", middle in "[a-c/]{0,6}", after in "[a-c/]{0,4}") {
             let text = format!("{before}{middle}{after}");
             let (star, stars) = (format!("{before}*{after}"), format!("{before}**{after}"));
+            let glob = |pattern: &str, path: &str| Glob::exact(pattern).fits(path);
             prop_assert!(wildcard(&star, &text));
             prop_assert!(glob(&stars, &text));
             prop_assert_eq!(glob(&star, &text), !middle.contains('/') || wildcard_without_slash(&star, &text));

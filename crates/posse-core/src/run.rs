@@ -15,14 +15,16 @@ use std::collections::{BTreeMap, HashSet};
 use posse_messages::fixed;
 use serde_json::Value;
 
+use crate::approval::{By, Verdict};
 use crate::event::{Event, summary};
 use crate::grant::Grant;
+use crate::id::CallKey;
 use crate::journal::{TaskStart, remaining};
 use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{Doubt, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
-use crate::tool::Effect;
+use crate::tool::{Effect, canonical};
 use crate::usage::Usage;
 
 pub use plan::{Action, Planned, batches};
@@ -44,6 +46,7 @@ pub struct Run {
     phase: Phase,
     turns: u32,
     tool_calls: u32,
+    file_operations: u32,
     /// What was used before the message that is being worked on: limits count from there.
     before: Before,
     usage: Usage,
@@ -74,6 +77,7 @@ pub struct Run {
 struct Before {
     turns: u32,
     tool_calls: u32,
+    file_operations: u32,
     elapsed_ms: u64,
 }
 
@@ -148,6 +152,7 @@ impl Run {
             phase: Phase::Asking,
             turns: 0,
             tool_calls: 0,
+            file_operations: 0,
             before: Before::default(),
             usage: Usage::default(),
             answered_by: BTreeMap::new(),
@@ -284,10 +289,28 @@ impl Run {
         if answers.iter().any(Option::is_none) {
             return;
         }
-        let results: Vec<ToolResult> = std::mem::take(answers).into_iter().flatten().collect();
+        let results = calls.iter().zip(std::mem::take(answers));
+        let results = results.filter_map(|(planned, answer)| Some(planned.marked(answer?))).collect();
         let calls: Vec<ToolCall> = std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
         self.phase = Phase::Asking;
         self.take_stock(&calls, results);
+    }
+
+    /// Somebody had to be asked about a call. What nobody was asked about is told to whoever gets the answer.
+    pub fn on_resolved(&mut self, key: CallKey, verdict: Verdict, by: &By) {
+        let Phase::Calling { calls, .. } = &self.phase else { return };
+        let Some(planned) = calls.iter().find(|planned| planned.call.key == key) else { return };
+        let (tool, yes) = (canonical(&planned.call.name), verdict == Verdict::Approve);
+        let note = match by {
+            By::Policy if yes => format!("`{tool}` was allowed by `approvals.allow`; nobody was asked"),
+            By::Policy => format!("`{tool}` needs a person's yes and was refused; nobody was asked"),
+            By::Deadline if yes => {
+                format!("nobody answered in time about `{tool}`; it was allowed by default")
+            }
+            By::Deadline => format!("nobody answered in time about `{tool}`; it was refused"),
+            By::Person(_) | By::Standing(_) => return,
+        };
+        self.note(note);
     }
 
     /// Someone wants the run to stop now.
@@ -314,7 +337,8 @@ impl Run {
     /// The person says something more: the conversation goes on, with the limits counted afresh.
     pub fn on_message(&mut self, text: &str, elapsed_ms: u64) {
         self.close_open_calls();
-        self.before = Before { turns: self.turns, tool_calls: self.tool_calls, elapsed_ms };
+        let (tool_calls, file_operations) = (self.tool_calls, self.file_operations);
+        self.before = Before { turns: self.turns, tool_calls, file_operations, elapsed_ms };
         self.wrapping_up = None;
         self.counters = Counters::default();
         self.cycles = cycle::Cycles::default();
@@ -541,7 +565,7 @@ impl Run {
             return;
         };
         let answered = calls.into_iter().zip(answers).map(|(planned, answer)| match answer {
-            Some(result) => result,
+            Some(result) => planned.marked(result),
             None => ToolResult::error(&planned.call, fixed!("not-run-stopped")),
         });
         let results = answered.collect();

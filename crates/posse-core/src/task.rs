@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use crate::board::Terms;
 use crate::budget::Caps;
+use crate::definition::Isolation;
 use crate::grant::Rights;
+use crate::lease::OnConflict;
 use crate::limits::Limits;
 
 /// Stands in a prompt where the context of a task goes, when there is none.
@@ -40,6 +42,10 @@ pub struct TaskRequest {
     pub turns_usual: Option<u32>,
     /// What is taken from it beyond what its agent does not have anyway.
     pub rights: Rights,
+    /// If somebody else holds its write paths.
+    pub on_conflict: OnConflict,
+    /// Works in a git worktree of its own, also if its agent does not ask for that.
+    pub isolation: Isolation,
     pub output_schema: Option<Value>,
     /// Commands that must succeed before it counts as done, beside those of its agent.
     pub verify: Vec<String>,
@@ -54,6 +60,8 @@ pub struct TaskRequest {
 pub struct Bounds {
     pub turns: Option<u32>,
     pub tool_calls: Option<u32>,
+    /// Files it may look at and change.
+    pub file_operations: Option<u32>,
     pub wall_ms: Option<u64>,
     /// Bytes of memory of each process.
     pub process_bytes: Option<u64>,
@@ -67,6 +75,7 @@ impl Bounds {
         Limits {
             turns_max: least(self.turns, limits.turns_max),
             tool_calls_max: least(self.tool_calls, limits.tool_calls_max),
+            file_operations_max: least(self.file_operations, limits.file_operations_max),
             wall_ms_max: self.wall_ms.map_or(limits.wall_ms_max, |asked| asked.min(limits.wall_ms_max)),
             process_bytes_max: self.process_bytes.into_iter().chain(limits.process_bytes_max).min(),
             ..limits.clone()

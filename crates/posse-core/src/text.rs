@@ -60,28 +60,54 @@ fn changes(from: &str, to: &str) -> usize {
     row[to.len()]
 }
 
-/// Makes control, bidirectional and zero-width characters visible, so that text from a model cannot steer a terminal
-/// or hide what it says. Line ends and tabs stay, and so do the joiners that scripts and emoji need.
+/// Makes control, bidirectional, zero-width and otherwise invisible characters visible, so that text from a model cannot steer
+/// a terminal or hide what it says. Line ends and tabs stay, and so do joiners and selectors where scripts and emoji
+/// need them: after a character beyond ASCII.
 pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
-    if !text.chars().any(is_hidden) {
+    if text.is_ascii() && !text.chars().any(is_hidden) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 16);
+    let mut before = ' ';
     for c in text.chars() {
-        if is_hidden(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+        let joins = !before.is_ascii() && (!is_joiner(before) || (c == '\u{200d}' && before != c));
+        let hidden = is_hidden(c) || (is_joiner(c) && !joins);
+        if hidden {
+            out.extend(c.escape_unicode())
+        } else {
+            out.push(c)
+        }
+        before = c;
     }
-    out.into()
+    if out == text { text.into() } else { out.into() }
+}
+
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
-        '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => true,
+        // Marks of direction, and what is only there to be invisible.
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'
+        | '\u{200e}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
         c => c.is_control(),
     }
 }

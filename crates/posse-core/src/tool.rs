@@ -28,6 +28,9 @@ pub struct ToolSpec {
 /// The right to delegate. It has several doors: tools whose names stand for this one.
 pub const DELEGATION: &str = "subagent";
 
+/// Tools that look at files or change them, named by `path`.
+pub const FILE_TOOLS: &[&str] = &["read", "write", "edit", "grep", "glob", "ls", "directory_tree"];
+
 /// Tools that act inside the session and on nothing else.
 pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context", "ask_parent", "report_progress"];
 
@@ -89,6 +92,8 @@ const ALIASES: &[(&str, &[&str])] = &[
         &[
             "search_file_content",
             "search_for_pattern",
+            "find_symbol",
+            "find_usages",
             "grep_search",
             "ripgrep",
             "rg",
@@ -98,7 +103,7 @@ const ALIASES: &[(&str, &[&str])] = &[
     ),
     ("glob", &["glob_search", "find_files", "file_search", "filesearch"]),
     ("ls", &["list", "list_dir", "list_directory", "listdirectory", "listdir"]),
-    ("directory_tree", &["directorytree", "tree"]),
+    ("directory_tree", &["directorytree", "tree", "get_symbols_overview"]),
     ("think", &["sequential_thinking"]),
     ("skill", &["skills", "activate_skill"]),
     ("fetch", &["web_fetch", "webfetch", "fetch_url", "fetchurl", "read_web_page", "url_fetch", "http_get"]),
@@ -125,6 +130,13 @@ mod tests {
             ("Bash", "bash"),
             ("run_shell_command", "bash"),
             ("search-file-content", "grep"),
+            // R271
+            ("get_symbols_overview", "directory_tree"),
+            ("list_directory", "ls"),
+            ("find_symbol", "grep"),
+            ("read_file", "read"),
+            ("find_usages", "grep"),
+            ("search_for_pattern", "grep"),
             ("Agent", "subagent"),
             ("Subagent", "subagent"),
             ("Task", "subagent"),

@@ -31,7 +31,7 @@ pub fn files() -> impl Iterator<Item = File<'static>> {
 mod tests {
     use super::*;
 
-    // R265-R267, R269, R270, R272-R276, R307
+    // R265-R270, R272-R276, R307
     #[test]
     fn the_investigator_asks_for_what_the_specification_lists_in_its_order() {
         let (_, text) = FILES.iter().find(|(name, _)| *name == "investigator.md").unwrap();
@@ -41,7 +41,7 @@ mod tests {
              return actionable findings.\n",
             "\n## Your Task\n\n{{task}}\n",
             &format!("\n## Context from Parent Analysis\n\n{NO_CONTEXT}\n"),
-            "\n## Available Tools\n",
+            "\n## Available Tools\n\n{{tools}}\n",
             "\n## Instructions\n",
             "1. **Parse the Task**",
             "2. **Investigate Systematically**",

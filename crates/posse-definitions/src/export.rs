@@ -2,7 +2,7 @@
 //! asks for less.
 
 use posse_core::agent::Effort;
-use posse_core::definition::{Approval, DefinedLimits, Definition, Format, Isolation, TaskIn};
+use posse_core::definition::{Approval, DefinedLimits, Definition, Format, Isolation, TOOLS, TaskIn};
 use posse_core::grant::{Access, Verdict};
 use posse_core::pattern::ToolPattern;
 use serde::{Serialize, Serializer};
@@ -894,6 +894,7 @@ fn unsaid(d: &Definition, to: Format) -> Vec<String> {
         (d.mode.disabled, "that it is switched off", &[Opencode]),
         (d.isolation == Isolation::Worktree, "its own worktree", &[Native, Claude]),
         (d.display_name.is_some(), "the name that is shown", &[Gemini, Copilot]),
+        (d.prompt.contains(TOOLS), "the list of its tools in the prompt", &[Native, Acai]),
         (
             d.task_in == Some(TaskIn::System) && !d.prompt.contains("{{task}}"),
             "that the task stands in the prompt",

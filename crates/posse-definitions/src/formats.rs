@@ -51,7 +51,6 @@ const NO_HOOKS: &str = "this version runs no hooks of agents";
 const NO_MEMORY: &str = "this version keeps no memory between tasks";
 const NO_MCP: &str = "this version starts no MCP servers";
 const NO_SKILLS: &str = "this version loads no skills beforehand";
-const NO_WORKTREE: &str = "this version makes no worktrees";
 const NOT_OURS: &str = "it belongs to the vendor's own interface";
 
 /// Longest description that is kept: about two thousand tokens in every request of whoever may delegate.

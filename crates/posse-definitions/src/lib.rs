@@ -8,6 +8,7 @@ pub mod export;
 mod fields;
 mod formats;
 mod frontmatter;
+mod matter;
 mod model_names;
 mod names;
 mod node;
@@ -19,4 +20,5 @@ pub mod trust;
 pub mod watch;
 
 pub use export::{Export, export};
+pub use matter::matter;
 pub use read::{File, read};

@@ -67,7 +67,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "nothing"))]
     pub system_prompt_append: Option<String>,
-    /// Globs of the only files it may write; commands are held to them by the sandbox, or refused without one.
+    /// Globs of the only files it may write, held by it alone while it runs; commands are held to them by the sandbox, or refused without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "wherever its parent may"))]
     pub write_paths: Option<Names>,
@@ -80,7 +80,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "full"))]
     pub network: Option<Network>,
-    /// What happens with calls that a person would be asked about.
+    /// What happens with calls that a person would be asked about: `ask` asks about every change, `deny` changes nothing, `auto` takes back the agent's own rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "as the session does"))]
     pub approval: Option<ApprovalWord>,
@@ -117,7 +117,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "false"))]
     pub hidden: Option<bool>,
-    /// Whether it works in a git worktree of its own. Kept, not made yet.
+    /// Whether it works in a git worktree of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub isolation: Option<IsolationWord>,

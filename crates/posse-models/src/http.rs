@@ -16,11 +16,11 @@ use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
 use posse_messages::{fixed, say};
+use posse_net::{Pool, causes, is_loopback, system_proxies};
 use posse_runtime::ports::Deltas;
 use url::Url;
 
 use crate::body::Encoded;
-use crate::connect::{Pool, system_proxies};
 use crate::failure::{self, ProviderError, excerpt};
 
 /// A reply of this size is 8 million tokens; no model writes it.
@@ -166,10 +166,7 @@ impl Transport {
             value.set_sensitive(true);
             headers.insert(key, value);
         }
-        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let is_loopback = host == "localhost"
-            || host.ends_with(".localhost")
-            || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+        let is_loopback = url.host_str().is_some_and(is_loopback);
         Ok(Self(Arc::new(Inner {
             base_url: endpoint.base_url.trim().trim_end_matches('/').to_owned(),
             is_loopback,
@@ -440,21 +437,6 @@ impl Redactor {
     pub fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.reveal().trim(), "[key]"))
     }
-}
-
-/// The whole chain of an error in one line, without repetitions.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

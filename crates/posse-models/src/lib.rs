@@ -12,7 +12,6 @@ pub mod assemble;
 pub mod body;
 pub mod catalogue;
 pub mod client;
-mod connect;
 mod exchange;
 mod failure;
 #[cfg(test)]

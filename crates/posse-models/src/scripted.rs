@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
+use posse_core::provenance::unmarked;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::usage::Usage;
@@ -488,10 +489,10 @@ impl Filler<'_> {
             .and_then(|results| results.get(number))
             .ok_or_else(|| fixed!("placeholder-missing", which))?;
         if pointer.is_empty() {
-            return Ok(Value::String(result.text.clone()));
+            return Ok(Value::String(unmarked(&result.text).to_owned()));
         }
-        let json: Value =
-            serde_json::from_str(&result.text).map_err(|_| fixed!("placeholder-not-json", which))?;
+        let json: Value = serde_json::from_str(unmarked(&result.text))
+            .map_err(|_| fixed!("placeholder-not-json", which))?;
         json.pointer(pointer).cloned().ok_or_else(|| fixed!("placeholder-nothing", which))
     }
 

@@ -1,12 +1,16 @@
 //! Shared context behind every door: a request goes to the store, and what it changed is logged.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use posse_core::Result;
-use posse_core::context::wire::{Answer, Request};
-use posse_core::context::{Change, Changed, Key, Write, missing};
+use posse_core::context::wire::{Answer, Request, Wait, Waited};
+use posse_core::context::{Change, Changed, Entry, Head, Key, Write, missing, unreadable};
+use tokio::time::Instant;
 
 use crate::ports::{ChangeRequest, ContextStore};
+
+/// How soon somebody who waits for a key hears of it. A look reads no values.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Who asks, and where.
 #[derive(Debug, Clone, Copy)]
@@ -21,20 +25,32 @@ pub struct Caller<'a> {
 pub async fn perform(store: &dyn ContextStore, caller: Caller<'_>, request: Request) -> Result<Answer> {
     let (session, now_ms) = (caller.session, now_ms());
     let asked = match request {
-        Request::ListKeys => return Ok(Answer::Keys(store.context_keys(session, now_ms).await?)),
+        Request::ListKeys => return list(store, caller, now_ms).await,
         Request::Read(key) => {
             let found = store.context_values(session, std::slice::from_ref(&key), now_ms).await?;
-            return found.into_iter().next().map(Answer::Value).ok_or_else(|| missing(&key));
+            let entry = found.into_iter().next().ok_or_else(|| missing(&key))?;
+            return if caller.may_read(&entry.head) {
+                Ok(Answer::Value(entry))
+            } else {
+                Err(unreadable(&key))
+            };
         }
-        Request::ReadBatch(keys) => return read_batch(store, session, &keys, now_ms).await,
+        Request::ReadBatch(keys) => return read_batch(store, caller, &keys, now_ms).await,
         Request::ReadHistory { key, versions } => {
             let past = store.context_history(session, &key, versions).await?;
-            return if past.is_empty() { Err(missing(&key)) } else { Ok(Answer::History { key, past }) };
+            // For whom it was last also counts for what it was before.
+            let newest = past.first().ok_or_else(|| missing(&key))?;
+            return if caller.may_read(&newest.head) {
+                Ok(Answer::History { key, past })
+            } else {
+                Err(unreadable(&key))
+            };
         }
-        Request::Write { key, value, expected_version, ttl_s } => {
+        Request::Write { key, value, expected_version, ttl_s, audience } => {
             let expires_at_ms = ttl_s.map(|ttl_s| now_ms.saturating_add(ttl_s.saturating_mul(1000)));
-            Change::Write(Write { key, value, expected_version, expires_at_ms })
+            Change::Write(Write { key, value, expected_version, expires_at_ms, audience })
         }
+        Request::Wait(wait) => return wait_for(store, caller, &wait).await.map(Answer::Waited),
         Request::Delete(key) => Change::Delete(key),
         Request::Snapshot(label) => Change::Snapshot(label),
     };
@@ -81,11 +97,56 @@ fn name_of(change: &Change) -> String {
     }
 }
 
-async fn read_batch(store: &dyn ContextStore, session: &str, keys: &[Key], now_ms: u64) -> Result<Answer> {
-    let entries = store.context_values(session, keys, now_ms).await?;
-    let is_found = |key: &&Key| entries.iter().any(|entry| entry.head.key == **key);
+impl Caller<'_> {
+    fn may_read(&self, head: &Head) -> bool {
+        head.audience.may_read(self.participant)
+    }
+}
+
+async fn list(store: &dyn ContextStore, caller: Caller<'_>, now_ms: u64) -> Result<Answer> {
+    let all = store.context_keys(caller.session, now_ms).await?;
+    let (heads, hidden): (Vec<Head>, Vec<Head>) = all.into_iter().partition(|head| caller.may_read(head));
+    let hidden_tokens = hidden.iter().map(|head| head.tokens).sum();
+    Ok(Answer::Keys { heads, hidden: hidden.len() as u64, hidden_tokens })
+}
+
+async fn read_batch(
+    store: &dyn ContextStore,
+    caller: Caller<'_>,
+    keys: &[Key],
+    now_ms: u64,
+) -> Result<Answer> {
+    let found = store.context_values(caller.session, keys, now_ms).await?;
+    let is_found = |key: &&Key| found.iter().any(|entry| entry.head.key == **key);
     let missing = keys.iter().filter(|key| !is_found(key)).cloned().collect();
-    Ok(Answer::Batch { entries, missing })
+    let (entries, others): (Vec<Entry>, Vec<Entry>) =
+        found.into_iter().partition(|entry| caller.may_read(&entry.head));
+    let denied = others.into_iter().map(|entry| entry.head.key).collect();
+    Ok(Answer::Batch { entries, missing, denied })
+}
+
+/// Looks again and again, so that it hears of what is written in any process. Whoever may not read a key does not hear of
+/// it either.
+async fn wait_for(store: &dyn ContextStore, caller: Caller<'_>, wait: &Wait) -> Result<Waited> {
+    let look = async || {
+        let heads = store.context_keys(caller.session, now_ms()).await?;
+        if let Some(head) = heads.iter().find(|head| wait.keys.contains(&head.key) && !caller.may_read(head))
+        {
+            return Err(unreadable(&head.key));
+        }
+        Ok(heads)
+    };
+    let end = Instant::now() + Duration::from_secs(wait.timeout_s);
+    let mut heads = look().await?;
+    let baseline = wait.baseline(&heads);
+    loop {
+        let news = Wait::news(&baseline, &heads);
+        if !news.is_empty() || Instant::now() >= end {
+            return Ok(news);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+        heads = look().await?;
+    }
 }
 
 /// Milliseconds since 1970: what is written down is read in other processes and on other days.

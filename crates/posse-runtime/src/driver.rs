@@ -1,6 +1,7 @@
 //! The one loop, for the orchestrator and for every subagent. It performs what `Run` decides and writes down what
 //! happened; it decides nothing itself.
 
+mod approval;
 mod calls;
 mod judge;
 mod resume;
@@ -16,7 +17,7 @@ use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
-use posse_core::outcome::Outcome;
+use posse_core::outcome::{Outcome, Status};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{Ask, Run, Step};
 use posse_core::tool::ToolSpec;
@@ -28,9 +29,10 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{Account, Purse};
 use crate::inbox::Inbox;
 use crate::journal::Journal;
+use crate::leases::{self, Holders};
 use crate::observe::{Observers, TaskDeltas};
 use crate::panics::Contained;
-use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Payload, Store, ToolUse, Verifier};
+use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Payload, Store, ToolUse, Verifier, Worktrees};
 use crate::schema::check_settings;
 use crate::toolbox::Toolbox;
 
@@ -46,6 +48,10 @@ pub struct Ports {
     pub inbox: Inbox,
     /// Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
+    /// Whose leases may be taken.
+    pub holders: Holders,
+    /// Keeps what a task changed that works apart from others.
+    pub worktrees: Option<Arc<dyn Worktrees>>,
 }
 
 /// What a tool needs to run an agent of its own inside the run that called it. Whatever it runs gets no more than that
@@ -60,6 +66,7 @@ pub struct Nesting {
     pub observers: Observers,
     pub budget: Arc<Account>,
     pub stop: Stop,
+    pub holders: Holders,
 }
 
 impl Nesting {
@@ -74,6 +81,7 @@ impl Nesting {
             observers: ports.observers.clone(),
             budget: ports.budget.clone(),
             stop: ports.stop.clone(),
+            holders: ports.holders,
         }
     }
 }
@@ -102,13 +110,15 @@ pub async fn start(
     owner: String,
     start: TaskStart,
 ) -> Result<Outcome> {
-    create(&*ports.store, id.clone(), parent, owner, &start).await?;
+    create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start).await?;
     run_created(ports, id, start).await
 }
 
-/// Writes a task down. Whoever is told about it afterwards will find it there.
+/// Writes a task down, with its write lease unless it waits for that. Whoever is told about it afterwards will find it
+/// there.
 pub async fn create(
     store: &dyn Store,
+    holders: &Holders,
     id: TaskId,
     parent: Option<TaskId>,
     owner: String,
@@ -117,7 +127,11 @@ pub async fn create(
     check_settings(&start.agent.settings)?;
     let agent = start.agent.name.to_string();
     let records = vec![Record::Started(Box::new(start.clone()))];
-    store.create(NewTask { id, parent, agent, owner, records }).await
+    let lease = match leases::places_of(start)? {
+        Some(places) if !start.terms.lease => Some(holders.request(store, &id, places).await?),
+        _ => None,
+    };
+    store.create(NewTask { id, parent, agent, owner, records, lease }).await
 }
 
 /// Works on a task that was just created by this process.
@@ -126,6 +140,7 @@ pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<
     ports.observers.payload(&id, Payload::Start(&start));
     let sandbox = start.grant.sandbox();
     ports.observers.event(&id, &Event::Started { agent, model, sandbox });
+    leases::wait(ports, &id, 1, &start).await?;
     let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await
 }
@@ -309,10 +324,12 @@ impl<'a> Life<'a> {
     }
 
     /// The outcome is durable before anyone is told.
-    async fn finish(mut self, run: &mut Run, outcome: Outcome) -> Result<Outcome> {
+    async fn finish(mut self, run: &mut Run, mut outcome: Outcome) -> Result<Outcome> {
+        self.scene.keep_changes(&mut outcome).await;
         run.on_finished(&outcome);
         self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
         self.journal.commit().await?;
+        self.scene.leave_place(&outcome).await;
         self.scene.event(|| Event::Finished {
             status: outcome.status(),
             stop: outcome.stop,
@@ -331,6 +348,36 @@ impl<'a> Life<'a> {
 }
 
 impl Scene<'_> {
+    /// Of a task that worked apart from others, everything that it changed is kept before it has ended.
+    async fn keep_changes(&self, outcome: &mut Outcome) {
+        let Scene { ports, id, start, .. } = self;
+        let Some(worktrees) = ports.worktrees.as_ref().filter(|_| start.apart_from.is_some()) else { return };
+        match worktrees.keep(id).await {
+            Ok(changed) => {
+                if !changed.is_empty() {
+                    let note = "what it changed is kept apart from the workspace until a person applies it";
+                    outcome.warnings.push(note.to_owned());
+                }
+                outcome.changed_files = changed;
+            }
+            Err(e) => {
+                outcome.warnings.push(format!("its changes are in {}, but not kept: {e}", start.workspace))
+            }
+        }
+    }
+
+    /// A worktree in which nothing was changed is not needed any more.
+    async fn leave_place(&self, outcome: &Outcome) {
+        let Some(worktrees) = self.ports.worktrees.as_ref().filter(|_| self.start.apart_from.is_some())
+        else {
+            return;
+        };
+        if outcome.status() == Status::Completed && outcome.changed_files.is_empty() {
+            // What is left behind takes room, and nothing else.
+            let _ = worktrees.discard(&self.id).await;
+        }
+    }
+
     fn elapsed_ms(&self) -> u64 {
         let here = self.began.elapsed().saturating_sub(self.queued);
         let here = u64::try_from(here.as_millis()).unwrap_or(u64::MAX);

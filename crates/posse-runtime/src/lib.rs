@@ -8,6 +8,7 @@ pub mod driver;
 pub mod inbox;
 mod join;
 mod journal;
+pub mod leases;
 pub mod observe;
 mod panics;
 pub mod ports;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::approval::{self, Parked};
 use posse_core::board::Urgency;
 use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::definition::Definition;
@@ -14,6 +15,7 @@ use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
+use posse_core::lease::{Lease, Places, Writing};
 use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
@@ -21,10 +23,12 @@ use posse_core::usage::Usage;
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::Tariff;
 use crate::driver::Nesting;
+use crate::leases::Fence;
 
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -233,8 +237,23 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// What whoever is asked about this call should see beside its arguments. An error is the answer to a call that would
+    /// fail anyway: nobody is asked in vain.
+    fn propose(&self, _input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
+        Ok(Proposal::default())
+    }
+
     /// Runs the call to its end or until `context.cancel` fires; then it returns soon with what it has.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// How a tool presents a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Proposal {
+    /// The most important about it, an object.
+    pub shown: Option<Value>,
+    /// What the model is told if somebody says no, instead of the usual words.
+    pub refusal: Option<&'static str>,
 }
 
 pub struct ToolInput<'a> {
@@ -258,6 +277,8 @@ pub struct ToolContext {
     pub output_bytes_max: usize,
     /// What a tool needs that runs an agent of its own; `None` outside of a run.
     pub nesting: Option<Arc<Nesting>>,
+    /// Asked right before a file is put in place; without one, nobody else can be meant.
+    pub fence: Option<Arc<Fence>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -290,7 +311,8 @@ impl ToolOutput {
     }
 }
 
-/// Is asked before a call that has an effect is made.
+/// Is asked before a call that has an effect is made, and about calls that a rule wants to be asked about. With one, nothing is
+/// parked in the store.
 pub trait Approver: Send + Sync {
     fn approve<'a>(&'a self, call: ProposedCall<'a>) -> BoxFuture<'a, Approval>;
 }
@@ -301,6 +323,10 @@ pub struct ProposedCall<'a> {
     pub task: &'a TaskId,
     pub tool: &'a str,
     pub arguments: &'a str,
+    /// What the tool says about it.
+    pub shown: Option<&'a Value>,
+    /// Why a person should be asked, if a rule says so.
+    pub why: Option<&'a str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -327,10 +353,78 @@ pub trait Verifier: Send + Sync {
     fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence>;
 }
 
+/// Gives tasks that work apart from others a copy of the workspace, and keeps what they changed there.
+pub trait Worktrees: Send + Sync {
+    /// Makes the copy of the workspace as it is now. Of a task that has one already, that one.
+    fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<Worktree>>;
+
+    /// Writes down what is different in there now, so that it survives the process, and names the files. Before the task
+    /// has ended.
+    fn keep<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<String>>>;
+
+    /// Removes it, for a task that was not created or changed nothing.
+    fn discard<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>>;
+}
+
+/// A copy of a workspace, and what works in it.
+#[derive(Clone)]
+pub struct Worktree {
+    pub workspace: String,
+    /// Those of the session's tools that are bound to a directory, bound to this one.
+    pub tools: Vec<Arc<dyn Tool>>,
+    pub verifier: Option<Arc<dyn Verifier>>,
+}
+
+/// Keeps calls that wait for a person's yes, and the answers. What a returned future resolved for is on disk and seen by every
+/// process on the same store. The rules are those of `posse_core::approval`, applied inside one transaction, so that of
+/// several answers one counts. Time is passed in.
+pub trait ApprovalStore: Send + Sync {
+    /// Parks a call. One that was parked before keeps its place and its answer, as `Parked::park_again` says;
+    /// `APPROVAL_MISMATCH` if it was another call then.
+    fn park(&self, request: approval::Request) -> BoxFuture<'_, Result<Parked>>;
+
+    /// `APPROVAL_CLOSED` if somebody was faster or its task has ended, `APPROVAL_MISMATCH` if `hash` is of something else.
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        hash: &'a str,
+        answer: approval::Answer,
+    ) -> BoxFuture<'a, Result<Parked>>;
+
+    /// Nobody waits for the answers to this task's questions any more.
+    fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>>;
+
+    /// `APPROVAL_NOT_FOUND` if there is none.
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Parked>>;
+
+    /// Oldest first.
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>>;
+}
+
+/// Which approvals are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalQuery {
+    /// The newest ones, whatever became of them.
+    Newest(u32),
+    /// Those that wait, of tasks that have not ended.
+    Open,
+    /// Answers of a session that hold for more than one call.
+    Standing(String),
+    /// That of one call, if it was ever parked.
+    Call(TaskId, CallKey),
+}
+
+/// The error for an id that no approval has.
+pub fn unknown_approval(id: &str) -> Error {
+    let id = posse_core::text::prefix(id, 80);
+    Error::new(ErrorCode::ApprovalNotFound, format!("no approval is called `{id}`"))
+        .hint("`posse approvals list` shows what waits for an answer")
+}
+
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.
-pub trait Store: ContextStore {
-    /// Creates a task with its first records, owned by `owner` at epoch 1, and its session if that is new. Fails with
-    /// `INVALID_REQUEST` if the id exists.
+pub trait Store: ContextStore + ApprovalStore {
+    /// Creates a task with its first records, owned by `owner` at epoch 1, with its lease, and its session if that is new.
+    /// Fails with `INVALID_REQUEST` if the id exists, and with `LEASE_CONFLICT` as `lease` does.
     fn create(&self, task: NewTask) -> BoxFuture<'_, Result<()>>;
 
     /// Queues records at once and in order; the future resolves when they are durable. Dropping the future does not
@@ -358,6 +452,20 @@ pub trait Store: ContextStore {
 
     /// Says that this owner lives now. Those that were silent for a day are forgotten.
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Gives a task all of these places, or none: fails with `LEASE_CONFLICT` if another task holds one of them, and with
+    /// `OWNER_LOST` if `epoch` is no longer the task's. Returns the lease's token; of a task that has these places already,
+    /// the one it has. A lease ends with its task, in the same write.
+    fn lease<'a>(&'a self, task: &'a TaskId, epoch: u64, request: LeaseRequest)
+    -> BoxFuture<'a, Result<u64>>;
+
+    /// Takes a lease away. Nothing changes if the task has another one by now, or none.
+    fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Everybody's, oldest first.
+    fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>>;
+
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>>;
 
     /// All records of a task in order. `TASK_NOT_FOUND` if there is no such task.
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>>;
@@ -424,6 +532,25 @@ pub struct NewTask {
     pub agent: String,
     pub owner: String,
     pub records: Vec<Record>,
+    /// What it holds from its beginning. If it cannot have that, it is not created.
+    pub lease: Option<LeaseRequest>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseRequest {
+    pub places: Places,
+    /// Leases, by their tokens, whose holders are dead: they end if they stand in the way.
+    pub dead: Vec<u64>,
+    /// A holder that was not heard of for longer than this loses its lease if it stands in the way.
+    pub silence_ms_max: u64,
+    pub now_ms: u64,
+}
+
+impl LeaseRequest {
+    /// Whether a lease that stands in the way is to be ended for this request.
+    pub fn ends(&self, lease: &Lease) -> bool {
+        self.dead.contains(&lease.token) || lease.is_expired(self.now_ms, self.silence_ms_max)
+    }
 }
 
 /// What listings show. `status` is `running` until a `Finished` record was appended.

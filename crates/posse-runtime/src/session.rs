@@ -19,13 +19,15 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
-use posse_core::definition::Definition;
+use posse_core::definition::{Definition, Isolation, list_tools};
 use posse_core::event::Event;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart, start_of};
+use posse_core::lease::OnConflict;
 use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, StopReason};
+use posse_core::provenance::{RULE, is_foreign};
 use posse_core::task::{NO_CONTEXT, TaskRequest};
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{DELEGATION, Effect};
@@ -37,8 +39,9 @@ use crate::budget::Account;
 use crate::context::now_ms;
 use crate::driver::{self, Onward, Ports, Stop};
 use crate::inbox::Inbox;
+use crate::leases::{Holders, LOOK, own_places, places_of};
 use crate::observe::Observers;
-use crate::ports::{Agents, Models, Store, TaskRow, Verifier};
+use crate::ports::{Agents, Models, Store, TaskRow, Verifier, Worktree, Worktrees};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
@@ -85,6 +88,12 @@ pub struct SessionConfig {
     pub verifier: Option<Arc<dyn Verifier>>,
     /// With which tools its tasks delegate.
     pub facades: Facades,
+    /// A holder of write leases that was silent for longer than this may lose them.
+    pub lease_ms: u64,
+    /// Without one, no task can work apart from others.
+    pub worktrees: Option<Arc<dyn Worktrees>>,
+    /// If its workspace is the worktree of its own task: what that was made of.
+    pub apart_from: Option<String>,
 }
 
 pub struct Session {
@@ -92,6 +101,9 @@ pub struct Session {
     id: String,
     owner: String,
     lives: fn(&TaskRow) -> bool,
+    holders: Holders,
+    worktrees: Option<Arc<dyn Worktrees>>,
+    apart_from: Option<String>,
     workspace: String,
     store: Arc<dyn Store>,
     models: Arc<dyn Models>,
@@ -132,6 +144,9 @@ impl Session {
                 id: config.id,
                 owner: config.owner,
                 lives: config.lives,
+                holders: Holders { lives: config.lives, silence_ms_max: config.lease_ms },
+                worktrees: config.worktrees,
+                apart_from: config.apart_from,
                 workspace: config.workspace,
                 store: config.store,
                 models: config.models,
@@ -166,12 +181,23 @@ impl Session {
     ) -> Result<Outcome> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
+        agent.system_prompt = list_tools(&agent.system_prompt, &self.tools.offered(&grant));
         if let Some(guidance) = self.guidance(&grant) {
             agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
         }
+        tell_of_marks(&mut agent, &grant);
         let workspace = self.workspace.clone();
         let caps = self.caps;
-        let start = TaskStart { caps, workspace, verify, notes, ..TaskStart::new(agent, task, grant) };
+        let write_lease = own_places(&self.grant, &agent.rights, &Rights::default(), &grant)?;
+        let start = TaskStart {
+            caps,
+            workspace,
+            verify,
+            notes,
+            write_lease,
+            apart_from: self.apart_from.clone(),
+            ..TaskStart::new(agent, task, grant)
+        };
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
@@ -200,6 +226,9 @@ impl Session {
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
         self.adopt(&family, &records).await?;
+        if matches!(onward, Onward::Message(_)) {
+            self.investigations.reset();
+        }
         self.heed_cancels().await;
         let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
         let outcome = self.attended(driven).await;
@@ -252,26 +281,59 @@ impl Session {
         for other in &mut request.terms.depends_on {
             *other = family.own_id(other);
         }
-        let start = self.prepare(&family.parent, request)?;
+        let mut start = self.prepare(&family.parent, request)?;
         let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
-        let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(id.clone(), start, stop, Begin::Afresh));
-        let ports = self.child_ports(&family.parent, &task)?;
-        let admission = family.admit(&task, now_ms())?;
-        let (parent, owner) = (Some(parent.clone()), self.owner.clone());
-        if let Err(e) = driver::create(&*self.store, id, parent, owner, &task.start).await {
-            let moves = family.forget(&task, now_ms());
-            self.perform(&family, moves).await;
-            return Err(e);
+        let place = self.place_of(&id, &start).await?;
+        if let Some(place) = &place {
+            start.workspace.clone_from(&place.workspace);
         }
+        let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
+        let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
+        task.works_in(place);
+        let (ports, admission) = match self.bring_in(&family, &task).await {
+            Ok(admitted) => admitted,
+            Err(e) => {
+                if let (Some(_), Some(worktrees)) = (task.place.get(), &self.worktrees) {
+                    let _ = worktrees.discard(&task.id).await;
+                }
+                return Err(e);
+            }
+        };
         match admission {
             Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
             Admission::Queued | Admission::Waiting => {}
+            Admission::Leasing => self.lease_later(&family, &task),
             Admission::Dependency => {
                 self.fail_dependant(&family, &task, &fixed!("dependency-ended-before")).await
             }
         }
         Ok(task)
+    }
+
+    /// Gives a task its place on the board and writes it down, or neither.
+    async fn bring_in(&self, family: &Arc<Family>, task: &Arc<Task>) -> Result<(Ports, Admission)> {
+        let ports = self.child_ports(&family.parent, task)?;
+        let admission = family.admit(task, now_ms())?;
+        let (parent, owner) = (Some(family.parent.id.clone()), self.owner.clone());
+        let id = task.id.clone();
+        match driver::create(&*self.store, &self.holders, id, parent, owner, &task.start).await {
+            Ok(()) => Ok((ports, admission)),
+            Err(e) => {
+                let moves = family.forget(task, now_ms());
+                self.perform(family, moves).await;
+                Err(e)
+            }
+        }
+    }
+
+    /// The worktree of a task that works apart from others: made now, or the one it has.
+    async fn place_of(&self, id: &TaskId, start: &TaskStart) -> Result<Option<Worktree>> {
+        let Some(origin) = &start.apart_from else { return Ok(None) };
+        match &self.worktrees {
+            Some(worktrees) => worktrees.open(id, origin).await.map(Some),
+            None => Err(Error::new(ErrorCode::IsolationUnavailable, "no worktrees can be made here")
+                .hint("delegate without `isolation: worktree`")),
+        }
     }
 
     /// What a request comes to for this parent. Nothing has happened yet.
@@ -287,6 +349,13 @@ impl Session {
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
+        agent.system_prompt = list_tools(&agent.system_prompt, &self.children_tools.offered(&grant));
+        let write_lease = own_places(&parent.grant, &agent.rights, &request.rights, &grant)?;
+        let apart = [definition.isolation, request.isolation].contains(&Isolation::Worktree);
+        let mut terms = request.terms;
+        // What waits for others gets its places after them: they may be working there.
+        terms.lease = !write_lease.is_empty()
+            && (request.on_conflict == OnConflict::Wait || !terms.depends_on.is_empty());
         agent.limits = request.bounds.narrow(&agent.limits);
         if let Some(schema) = request.output_schema {
             agent.settings.output_schema = Some(schema.to_string());
@@ -299,15 +368,18 @@ impl Session {
                 task = format!("{task}\n\n## Context\n\n{context}");
             }
         }
+        tell_of_marks(&mut agent, &grant);
         agent.system_prompt = format!("{}\n\n{}", agent.system_prompt, SUBAGENT_SUFFIX.trim_end());
         Ok(TaskStart {
             caps: definition.caps().least(&request.bounds.caps),
-            workspace: self.workspace.clone(),
+            workspace: parent.workspace.clone(),
+            apart_from: apart.then(|| parent.workspace.clone()),
             verify,
             notes,
-            terms: request.terms,
+            terms,
             key: request.key,
             detached: request.detached,
+            write_lease,
             ..TaskStart::new(agent, task, grant)
         })
     }
@@ -367,6 +439,11 @@ impl Session {
                         }
                     }
                 }
+                Move::Lease(id) => {
+                    if let Ok(task) = family.task(&id) {
+                        self.lease_later(family, &task);
+                    }
+                }
                 Move::Fail { task, because_of } => {
                     if let Ok(task) = family.task(&task) {
                         Box::pin(self.fail_dependant(family, &task, &because_of)).await;
@@ -374,6 +451,35 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// Waits beside everything else until a task that has not begun can have its write lease; then it may have a place.
+    fn lease_later(&self, family: &Arc<Family>, task: &Arc<Task>) {
+        let Some(session) = self.this.upgrade() else { return };
+        let (family, task) = (family.clone(), task.clone());
+        tokio::spawn(async move {
+            loop {
+                match session.lease_now(&task).await {
+                    Ok(()) => {
+                        let moves = family.leased(&task, now_ms());
+                        return session.perform(&family, moves).await;
+                    }
+                    // Cancelled meanwhile.
+                    Err(_) if task.is_done() => return,
+                    Err(e) if e.code() == ErrorCode::LeaseConflict => tokio::time::sleep(LOOK).await,
+                    Err(e) => {
+                        let outcome = Outcome::unstarted(StopReason::Cancelled, e.to_string());
+                        return session.end_unstarted(&family, &task, outcome).await;
+                    }
+                }
+            }
+        });
+    }
+
+    async fn lease_now(&self, task: &Task) -> Result<()> {
+        let Some(places) = places_of(&task.start)? else { return Ok(()) };
+        let request = self.holders.request(&*self.store, &task.id, places).await?;
+        self.store.lease(&task.id, task.epoch.load(Ordering::Relaxed), request).await.map(drop)
     }
 
     async fn fail_dependant(&self, family: &Arc<Family>, task: &Arc<Task>, because_of: &str) {
@@ -443,12 +549,21 @@ impl Session {
             id: task.id.clone(),
             grant: task.start.grant.clone(),
             agent: task.start.agent.clone(),
+            workspace: task.start.workspace.clone(),
+            place: task.place.get().cloned().or_else(|| self.place_above(&task.id)),
             budget: task.budget().ok_or_else(nobody)?,
             own: task.stop.clone(),
             stop: task.stop.child(),
         };
         let family = Arc::new(Family::new(parent, self.rules));
         Ok(self.families().entry(task.id.clone()).or_insert(family).clone())
+    }
+
+    /// Where the parent of a task works, if that is apart from others.
+    fn place_above(&self, id: &TaskId) -> Option<Worktree> {
+        let families = self.families();
+        let family = families.values().find(|family| family.task(id.short()).is_ok())?;
+        family.parent.place.clone()
     }
 
     fn known_family(&self, parent: &TaskId) -> Option<Arc<Family>> {
@@ -465,6 +580,8 @@ impl Session {
             id: id.clone(),
             grant: start.grant.clone(),
             agent: start.agent.clone(),
+            workspace: start.workspace.clone(),
+            place: None,
             budget: ports.budget.clone(),
             own: ports.stop.clone(),
             stop: ports.stop.child(),
@@ -498,7 +615,7 @@ impl Session {
         };
         task.pays_from(budget.clone());
         let (stop, observers) = (task.stop.clone(), self.observers.with(task.clone()));
-        self.ports(
+        let mut ports = self.ports(
             &task.start.agent,
             task.start.caps,
             budget,
@@ -506,7 +623,12 @@ impl Session {
             stop,
             observers,
             task.inbox.clone(),
-        )
+        )?;
+        if let Some(place) = task.place.get().or(parent.place.as_ref()) {
+            ports.tools = ports.tools.replaced_by(&place.tools)?;
+            ports.verifier.clone_from(&place.verifier);
+        }
+        Ok(ports)
     }
 
     fn account(&self, parent: &Account, caps: Caps) -> Result<Arc<Account>> {
@@ -539,7 +661,8 @@ impl Session {
             Tools::OfChildren => self.children_tools.clone(),
         };
         let (store, verifier) = (self.store.clone(), self.verifier.clone());
-        Ok(Ports { model, tools, store, observers, budget, stop, inbox, verifier })
+        let (holders, worktrees) = (self.holders, self.worktrees.clone());
+        Ok(Ports { model, tools, store, observers, budget, stop, inbox, verifier, holders, worktrees })
     }
 
     fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Family>>> {
@@ -557,6 +680,13 @@ struct Fitted {
 enum Tools {
     Own,
     OfChildren,
+}
+
+/// Whoever has tools that bring in what others wrote is told what the marks around it mean.
+fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
+    if grant.tools().any(is_foreign) {
+        agent.system_prompt = format!("{}\n\n{RULE}", agent.system_prompt);
+    }
 }
 
 /// What a delegated task may use when its definition does not say.

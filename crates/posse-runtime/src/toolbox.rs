@@ -3,11 +3,14 @@
 
 mod plain;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
+use posse_core::approval::Policy;
 use posse_core::grant::Grant;
+use posse_core::redact::Redactor;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec, canonical, own_name};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -15,7 +18,7 @@ use serde_json::Value;
 
 use self::plain::Plain;
 use crate::panics::Contained;
-use crate::ports::{Approval, Approver, ProposedCall, Tool, ToolInput, ToolOutput};
+use crate::ports::{Approver, Proposal, Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
 
 #[derive(Clone, Default)]
@@ -25,6 +28,10 @@ pub struct Toolbox {
     /// Whose tools are shown, if not only those of the task itself.
     shown: Option<Arc<Grant>>,
     approver: Option<Arc<dyn Approver>>,
+    /// What is taken out of results before anybody sees them.
+    redactor: Arc<Redactor>,
+    /// What becomes of calls that a person has to be asked about when there is no approver.
+    policy: Arc<Policy>,
 }
 
 struct Entry {
@@ -54,7 +61,7 @@ impl Toolbox {
             }
             doors.push(Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
         }
-        Ok(Self { entries: Arc::new(entries), shown: None, approver: None })
+        Ok(Self { entries: Arc::new(entries), ..Self::default() })
     }
 
     /// These tools and more.
@@ -63,8 +70,20 @@ impl Toolbox {
         Ok(Self {
             shown: self.shown.clone(),
             approver: self.approver.clone(),
+            redactor: self.redactor.clone(),
+            policy: self.policy.clone(),
             ..Self::new(mine.chain(tools))?
         })
+    }
+
+    /// The same tools, where these stand in for those of the same names. None is added.
+    pub fn replaced_by(&self, tools: &[Arc<dyn Tool>]) -> Result<Self> {
+        let stand_in = |tool: &Arc<dyn Tool>| {
+            let name = own_name(&tool.spec().name);
+            tools.iter().find(|other| own_name(&other.spec().name) == name).unwrap_or(tool).clone()
+        };
+        let mine = self.entries.values().flatten().map(|entry| stand_in(&entry.tool));
+        Ok(Self { shown: self.shown.clone(), approver: self.approver.clone(), ..Self::new(mine)? })
     }
 
     /// The same tools, where a task is also shown what another grant offers. What it calls is decided by its own grant
@@ -76,6 +95,37 @@ impl Toolbox {
     /// The same tools, where this one is asked before a call that has an effect, and nobody else.
     pub fn approved_by(&self, approver: Arc<dyn Approver>) -> Self {
         Self { approver: Some(approver), ..self.clone() }
+    }
+
+    /// The same tools, where results are shown as this one leaves them. Without it, keys are taken out by their shape.
+    pub fn redacted_by(&self, redactor: Redactor) -> Self {
+        Self { redactor: Arc::new(redactor), ..self.clone() }
+    }
+
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// The same tools, where this is what becomes of calls that a person has to be asked about.
+    pub fn with_approvals(&self, policy: Policy) -> Self {
+        Self { policy: Arc::new(policy), ..self.clone() }
+    }
+
+    pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
+        self.approver.as_ref()
+    }
+
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// How the tool presents a call that somebody is asked about; `Err` if it cannot be made anyway.
+    pub(crate) fn propose(&self, name: &str, input: &ToolInput<'_>) -> Result<Proposal, Answer> {
+        let Some(entry) = self.find(name) else { return Ok(Proposal::default()) };
+        if let Some(complaint) = entry.complaint(input.arguments) {
+            return Err(Answer::Mistake(complaint));
+        }
+        entry.tool.propose(input).map_err(Answer::Ran)
     }
 
     /// What can be granted.
@@ -112,26 +162,18 @@ impl Toolbox {
         if let Some(complaint) = entry.complaint(input.arguments) {
             return Answer::Mistake(complaint);
         }
-        if let Some(approver) = &self.approver
-            && entry.tool.spec().effect != Effect::Pure
-        {
-            let call = ProposedCall { task: &input.context.task, tool: name, arguments: input.arguments };
-            match Contained(approver.approve(call)).await {
-                Ok(Approval::Granted) => {}
-                Ok(Approval::Denied(why)) => {
-                    return Answer::Ran(ToolOutput::error(say!("call-refused", why)));
-                }
-                // A check that cannot be made counts as refused.
-                Err(panic) => {
-                    let text = say!("approver-crashed", panic);
-                    return Answer::Ran(ToolOutput::error(text));
-                }
-            }
-        }
         match Contained(entry.tool.call(input)).await {
-            Ok(output) => Answer::Ran(output),
+            Ok(output) => Answer::Ran(self.without_keys(output)),
             Err(panic) => Answer::Ran(ToolOutput::cut_off(say!("tool-crashed", name, panic))),
         }
+    }
+
+    /// The file and the screen keep what they have; the conversation, the journal and the provider do not get it.
+    fn without_keys(&self, mut output: ToolOutput) -> ToolOutput {
+        if let Cow::Owned(redacted) = self.redactor.redact(&output.text) {
+            output.text = redacted;
+        }
+        output
     }
 
     /// The tool of this very name, or the first that the name stands for.

@@ -4,16 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use posse_core::approval::Parked;
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::{ErrorCode, Result};
-use posse_runtime::ports::{ChangeRequest, NewTask};
+use posse_runtime::ports::{ChangeRequest, LeaseRequest, NewTask};
 use rusqlite::{Connection, params};
 
+use crate::approvals::{self, Act};
 use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
 use crate::journal::{self, Entries, RUNNING};
+use crate::leases;
 use crate::log::Log;
 use crate::open::retry_busy;
 use crate::signed;
@@ -29,10 +32,13 @@ const QUICK: Duration = Duration::from_millis(20);
 pub(crate) enum Written {
     Records,
     Epoch(u64),
+    /// Of a lease.
+    Token(u64),
     /// What somebody wants, or that somebody lives.
     Sign,
     Context(Changed),
     Session,
+    Approval(Option<Box<Parked>>),
 }
 
 /// What is to be written, with its records encoded.
@@ -55,11 +61,21 @@ pub(crate) enum Job {
     Cancel {
         task: TaskId,
     },
+    Lease {
+        task: TaskId,
+        epoch: i64,
+        request: LeaseRequest,
+    },
+    EndLease {
+        task: TaskId,
+        token: u64,
+    },
     Beat {
         owner: String,
         now_ms: u64,
     },
     Change(Box<ChangeRequest>),
+    Approval(Act),
     Session {
         session: String,
         change: SessionChange,
@@ -114,10 +130,12 @@ impl Committer {
             Job::Create { .. }
             | Job::Claim { .. }
             | Job::Cancel { .. }
+            | Job::EndLease { .. }
             | Job::Beat { .. }
             | Job::Change(_)
+            | Job::Approval(_)
             | Job::Session { .. } => self.tasks_at_work,
-            Job::Append { .. } => self.tasks_at_work.saturating_sub(1),
+            Job::Append { .. } | Job::Lease { .. } => self.tasks_at_work.saturating_sub(1),
         };
         if others > 0 || self.last_took > QUICK || run(&self.connection, "BEGIN IMMEDIATE").is_err() {
             return None;
@@ -155,8 +173,11 @@ impl Committer {
             Job::Append { .. }
             | Job::Claim { .. }
             | Job::Cancel { .. }
+            | Job::Lease { .. }
+            | Job::EndLease { .. }
             | Job::Beat { .. }
             | Job::Change(_)
+            | Job::Approval(_)
             | Job::Session { .. } => {}
         }
     }
@@ -208,8 +229,13 @@ fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Resul
         Job::Append { task, epoch, entries } => journal::append(connection, task, *epoch, entries, now),
         Job::Claim { task, from, owner } => journal::claim(connection, task, *from, owner, now),
         Job::Cancel { task } => cancel(connection, task, now),
+        Job::Lease { task, epoch, request } => leases::acquire(connection, task, *epoch, request),
+        Job::EndLease { task, token } => leases::delete(connection, task, *token).map(|()| Ok(Written::Sign)),
         Job::Beat { owner, now_ms } => beat(connection, owner, signed(*now_ms)),
         Job::Change(request) => Ok(context::change(connection, request)?.map(Written::Context)),
+        Job::Approval(act) => {
+            Ok(approvals::write(connection, act)?.map(|parked| Written::Approval(parked.map(Box::new))))
+        }
         Job::Session { session, change, now_ms } => {
             Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
         }

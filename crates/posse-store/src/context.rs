@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use posse_core::context::{
-    self, Access, Act, Change, Changed, Entry, HISTORY_MAX, Head, Key, Label, Past, SessionState, Snapshot,
+    self, Access, Act, Audience, Change, Changed, Entry, HISTORY_MAX, Head, Key, Label, Past, SessionState,
+    Snapshot,
 };
 use posse_core::{Error, Result};
 use posse_runtime::ports::{ChangeRequest, SessionRow};
@@ -49,7 +50,7 @@ fn judged<T>(answer: Result<T, Refusal>) -> rusqlite::Result<Result<T, Fault>> {
     }
 }
 
-const HEAD: &str = "key, version, tokens, written_by, written_ms, previous_version, expires_ms";
+const HEAD: &str = "key, version, tokens, written_by, written_ms, previous_version, expires_ms, audience";
 
 fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
     let optional = |column| match row.get_ref(column)? {
@@ -64,11 +65,12 @@ fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
         written_at_ms: unsigned(row, 4)?,
         previous_version: optional(5)?,
         expires_at_ms: optional(6)?,
+        audience: Audience::from_store(row.get::<_, Option<String>>(7)?.as_deref()),
     })
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    Ok(Entry { head: head(row)?, value: row.get(7)? })
+    Ok(Entry { head: head(row)?, value: row.get(8)? })
 }
 
 /// The number of a session that may be entered.
@@ -182,7 +184,7 @@ impl Place<'_> {
             .prepare_cached(&format!(
                 "SELECT {HEAD}, act FROM context_history WHERE session = ?1 AND request = ?2"
             ))?
-            .query_row(params![self.number, key], |row| Ok((head(row)?, act(row, 7)?)))
+            .query_row(params![self.number, key], |row| Ok((head(row)?, act(row, 8)?)))
             .optional()?;
         if let Some((head, act)) = past {
             return Ok(Some(match act {
@@ -211,7 +213,7 @@ impl Place<'_> {
         let head = context::write(&heads, last_version, write, self.by, self.now_ms)?;
         self.connection
             .prepare_cached(&format!(
-                "INSERT OR REPLACE INTO context (session, {HEAD}, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+                "INSERT OR REPLACE INTO context (session, {HEAD}, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
             ))?
             .execute(params![
                 self.number,
@@ -222,6 +224,7 @@ impl Place<'_> {
                 signed(head.written_at_ms),
                 head.previous_version.map(signed),
                 head.expires_at_ms.map(signed),
+                head.audience.to_store(),
                 write.value
             ])?;
         self.remember(Act::Write, &head, Some(&write.value), request)?;
@@ -258,7 +261,7 @@ impl Place<'_> {
         self.connection
             .prepare_cached(&format!(
                 "INSERT INTO context_history (session, {HEAD}, act, request, value)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
             ))?
             .execute(params![
                 self.number,
@@ -269,6 +272,7 @@ impl Place<'_> {
                 signed(head.written_at_ms),
                 head.previous_version.map(signed),
                 head.expires_at_ms.map(signed),
+                head.audience.to_store(),
                 act.wire(),
                 request,
                 value
@@ -308,7 +312,7 @@ impl Place<'_> {
         self.connection
             .prepare_cached(&format!(
                 "INSERT INTO context_snapshot_entries (session, label, {HEAD}, value)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
             ))?
             .execute(params![
                 self.number,
@@ -320,6 +324,7 @@ impl Place<'_> {
                 signed(head.written_at_ms),
                 head.previous_version.map(signed),
                 head.expires_at_ms.map(signed),
+                head.audience.to_store(),
                 value
             ])
             .map(drop)
@@ -456,7 +461,7 @@ pub(crate) fn history(
              ORDER BY number DESC LIMIT ?3"
         ))?
         .query_map(params![number, key.as_str(), limit], |row| {
-            Ok(Past { head: head(row)?, act: act(row, 7)?, value: row.get(8)? })
+            Ok(Past { head: head(row)?, act: act(row, 8)?, value: row.get(9)? })
         })?
         .collect::<rusqlite::Result<_>>()?;
     Ok(past)

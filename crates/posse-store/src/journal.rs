@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::commit::Written;
 use crate::context;
 use crate::fault::{self, Fault};
+use crate::leases;
 use crate::signed;
 
 /// Bytes of the task text that listings show.
@@ -96,6 +97,7 @@ impl Entries {
                 Record::Started(_)
                 | Record::Asked { .. }
                 | Record::Intended { .. }
+                | Record::Resolved { .. }
                 | Record::Done { .. }
                 | Record::Checked { .. }
                 | Record::Verifying { .. }
@@ -148,6 +150,11 @@ pub(crate) fn create(
             .hint(say!("store-task-exists-hint"))));
     }
     context::ensure_session(connection, task.id.session(), now)?;
+    if let Some(request) = &task.lease
+        && let Err(refused) = leases::acquire(connection, &task.id, 1, request)?
+    {
+        return Ok(Err(refused));
+    }
     append(connection, &task.id, 1, entries, now)
 }
 
@@ -165,6 +172,9 @@ pub(crate) fn append(
     if entries.change_row || end - place.counted > UNCOUNTED_MAX {
         count_earlier(connection, &place)?;
         count(connection, &place, entries, now)?;
+    }
+    if entries.status.is_some_and(|status| status != RUNNING) {
+        leases::release(connection, place.task)?;
     }
     let mut position = (place.task << 32) + place.next - 1;
     for entry in &entries.rows {
@@ -257,7 +267,11 @@ fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> ru
         .map(drop)
 }
 
-fn why_not_advanced(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Fault> {
+pub(crate) fn why_not_advanced(
+    connection: &Connection,
+    task: &TaskId,
+    epoch: i64,
+) -> rusqlite::Result<Fault> {
     let current: Option<(i64, String)> = connection
         .prepare_cached("SELECT epoch, owner FROM tasks WHERE id = ?1")?
         .query_row([task.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -3,10 +3,12 @@
 //! Owns the file, its schema and the one connection that writes to it. Knows neither models nor tools; of a record it
 //! reads only what listings show (status, turns, tokens) and keeps the rest as bytes.
 
+mod approvals;
 mod commit;
 mod context;
 mod fault;
 mod journal;
+mod leases;
 mod log;
 mod open;
 mod reader;
@@ -17,13 +19,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use posse_core::Result;
+use posse_core::approval::{Answer, Parked, Request};
 use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::lease::{Lease, Writing};
 use posse_runtime::ports::{
-    BoxFuture, ChangeRequest, ContextStore, NewTask, SessionRow, Store, TaskQuery, TaskRow,
+    ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, LeaseRequest, NewTask, SessionRow,
+    Store, TaskQuery, TaskRow,
 };
 
+use crate::approvals::Act;
 use crate::commit::{Job, Written};
 use crate::context::SessionChange;
 use crate::reader::Reader;
@@ -129,6 +135,36 @@ impl Store for SqliteStore {
         Box::pin(self.reader.read(reader::cancel_requests))
     }
 
+    fn lease<'a>(
+        &'a self,
+        task: &'a TaskId,
+        epoch: u64,
+        request: LeaseRequest,
+    ) -> BoxFuture<'a, Result<u64>> {
+        let job = Job::Lease { task: task.clone(), epoch: signed(epoch), request };
+        let answer = self.writer.write(job);
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Token(token) => Ok(token),
+                _ => unreachable!("a lease has a token"),
+            }
+        })
+    }
+
+    fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.write(Job::EndLease { task: task.clone(), token });
+        Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>> {
+        Box::pin(self.reader.read(leases::list))
+    }
+
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>> {
+        let task = task.clone();
+        Box::pin(self.reader.read(move |connection, path| leases::writing(connection, path, &task)))
+    }
+
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
         let answer = self.writer.send(Job::Beat { owner: owner.to_owned(), now_ms });
         Box::pin(async move { answer.wait().await.map(drop) })
@@ -146,6 +182,30 @@ impl Store for SqliteStore {
 
     fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
         Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
+    }
+}
+
+impl ApprovalStore for SqliteStore {
+    fn park(&self, request: Request) -> BoxFuture<'_, Result<Parked>> {
+        Box::pin(self.change_approval(Act::Park(request)))
+    }
+
+    fn answer<'a>(&'a self, id: &'a str, hash: &'a str, answer: Answer) -> BoxFuture<'a, Result<Parked>> {
+        Box::pin(self.change_approval(Act::Answer { id: id.to_owned(), hash: hash.to_owned(), answer }))
+    }
+
+    fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.send(Job::Approval(Act::Close { task: task.clone(), why: why.to_owned() }));
+        Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Parked>> {
+        let id = id.to_owned();
+        Box::pin(self.reader.read(move |connection, path| approvals::find(connection, path, &id)))
+    }
+
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>> {
+        Box::pin(self.reader.read(move |connection, path| approvals::list(connection, path, &query)))
     }
 }
 
@@ -215,6 +275,13 @@ impl ContextStore for SqliteStore {
 }
 
 impl SqliteStore {
+    async fn change_approval(&self, act: Act) -> Result<Parked> {
+        match self.writer.send(Job::Approval(act)).wait().await? {
+            Written::Approval(Some(parked)) => Ok(*parked),
+            _ => unreachable!("it writes an approval"),
+        }
+    }
+
     fn claim_at(&self, task: &TaskId, from: Option<u64>, owner: &str) -> BoxFuture<'static, Result<u64>> {
         let (task, owner) = (task.clone(), owner.to_owned());
         let answer = self.writer.write(Job::Claim { task, from, owner });

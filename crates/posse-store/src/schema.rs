@@ -14,7 +14,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -141,6 +141,42 @@ const OWNERS: &str = "
         owner TEXT PRIMARY KEY,
         beat_ms INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+";
+
+const AUDIENCE: &str = "
+    -- JSON of who may read and write a key; NULL: everyone.
+    ALTER TABLE context ADD COLUMN audience TEXT;
+    ALTER TABLE context_history ADD COLUMN audience TEXT;
+    ALTER TABLE context_snapshot_entries ADD COLUMN audience TEXT;
+";
+
+const LEASES: &str = "
+    -- What tasks may write, one row for each task that holds places; deleted when the task ends. A token is never used again.
+    CREATE TABLE leases (
+        token INTEGER PRIMARY KEY AUTOINCREMENT,
+        task INTEGER NOT NULL UNIQUE,
+        workspace TEXT NOT NULL,
+        -- One on each line.
+        paths TEXT NOT NULL,
+        since_ms INTEGER NOT NULL
+    ) STRICT;
+";
+
+const APPROVALS: &str = "
+    -- Calls that wait for a person's yes, and the answers. Never deleted from, so that an id is not used again. What was asked and
+    -- answered is in `payload`; the columns are for finding it.
+    CREATE TABLE approvals (
+        number INTEGER PRIMARY KEY,
+        task TEXT NOT NULL,
+        call TEXT NOT NULL,
+        session TEXT NOT NULL,
+        state TEXT NOT NULL,
+        standing INTEGER NOT NULL,
+        payload BLOB NOT NULL,
+        UNIQUE (task, call)
+    ) STRICT;
+    CREATE INDEX approvals_open ON approvals (number) WHERE state = 'open';
+    CREATE INDEX approvals_standing ON approvals (session) WHERE standing = 1;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

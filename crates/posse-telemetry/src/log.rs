@@ -7,6 +7,7 @@ mod record;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use posse_core::approval::Verdict;
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::message::{Block, ToolCall};
@@ -125,6 +126,22 @@ impl Observer for Log {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
                 let record = Record { call, tool, turn: Some(key.turn), ..self.record(task, "tool_refused") };
                 Record { payload: text(why), ..record }.emit(Level::WARN);
+            }
+            Event::ApprovalRequested { key, tool, summary, .. } => {
+                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
+                let record =
+                    Record { call, tool, turn: Some(key.turn), ..self.record(task, "approval_requested") };
+                Record { payload: text(summary), ..record }.emit(Level::WARN);
+            }
+            Event::ApprovalResolved { key, tool, verdict, .. } => {
+                let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));
+                let record =
+                    Record { call, tool, turn: Some(key.turn), ..self.record(task, "approval_resolved") };
+                let status = match verdict {
+                    Verdict::Approve => "approved",
+                    Verdict::Deny => "denied",
+                };
+                Record { status: Some(status.to_owned()), ..record }.emit(Level::INFO);
             }
             Event::ToolFinished { key, tool, is_error, in_doubt, bytes, millis, .. } => {
                 let (call, tool) = (Some(key.to_string()), Some(tool_name(tool)));

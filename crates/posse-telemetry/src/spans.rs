@@ -213,6 +213,8 @@ impl Open {
                 return Some(span);
             }
             Event::ToolStarted { .. }
+            | Event::ApprovalRequested { .. }
+            | Event::ApprovalResolved { .. }
             | Event::Noted { .. }
             | Event::Elided { .. }
             | Event::Verifying { .. }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use posse_core::Result;
+use posse_core::approval::Verdict;
 use posse_core::context::wire::utc;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Arguments, Block, Message, ToolCall, ToolResult};
@@ -55,6 +56,10 @@ impl Transcript {
                 "type": "event", "event": "verified", "evidence": evidence, "elapsed_ms": elapsed_ms,
             })),
             Record::Replied { reply, elapsed_ms } => Some(assistant(run.turns(), reply, *elapsed_ms)),
+            Record::Resolved { key, approval, verdict, by, elapsed_ms } => Some(json!({
+                "type": "event", "event": "approval_resolved", "call": key.to_string(), "approval": approval,
+                "approved": *verdict == Verdict::Approve, "by": by.to_string(), "elapsed_ms": elapsed_ms,
+            })),
             Record::Done { result, full_text, elapsed_ms } => {
                 Some(tool(result, full_text.as_deref(), *elapsed_ms))
             }

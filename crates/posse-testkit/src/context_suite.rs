@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use posse_core::context::{
-    Act, Change, Changed, HISTORY_MAX, Head, KEYS_MAX, Key, Label, SNAPSHOTS_MAX, TOTAL_TOKENS_MAX, Write,
+    Act, Audience, Change, Changed, HISTORY_MAX, Head, KEYS_MAX, Key, Label, SNAPSHOTS_MAX, TOTAL_TOKENS_MAX,
+    Wanted, Write,
 };
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
@@ -22,6 +23,7 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     a_change_that_was_made_is_not_made_again(&*fresh()).await;
     history_is_newest_first_and_bounded(&*fresh()).await;
     a_snapshot_can_be_read_and_restored(&*fresh()).await;
+    a_key_is_for_whom_its_writer_says(&*fresh()).await;
     sessions_are_apart_and_have_a_life(&*fresh()).await;
     a_task_brings_its_session_along(&*fresh()).await;
     sixteen_writers_leave_no_gap_and_no_duplicate(fresh()).await;
@@ -38,7 +40,13 @@ pub fn label(raw: &str) -> Label {
 }
 
 pub fn to_write(name: &str, value: &str) -> Write {
-    Write { key: key(name), value: value.to_owned(), expected_version: None, expires_at_ms: None }
+    Write {
+        key: key(name),
+        value: value.to_owned(),
+        expected_version: None,
+        expires_at_ms: None,
+        audience: Wanted::default(),
+    }
 }
 
 /// A change in the session `s` at the given time, by someone called `by`.
@@ -90,6 +98,7 @@ async fn a_value_is_read_as_it_was_written(store: &dyn Store) {
         written_at_ms: 10,
         previous_version: None,
         expires_at_ms: None,
+        audience: Audience::default(),
     };
     assert_eq!(head, expected);
     write(store, "empty", "").await.unwrap();
@@ -260,6 +269,35 @@ async fn a_snapshot_can_be_read_and_restored(store: &dyn Store) {
         store.change_context(take(&format!("n{number}"))).await.unwrap();
     }
     assert_code(store.change_context(take("too_many")).await, ErrorCode::ContextFull);
+}
+
+// R219
+async fn a_key_is_for_whom_its_writer_says(store: &dyn Store) {
+    open(store).await;
+    let (owner, other) = ("subagent:a:t_01", "subagent:b:t_02");
+    let list = |who: &str| Some(vec![who.to_owned()]);
+    let audience = Wanted { readable_by: list("subagent:a:*"), writable_by: list(owner) };
+    let by = |who: &str, write: Write| store.change_context(at(10, who, Change::Write(write)));
+    by(owner, Write { audience, ..to_write("mine", "x") }).await.unwrap();
+    let held = store.context_keys("s", 10).await.unwrap().remove(0).audience;
+    assert_eq!((held.readable_by, held.writable_by), (list("subagent:a:*").unwrap(), list(owner).unwrap()));
+    assert_code(by(other, to_write("mine", "y")).await.map(drop), ErrorCode::AccessDenied);
+    let deleted = store.change_context(at(10, other, Change::Delete(key("mine")))).await;
+    assert_code(deleted.map(drop), ErrorCode::AccessDenied);
+    by("orchestrator", to_write("mine", "z")).await.unwrap();
+    let entry = store.context_values("s", &[key("mine")], 10).await.unwrap().remove(0);
+    assert_eq!((entry.value.as_str(), entry.head.version), ("z", 2));
+    assert!(!entry.head.audience.may_read(other), "what a write does not say stays");
+
+    store.change_context(at(11, "operator", Change::Snapshot(label("before")))).await.unwrap();
+    let everyone = Wanted::exactly(&Audience::default());
+    by(owner, Write { audience: everyone, ..to_write("mine", "z") }).await.unwrap();
+    by(other, to_write("mine", "theirs")).await.unwrap();
+    store.change_context(at(12, "operator", Change::Restore(label("before")))).await.unwrap();
+    let past = store.context_history("s", &key("mine"), 20).await.unwrap();
+    assert!(!past[0].head.audience.may_write(other) && past[1].head.audience.may_write(other), "{past:?}");
+    store.change_context(at(13, "orchestrator", Change::Delete(key("mine")))).await.unwrap();
+    by(other, to_write("mine", "new")).await.expect("a deleted key is free");
 }
 
 async fn sessions_are_apart_and_have_a_life(store: &dyn Store) {

@@ -1,6 +1,7 @@
 //! What tests of several members share: doubles of the ports, one conformance suite per port, and a provider on the
 //! loopback. Nothing here is part of the product.
 
+pub mod approval_suite;
 pub mod context_suite;
 pub mod memory;
 pub mod server;

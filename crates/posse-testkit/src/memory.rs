@@ -1,18 +1,21 @@
 //! A store in memory with the semantics of the real one, which can fail on demand and can show what was durable
 //! after any number of writes, as if the process had died there.
 
+mod approvals;
 mod context;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use posse_core::approval::{Answer, Parked, Request};
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::lease::{Lease, Places, Writing, conflict, has_ended, in_the_way};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result, text};
-use posse_runtime::ports::{BoxFuture, ChangeRequest, NewTask, Store, TaskQuery, TaskRow};
+use posse_runtime::ports::{BoxFuture, ChangeRequest, LeaseRequest, NewTask, Store, TaskQuery, TaskRow};
 
 use self::context::{Contexts, SessionChange};
 
@@ -28,7 +31,11 @@ struct State {
     tasks: Vec<Task>,
     numbers: HashMap<TaskId, usize>,
     contexts: Contexts,
+    approvals: Vec<Parked>,
     beats: HashMap<String, u64>,
+    /// By the number of the task; with its token and since when.
+    leases: BTreeMap<usize, (u64, u64, Places)>,
+    tokens: u64,
     appends: u64,
     faults: VecDeque<(u64, ErrorCode)>,
 }
@@ -44,16 +51,23 @@ enum Write {
     Append(TaskId, u64, Vec<Record>),
     Claim(TaskId, Option<u64>, String),
     Cancel(TaskId),
+    Lease(TaskId, u64, LeaseRequest),
+    EndLease(TaskId, u64),
     Beat(String, u64),
     Context(ChangeRequest),
     Session(String, SessionChange, u64),
+    Park(Request),
+    Answer(String, String, Answer),
+    Close(TaskId, String),
 }
 
 enum Applied {
     Epoch(u64),
+    Token(u64),
     Sign,
     Context(Changed),
     Session,
+    Approval(Box<Parked>),
 }
 
 impl MemoryStore {
@@ -112,7 +126,11 @@ impl State {
     fn claim(&mut self, claim: Write) -> Result<u64> {
         match self.apply(now_ms(), claim)? {
             Applied::Epoch(epoch) => Ok(epoch),
-            Applied::Sign | Applied::Context(_) | Applied::Session => {
+            Applied::Token(_)
+            | Applied::Sign
+            | Applied::Context(_)
+            | Applied::Session
+            | Applied::Approval(_) => {
                 unreachable!("a claim writes an epoch")
             }
         }
@@ -146,6 +164,12 @@ impl State {
                 row.cancel_requested = row.status == "running";
                 Applied::Sign
             }
+            Write::Lease(task, epoch, request) => Applied::Token(self.lease(task, *epoch, request)?),
+            Write::EndLease(task, token) => {
+                let number = self.number(task)?;
+                self.leases.retain(|of, (held, ..)| *of != number || held != token);
+                Applied::Sign
+            }
             Write::Beat(owner, now_ms) => {
                 self.beats.insert(owner.clone(), *now_ms);
                 Applied::Sign
@@ -154,6 +178,12 @@ impl State {
             Write::Session(session, change, now_ms) => {
                 self.contexts.change_session(session, *change, *now_ms)?;
                 Applied::Session
+            }
+            Write::Park(request) => Applied::Approval(Box::new(self.park(request)?)),
+            Write::Answer(id, hash, answer) => Applied::Approval(Box::new(self.answer(id, hash, answer)?)),
+            Write::Close(task, why) => {
+                self.close(task, why);
+                Applied::Sign
             }
         };
         self.log.push((at_ms, write));
@@ -187,9 +217,14 @@ impl State {
             output_tokens: 0,
             turns: 0,
         };
-        self.contexts.ensure_session(task.id.session(), at_ms);
         self.numbers.insert(task.id.clone(), self.tasks.len());
         self.tasks.push(Task { row, records: Vec::new() });
+        if let Some(Err(refused)) = task.lease.as_ref().map(|request| self.lease(&task.id, 1, request)) {
+            self.numbers.remove(&task.id);
+            self.tasks.pop();
+            return Err(refused);
+        }
+        self.contexts.ensure_session(task.id.session(), at_ms);
         self.append(at_ms, &task.id, 1, &task.records)
     }
 
@@ -204,7 +239,58 @@ impl State {
             held.row.note(record);
         }
         held.records.extend_from_slice(records);
+        if held.row.status != "running" {
+            self.leases.remove(&number);
+        }
         Ok(epoch)
+    }
+
+    fn lease(&mut self, task: &TaskId, epoch: u64, request: &LeaseRequest) -> Result<u64> {
+        let number = self.number(task)?;
+        let current = self.tasks[number].row.epoch;
+        if current != epoch {
+            return Err(owner_lost(task, current, epoch));
+        }
+        if self.tasks[number].row.status != "running" {
+            return Err(has_ended(task));
+        }
+        let held = self.all_leases();
+        if let Some(own) = held.iter().find(|lease| lease.task == *task && lease.places == request.places) {
+            return Ok(own.token);
+        }
+        let in_the_way = in_the_way(&request.places, task, &self.ancestors(task), &held);
+        let (ended, kept): (Vec<&Lease>, Vec<&Lease>) =
+            in_the_way.into_iter().partition(|lease| request.ends(lease));
+        if !kept.is_empty() {
+            return Err(conflict(&request.places, &kept));
+        }
+        self.leases.retain(|_, (token, ..)| !ended.iter().any(|lease| lease.token == *token));
+        self.tokens += 1;
+        self.leases.insert(number, (self.tokens, request.now_ms, request.places.clone()));
+        Ok(self.tokens)
+    }
+
+    fn all_leases(&self) -> Vec<Lease> {
+        let lease = |(number, (token, since_ms, places)): (&usize, &(u64, u64, Places))| {
+            let TaskRow { id, owner, epoch, seen_ms, .. } = self.row(&self.tasks[*number]);
+            Lease {
+                task: id,
+                token: *token,
+                places: places.clone(),
+                since_ms: *since_ms,
+                owner,
+                epoch,
+                seen_ms,
+            }
+        };
+        let mut leases: Vec<Lease> = self.leases.iter().map(lease).collect();
+        leases.sort_by_key(|lease| lease.token);
+        leases
+    }
+
+    fn ancestors(&self, task: &TaskId) -> Vec<TaskId> {
+        let parent = |id: &TaskId| self.tasks[*self.numbers.get(id)?].row.parent.clone();
+        std::iter::successors(parent(task), parent).collect()
     }
 }
 
@@ -230,6 +316,7 @@ impl Note for TaskRow {
             Record::Started(_)
             | Record::Asked { .. }
             | Record::Intended { .. }
+            | Record::Resolved { .. }
             | Record::Done { .. }
             | Record::Checked { .. }
             | Record::Verifying { .. }
@@ -286,6 +373,38 @@ impl Store for MemoryStore {
         Box::pin(async { answer })
     }
 
+    fn lease<'a>(
+        &'a self,
+        task: &'a TaskId,
+        epoch: u64,
+        request: LeaseRequest,
+    ) -> BoxFuture<'a, Result<u64>> {
+        let answer = self.lock().apply(now_ms(), Write::Lease(task.clone(), epoch, request));
+        Box::pin(async {
+            match answer? {
+                Applied::Token(token) => Ok(token),
+                _ => unreachable!("a lease has a token"),
+            }
+        })
+    }
+
+    fn end_lease<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.lock().apply(now_ms(), Write::EndLease(task.clone(), token)).map(drop);
+        Box::pin(async { answer })
+    }
+
+    fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>> {
+        Box::pin(async { Ok(self.lock().all_leases()) })
+    }
+
+    fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>> {
+        Box::pin(async move {
+            let state = self.lock();
+            let epoch = state.tasks[state.number(task)?].row.epoch;
+            Ok(Writing { epoch, ancestors: state.ancestors(task), leases: state.all_leases() })
+        })
+    }
+
     fn beat<'a>(&'a self, owner: &'a str, at_ms: u64) -> BoxFuture<'a, Result<()>> {
         let answer = self.lock().apply(now_ms(), Write::Beat(owner.to_owned(), at_ms)).map(drop);
         Box::pin(async { answer })
@@ -323,8 +442,8 @@ fn now_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context_suite;
     use crate::store_suite::{self, asked, new_task};
+    use crate::{approval_suite, context_suite};
     use std::sync::Arc;
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -339,6 +458,11 @@ mod tests {
     #[test]
     fn it_keeps_the_contract_of_a_context_store() {
         block_on(context_suite::run(|| Arc::new(MemoryStore::new())));
+    }
+
+    #[test]
+    fn it_keeps_the_contract_of_an_approval_store() {
+        block_on(approval_suite::run(|| Arc::new(MemoryStore::new())));
     }
 
     #[test]

@@ -6,12 +6,13 @@ use posse_core::agent::Agent;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
+use posse_core::lease::Places;
 use posse_core::message::Block;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result};
-use posse_runtime::ports::{NewTask, Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{LeaseRequest, NewTask, Store, TaskQuery, TaskRow, Which};
 
 /// Runs every case on a fresh store. Needs a tokio runtime around it.
 pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
@@ -29,6 +30,10 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     of_several_claims_from_one_epoch_one_wins(fresh()).await;
     a_wish_to_cancel_lasts_until_the_task_has_ended(&*fresh()).await;
     an_owner_that_beats_is_seen(&*fresh()).await;
+    a_lease_has_all_of_its_places_or_none(&*fresh()).await;
+    a_lease_ends_with_its_task(&*fresh()).await;
+    a_lease_is_taken_from_the_silent_and_the_dead_and_from_nobody_else(&*fresh()).await;
+    a_task_works_inside_the_lease_of_those_above_it(&*fresh()).await;
     concurrent_tasks_keep_their_order(fresh()).await;
 }
 
@@ -297,6 +302,114 @@ async fn an_owner_that_beats_is_seen(store: &dyn Store) {
     assert_eq!(row.seen_ms, row.updated_ms, "the beat of one owner says nothing about another");
 }
 
+/// For a task that was heard of at this instant at the latest.
+pub fn wants(paths: &[&str], now_ms: u64) -> LeaseRequest {
+    let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+    let places = Places::parse("/work", &paths).expect("these are places");
+    LeaseRequest { places, dead: Vec::new(), silence_ms_max: 60_000, now_ms }
+}
+
+async fn a_lease_has_all_of_its_places_or_none(store: &dyn Store) {
+    // R415 R427
+    let (one, two) = (TaskId::root("one"), TaskId::root("two"));
+    let now = store.create(new_task("one")).await.map(|()| 1).unwrap();
+    let token = store.lease(&one, 1, wants(&["src/**", "docs/a.md"], now)).await.unwrap();
+    let refused = NewTask { lease: Some(wants(&["test", "src/a.rs"], now)), ..new_task("two") };
+    assert_code(store.create(refused.clone()).await, ErrorCode::LeaseConflict);
+    assert_code(store.task(&two).await.map(drop), ErrorCode::TaskNotFound);
+    assert_eq!(store.leases().await.unwrap().len(), 1, "nothing is held for a task that was not created");
+    store.create(NewTask { lease: Some(wants(&["test"], now)), ..refused }).await.unwrap();
+    assert_code(
+        store.lease(&two, 1, wants(&["test", "docs"], now)).await.map(drop),
+        ErrorCode::LeaseConflict,
+    );
+    let held = store.leases().await.unwrap();
+    let of = |task: &TaskId| held.iter().find(|lease| lease.task == *task).unwrap();
+    assert_eq!(of(&two).places.paths, ["test"], "what it had it keeps");
+    assert_eq!((of(&one).token, of(&one).since_ms), (token, now));
+    assert_eq!((of(&one).owner.as_str(), of(&one).epoch), ("first", 1));
+    assert_eq!(store.lease(&one, 1, wants(&["src/**", "docs/a.md"], now)).await.unwrap(), token);
+    let other = store.lease(&one, 1, wants(&["lib"], now)).await.unwrap();
+    assert!(other > token, "other places are another lease");
+    store.lease(&two, 1, wants(&["src"], now)).await.expect("what was given up is free");
+    assert_code(store.lease(&one, 2, wants(&["x"], now)).await.map(drop), ErrorCode::OwnerLost);
+    assert_code(
+        store.lease(&TaskId::root("x"), 1, wants(&["x"], now)).await.map(drop),
+        ErrorCode::TaskNotFound,
+    );
+}
+
+async fn a_lease_ends_with_its_task(store: &dyn Store) {
+    // T17
+    let id = TaskId::root("s");
+    store.create(NewTask { lease: Some(wants(&["src"], 1)), ..new_task("s") }).await.unwrap();
+    store.append(&id, 1, vec![asked(1)]).await.unwrap();
+    assert_eq!(store.leases().await.unwrap().len(), 1);
+    assert_eq!(store.claim(&id, "second").await.unwrap(), 2);
+    let held = store.leases().await.unwrap();
+    assert_eq!((held[0].owner.as_str(), held[0].epoch), ("second", 2), "whoever drives the task holds it");
+    let writing = store.writing(&id).await.unwrap();
+    assert_eq!((writing.epoch, writing.leases), (2, held.clone()));
+    assert_code(
+        store.append(&id, 1, vec![finished(StopReason::Answered, "late")]).await,
+        ErrorCode::OwnerLost,
+    );
+    assert_eq!(store.leases().await.unwrap().len(), 1, "a stale driver ends nothing");
+    store.append(&id, 2, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    assert_eq!(store.leases().await.unwrap(), []);
+    assert_code(store.lease(&id, 2, wants(&["src"], 1)).await.map(drop), ErrorCode::InvalidRequest);
+    let resumed =
+        Record::Resumed { epoch: 2, turns_max: None, wall_ms_max: None, lost_tokens: 0, elapsed_ms: 1 };
+    store.append(&id, 2, vec![resumed]).await.unwrap();
+    let again = store.lease(&id, 2, wants(&["src"], 1)).await.unwrap();
+    assert!(again > held[0].token);
+    store.end_lease(&id, held[0].token).await.unwrap();
+    assert_eq!(store.leases().await.unwrap().len(), 1, "an earlier lease is not this one");
+    store.end_lease(&id, again).await.unwrap();
+    assert_eq!(store.leases().await.unwrap(), []);
+}
+
+async fn a_lease_is_taken_from_the_silent_and_the_dead_and_from_nobody_else(store: &dyn Store) {
+    let ids = ["silent", "dead", "alive"].map(TaskId::root);
+    for (name, path) in [("silent", "a"), ("dead", "b"), ("alive", "c")] {
+        let task = NewTask { owner: name.to_owned(), lease: Some(wants(&[path], 1)), ..new_task(name) };
+        store.create(task).await.unwrap();
+    }
+    let later = store.task(&ids[0]).await.unwrap().seen_ms + 60_001;
+    for beats in ["dead", "alive"] {
+        store.beat(beats, later).await.unwrap();
+    }
+    let dead = store.leases().await.unwrap().into_iter().find(|lease| lease.task == ids[1]).unwrap().token;
+    store.create(NewTask { owner: "alive".to_owned(), ..new_task("new") }).await.unwrap();
+    let (new, over) =
+        (TaskId::root("new"), |paths: &[&str]| LeaseRequest { dead: vec![dead], ..wants(paths, later) });
+    assert_code(store.lease(&new, 1, over(&["a", "b", "c"])).await.map(drop), ErrorCode::LeaseConflict);
+    assert_eq!(store.leases().await.unwrap().len(), 3, "nobody is put out in vain");
+    assert_code(store.lease(&new, 1, wants(&["a", "b"], later)).await.map(drop), ErrorCode::LeaseConflict);
+    let not_yet = wants(&["a"], later - 10_000);
+    assert_code(store.lease(&new, 1, not_yet).await.map(drop), ErrorCode::LeaseConflict);
+    store.lease(&new, 1, over(&["a", "b"])).await.unwrap();
+    let held = store.leases().await.unwrap();
+    let holders: Vec<&str> = held.iter().map(|lease| lease.task.as_str()).collect();
+    assert_eq!(holders, ["alive", "new"]);
+}
+
+async fn a_task_works_inside_the_lease_of_those_above_it(store: &dyn Store) {
+    let child =
+        |number, parent| NewTask { id: TaskId::child("s", number), parent: Some(parent), ..new_task("s") };
+    store.create(NewTask { lease: Some(wants(&["src"], 1)), ..new_task("s") }).await.unwrap();
+    store.create(child(1, TaskId::root("s"))).await.unwrap();
+    let grandchild = child(2, TaskId::child("s", 1));
+    store.create(NewTask { lease: Some(wants(&["src/a"], 1)), ..grandchild }).await.unwrap();
+    let writing = store.writing(&TaskId::child("s", 2)).await.unwrap();
+    assert_eq!(writing.ancestors, [TaskId::child("s", 1), TaskId::root("s")]);
+    assert_code(
+        store.create(NewTask { lease: Some(wants(&["src/a/b.rs"], 1)), ..child(3, TaskId::root("s")) }).await,
+        ErrorCode::LeaseConflict,
+    );
+    store.create(NewTask { lease: Some(wants(&["src/b"], 1)), ..child(3, TaskId::root("s")) }).await.unwrap();
+}
+
 async fn concurrent_tasks_keep_their_order<S: Store + 'static>(store: Arc<S>) {
     const TASKS: u32 = 8;
     const APPENDS: u32 = 200;
@@ -333,6 +446,7 @@ pub fn new_task(id: &str) -> NewTask {
         agent: "helper".to_owned(),
         owner: "first".to_owned(),
         records: vec![started("do it")],
+        lease: None,
     }
 }
 

@@ -97,6 +97,7 @@ async fn call(bash: &Bash) -> Duration {
         time_left: Duration::from_secs(60),
         output_bytes_max: 50_000,
         nesting: None,
+        fence: None,
     };
     let key = CallKey { turn: 1, index: 0 };
     let began = Instant::now();

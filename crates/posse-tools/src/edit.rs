@@ -65,7 +65,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     if old == new {
         return Err(say!("strings-are-the-same"));
     }
-    let target = Target::find(&job.desk.workspace, &path, Parents::MustExist)?;
+    let target = Target::find(job, &path, Parents::MustExist)?;
     let Some(before) = target.now()? else {
         return Err(say!("edit-no-file", path = show(&path)));
     };

@@ -3,13 +3,16 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::Path;
 use std::sync::Arc;
 
 use posse_core::id::TaskId;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_messages::say;
+use posse_runtime::leases::Fence;
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::seen::Seen;
@@ -18,7 +21,7 @@ use crate::workspace::Workspace;
 use crate::{edit, glob, grep, list, read, skill, think, write};
 
 /// An answer is at most this long even if the conversation has room for more.
-const ANSWER_BYTES_MAX: usize = 50_000;
+pub(crate) const ANSWER_BYTES_MAX: usize = 50_000;
 
 /// Below this an answer could not even hold its notes. A caller with less room cuts further itself.
 pub const ANSWER_BYTES_MIN: usize = 2_048;
@@ -54,6 +57,18 @@ pub(crate) struct Job {
     /// Bytes the answer may have, notes included.
     pub room: usize,
     pub turn: u32,
+    fence: Option<Arc<Fence>>,
+    runtime: Handle,
+}
+
+impl Job {
+    /// Whether a file may be put in place now; `place` is where it really is, relative to the workspace.
+    pub fn permit(&self, place: &Path) -> Result<(), String> {
+        match &self.fence {
+            Some(fence) => self.runtime.block_on(fence.permit(&place.to_string_lossy())),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A refusal is text for the model.
@@ -100,6 +115,8 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 cancel: input.context.cancel.clone(),
                 room: input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX),
                 turn: input.key.turn,
+                fence: input.context.fence.clone(),
+                runtime: Handle::current(),
             };
             let run = self.run;
             match tokio::task::spawn_blocking(move || run(&job, arguments)).await {

@@ -5,9 +5,11 @@ mod answer;
 pub mod bash;
 pub mod confinement;
 mod edit;
+pub mod fetch;
 pub mod files;
 mod glob;
 mod grep;
+mod html;
 pub mod launch;
 mod list;
 mod output;
@@ -23,6 +25,7 @@ mod think;
 pub mod verify;
 mod walk;
 pub mod workspace;
+pub mod worktree;
 mod write;
 
 /// Whether a tool of this name is ours; a user's own tool can never be.

@@ -38,6 +38,7 @@ pub(crate) const BUILT_IN: &[&str] = &[
     "bash",
     "directory_tree",
     "edit",
+    "fetch",
     "glob",
     "grep",
     "ls",

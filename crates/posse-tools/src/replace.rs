@@ -1,10 +1,11 @@
 //! Replacing a file in one step. A reader sees the old content or the new, never a part; a failure leaves the old;
 //! a change made by somebody else in the meantime is noticed and kept.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,9 +14,12 @@ use posse_messages::say;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
+use crate::files::Job;
 use crate::protected;
 use crate::seen::Stamp;
-use crate::workspace::{OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_for_reading, show};
+use crate::workspace::{
+    OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_directory, open_for_reading, or_dot, show,
+};
 
 /// How long another task may keep a directory locked; it holds the lock for one comparison and one rename.
 const LOCK_TRIES: usize = 1000;
@@ -25,8 +29,10 @@ const TEMPORARY_TRIES: usize = 100;
 
 /// A name in a directory that is held open, so that everything about it happens in the same place.
 pub(crate) struct Target<'a> {
-    workspace: &'a Workspace,
+    job: &'a Job,
     path: PathBuf,
+    /// Where it really is, relative to the workspace: links on the way are resolved.
+    place: PathBuf,
     directory: OwnedFd,
     name: OsString,
 }
@@ -46,7 +52,8 @@ pub(crate) enum Parents {
 }
 
 impl<'a> Target<'a> {
-    pub fn find(workspace: &'a Workspace, path: &Path, parents: Parents) -> Result<Self, String> {
+    pub fn find(job: &'a Job, path: &Path, parents: Parents) -> Result<Self, String> {
+        let workspace: &Workspace = &job.desk.workspace;
         let Some(name) = path.file_name() else {
             return Err(say!("path-is-workspace"));
         };
@@ -57,15 +64,19 @@ impl<'a> Target<'a> {
             let existing =
                 parent.ancestors().find_map(|dir| Some((dir, workspace.open_directory(dir).ok()?)));
             if let Some((dir, handle)) = existing {
-                protected::refuse(&workspace.place_of(dir, &handle)?)?;
+                let place = workspace.place_of(dir, &handle)?;
+                protected::refuse(&place)?;
+                job.permit(&place.join(path.strip_prefix(dir).unwrap_or(path)))?;
             }
         }
         let directory = match parents {
             Parents::MustExist => workspace.open_directory(parent)?,
             Parents::Create => workspace.create_directory(parent)?,
         };
-        protected::refuse(&workspace.place_of(parent, &directory)?)?;
-        Ok(Self { workspace, path: path.to_owned(), directory, name: name.to_owned() })
+        let place = workspace.place_of(parent, &directory)?;
+        protected::refuse(&place)?;
+        let (path, place, name) = (path.to_owned(), place.join(name), name.to_owned());
+        Ok(Self { job, path, place, directory, name })
     }
 
     /// What the name stands for now, `None` if nothing. A link is refused: replacing it would leave its target as it
@@ -77,7 +88,7 @@ impl<'a> Target<'a> {
             Err(Errno::LOOP) => return Err(self.is_link()),
             _ => {}
         }
-        let mut open: OpenFile = self.workspace.regular(&self.path, opened)?;
+        let mut open: OpenFile = self.job.desk.workspace.regular(&self.path, opened)?;
         let content = open
             .whole(WHOLE_BYTES_MAX)
             .map_err(|cause| say!("cannot-read", path = show(&self.path), cause))?;
@@ -95,7 +106,7 @@ impl<'a> Target<'a> {
     }
 
     /// Puts `content` in the place of what `before` saw. Fails, leaving everything as it is, if that is no longer
-    /// what is there.
+    /// what is there, or if the task may not write there any more.
     pub fn replace(&self, before: Option<&Existing>, content: &[u8]) -> Result<(), String> {
         let unchanged = |what: &str, cause: &dyn std::fmt::Display| {
             say!("write-failed", what, path = show(&self.path), cause)
@@ -109,6 +120,8 @@ impl<'a> Target<'a> {
         if now.as_ref().map(|n| &n.stamp) != before.map(|b| &b.stamp) {
             return Err(say!("changed-during-call", path = show(&self.path)));
         }
+        // The last moment: whoever lost the right to write since the call began leaves everything as it is.
+        self.job.permit(&self.place)?;
         let renamed = match before {
             Some(_) => rustix::fs::renameat(&self.directory, &temporary.name, &self.directory, &self.name),
             None => self.put_new(&temporary.name),
@@ -133,6 +146,98 @@ impl<'a> Target<'a> {
                 rustix::fs::unlinkat(directory, temporary, AtFlags::empty())
             }
             renamed => renamed,
+        }
+    }
+}
+
+/// What a name stands for, as far as a patch can tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Content {
+    File { bytes: Vec<u8>, program: bool },
+    Link(OsString),
+}
+
+/// Files of a patch are handled as a whole.
+const PATCHED_BYTES_MAX: u64 = 512 << 20;
+
+impl Content {
+    /// `None` if there is nothing.
+    pub fn read(workspace: &Workspace, path: &Path) -> Result<Option<Self>, String> {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let directory = match open_directory(workspace.handle(), or_dot(parent)) {
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            opened => opened.map_err(|cause| workspace.explain(parent, cause))?,
+        };
+        Self::in_directory(workspace, path, &directory)
+    }
+
+    fn in_directory(workspace: &Workspace, path: &Path, directory: &OwnedFd) -> Result<Option<Self>, String> {
+        let name = path.file_name().ok_or("it has no name")?;
+        let opened = open_for_reading(directory.as_fd(), Path::new(name), OFlags::NOFOLLOW);
+        match opened {
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => {
+                let target = rustix::fs::readlinkat(directory, name, Vec::new());
+                let target = target.map_err(|cause| workspace.explain(path, cause))?;
+                return Ok(Some(Content::Link(OsStr::from_bytes(target.to_bytes()).to_owned())));
+            }
+            _ => {}
+        }
+        let mut open = workspace.regular(path, opened)?;
+        let bytes = open.whole(PATCHED_BYTES_MAX).map_err(|cause| format!("cannot read it: {cause}"))?;
+        let bytes = bytes.ok_or("it is too large to be merged")?;
+        Ok(Some(Content::File { bytes, program: open.stat.st_mode & 0o100 != 0 }))
+    }
+}
+
+impl Target<'_> {
+    /// Makes a file of a person's work tree what a patch says, if it is still what was expected. Without a task there are no
+    /// leases; protected names are the caller's matter.
+    pub fn put(
+        workspace: &Workspace,
+        path: &Path,
+        expected: Option<&Content>,
+        wanted: Option<&Content>,
+    ) -> Result<(), String> {
+        let unchanged = |cause: Errno| format!("cannot change `{}`: {cause}; it is as it was", show(path));
+        let name = path.file_name().ok_or("the path has no name")?;
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let directory = match wanted {
+            Some(_) => workspace.create_directory(parent)?,
+            None => workspace.open_directory(parent)?,
+        };
+        let mut temporary = None;
+        match wanted {
+            None => {}
+            Some(Content::File { bytes, program }) => {
+                let mut file = Temporary::create(directory.as_fd(), false).map_err(unchanged)?;
+                file.fill(bytes, None).map_err(|cause| format!("cannot write `{}`: {cause}", show(path)))?;
+                file.make_program(*program).map_err(unchanged)?;
+                temporary = Some(file);
+            }
+            Some(Content::Link(target)) => {
+                let file = Temporary::create(directory.as_fd(), false).map_err(unchanged)?;
+                rustix::fs::unlinkat(&directory, &file.name, AtFlags::empty()).map_err(unchanged)?;
+                rustix::fs::symlinkat(target, &directory, &file.name).map_err(unchanged)?;
+                temporary = Some(file);
+            }
+        }
+        let _lock = Lock::take(&directory).map_err(unchanged)?;
+        if Content::in_directory(workspace, path, &directory)?.as_ref() != expected {
+            return Err(format!("`{}` was changed by somebody else meanwhile; it is as it was", show(path)));
+        }
+        match &mut temporary {
+            None => rustix::fs::unlinkat(&directory, name, AtFlags::empty()).map_err(unchanged)?,
+            Some(file) => {
+                rustix::fs::renameat(&directory, &file.name, &directory, name).map_err(unchanged)?;
+                file.done = true;
+            }
+        }
+        match rustix::fs::fsync(&directory) {
+            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Err(cause) => {
+                Err(format!("`{}` was changed, but the disk did not confirm it: {cause}", show(path)))
+            }
         }
     }
 }
@@ -183,6 +288,13 @@ impl<'a> Temporary<'a> {
             }
         }
         Err(Errno::EXIST)
+    }
+
+    /// Whoever may read it may run it, or nobody may.
+    fn make_program(&mut self, program: bool) -> Result<(), Errno> {
+        let mode = rustix::fs::fstat(&self.file)?.st_mode & 0o777;
+        let mode = if program { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };
+        rustix::fs::fchmod(&self.file, Mode::from_raw_mode(mode))
     }
 
     fn fill(&mut self, content: &[u8], like: Option<&Stat>) -> std::io::Result<()> {

@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::definition::Matter;
 use posse_core::text::prefix;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_messages::say;
@@ -38,6 +39,9 @@ const SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
+/// How the front matter of a file is read. Whoever builds the tools brings it: the parser is that of agent files.
+pub type ReadMatter = fn(&str) -> Matter;
+
 /// The skills a task can use. The default has none.
 #[derive(Clone, Default)]
 pub struct Skills {
@@ -51,21 +55,30 @@ struct Skill {
     /// The directory it is read beneath: the workspace, or a root of the user.
     base: Arc<Workspace>,
     folder: PathBuf,
+    matter: ReadMatter,
+}
+
+/// Where skills are looked for, and how they are read.
+struct Source<'a> {
+    base: &'a Arc<Workspace>,
+    matter: ReadMatter,
 }
 
 impl Skills {
     /// Finds the skills of a project and then those of further roots, each a folder of skill folders. Of two skills
     /// with one name the first counts; the warnings say which one was left out, and everything else that is odd.
-    pub fn load(workspace: &Arc<Workspace>, roots: &[PathBuf]) -> (Skills, Vec<String>) {
+    pub fn load(workspace: &Arc<Workspace>, roots: &[PathBuf], matter: ReadMatter) -> (Skills, Vec<String>) {
         let mut skills = Skills::default();
         let mut warnings = Vec::new();
         for folder in PROJECT_FOLDERS {
-            skills.add_folder(workspace, Path::new(folder), &mut warnings);
+            skills.add_folder(&Source { base: workspace, matter }, Path::new(folder), &mut warnings);
         }
         for root in roots {
             match Workspace::open(root) {
                 Err(cause) if is_missing(&cause) => {}
-                Ok(base) => skills.add_folder(&base, Path::new(""), &mut warnings),
+                Ok(base) => {
+                    skills.add_folder(&Source { base: &base, matter }, Path::new(""), &mut warnings);
+                }
                 Err(cause) => {
                     warnings.push(say!("skills-not-used", root = root.display(), why = cause.message()))
                 }
@@ -78,9 +91,9 @@ impl Skills {
         self.list.iter().map(|skill| skill.name.as_str())
     }
 
-    fn add_folder(&mut self, base: &Arc<Workspace>, folder: &Path, warnings: &mut Vec<String>) {
+    fn add_folder(&mut self, source: &Source<'_>, folder: &Path, warnings: &mut Vec<String>) {
         // No such folder is the usual case.
-        let Ok(directory) = base.open_directory(folder) else { return };
+        let Ok(directory) = source.base.open_directory(folder) else { return };
         let Ok((found, more)) = entries(directory.as_fd(), FOLDER_ENTRIES_MAX) else { return };
         if more {
             warnings.push(say!(
@@ -91,19 +104,20 @@ impl Skills {
         }
         for (entry, kind) in found {
             if matches!(kind, Kind::Directory | Kind::Link) && !entry.as_encoded_bytes().starts_with(b".") {
-                self.add(base, folder.join(entry), warnings);
+                self.add(source, folder.join(entry), warnings);
             }
         }
     }
 
-    fn add(&mut self, base: &Arc<Workspace>, folder: PathBuf, warnings: &mut Vec<String>) {
+    fn add(&mut self, source: &Source<'_>, folder: PathBuf, warnings: &mut Vec<String>) {
+        let Source { base, matter: read } = *source;
         let place = base.root().join(&folder);
         let place = place.display();
         let head = match read_text(base, &folder.join("SKILL.md"), HEAD_BYTES_MAX) {
             Ok(head) => head,
             Err(why) => return warnings.push(say!("skill-not-used", place, why)),
         };
-        let matter = Matter::parse(&head);
+        let matter = read(&head);
         let folder_name = folder.file_name().map(name).unwrap_or_default();
         let mut skill_name = matter.name.unwrap_or_else(|| folder_name.clone());
         if !is_name(&skill_name) {
@@ -122,7 +136,7 @@ impl Skills {
             return warnings.push(say!("skills-too-many", skill_name, skills_max = SKILLS_MAX));
         }
         let description = prefix(&description, DESCRIPTION_BYTES_MAX).to_owned();
-        self.list.push(Skill { name: skill_name, description, base: base.clone(), folder });
+        self.list.push(Skill { name: skill_name, description, base: base.clone(), folder, matter: read });
     }
 
     /// One line per skill; when they are too many, the rest by name only, and at last by number.
@@ -193,7 +207,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     }
     let text = read_text(&skill.base, &skill.folder.join("SKILL.md"), u64::MAX)?;
     let files = skill.files(job, room / 4);
-    let body = cut(Matter::parse(&text).body.trim(), room - files.len());
+    let body = cut((skill.matter)(&text).body.trim(), room - files.len());
     Ok(ToolOutput::text(format!("{body}\n\n{files}")))
 }
 
@@ -262,100 +276,4 @@ fn is_missing(cause: &posse_core::Error) -> bool {
 fn is_name(raw: &str) -> bool {
     let legal = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | ' ');
     !raw.is_empty() && raw.len() <= NAME_BYTES_MAX && raw.chars().all(legal)
-}
-
-/// The two fields we need of a front matter, read line by line: skills in the wild have colons, quotes and line
-/// ends that a strict parser refuses, and a skill that is refused helps nobody.
-struct Matter<'a> {
-    name: Option<String>,
-    description: Option<String>,
-    body: &'a str,
-}
-
-impl<'a> Matter<'a> {
-    fn parse(text: &'a str) -> Self {
-        let text = text.trim_start_matches('\u{feff}');
-        let none = Matter { name: None, description: None, body: text };
-        let Some(rest) = after_fence(text) else { return none };
-        let mut fields: Vec<(String, String)> = Vec::new();
-        let mut remaining = rest;
-        loop {
-            if let Some(body) = after_fence(remaining) {
-                let field = |key: &str| fields.iter().find(|(k, _)| k == key).map(|(_, v)| value(v));
-                let filled = |key: &str| field(key).filter(|v| !v.is_empty());
-                return Matter { name: filled("name"), description: filled("description"), body };
-            }
-            // A front matter that is never closed is none.
-            let Some((line, after)) = remaining.split_once('\n') else { return none };
-            remaining = after;
-            match line.split_once(':') {
-                Some((key, value)) if !line.starts_with([' ', '\t', '#', '-']) => {
-                    fields.push((key.trim().to_ascii_lowercase(), value.trim().to_owned()));
-                }
-                _ => {
-                    if let Some((_, value)) = fields.last_mut() {
-                        value.push('\n');
-                        value.push_str(line.trim());
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// The text after a line `---`, if it begins with one.
-fn after_fence(text: &str) -> Option<&str> {
-    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
-    (line.trim_end() == "---").then_some(rest)
-}
-
-/// A value without quotes; block and continued values become one line.
-fn value(raw: &str) -> String {
-    let (first, rest) = raw.split_once('\n').unwrap_or((raw, ""));
-    let is_block = first.starts_with(['>', '|']) && first.len() <= 3;
-    let joined = if is_block { rest.to_owned() } else { raw.to_owned() };
-    let joined = joined.split_whitespace().collect::<Vec<_>>().join(" ");
-    for quote in ['"', '\''] {
-        if let Some(inner) = joined.strip_prefix(quote).and_then(|j| j.strip_suffix(quote)) {
-            return inner.replace("\\\"", "\"").replace("''", "'");
-        }
-    }
-    joined
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn front_matter_as_people_write_it() {
-        for (text, expected_name, expected_description, expected_body) in [
-            ("---\nname: a\ndescription: b: c\n---\nbody", Some("a"), Some("b: c"), "body"),
-            (
-                "\u{feff}---\r\nname: \"a\"\r\ndescription: 'it''s'\r\n---\r\nbody",
-                Some("a"),
-                Some("it's"),
-                "body",
-            ),
-            ("---\ndescription: >-\n  one\n  two\nname: a\n---\n", Some("a"), Some("one two"), ""),
-            ("---\nmetadata:\n  name: inner\ntools:\n- x: y\n---\nb", None, None, "b"),
-            ("no front matter", None, None, "no front matter"),
-            ("---\nname: never closed\n", None, None, "---\nname: never closed\n"),
-            ("", None, None, ""),
-        ] {
-            let matter = Matter::parse(text);
-            assert_eq!(matter.name.as_deref(), expected_name, "{text:?}");
-            assert_eq!(matter.description.as_deref(), expected_description, "{text:?}");
-            assert_eq!(matter.body, expected_body, "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_can_be_parsed(text in "(---\n)?[-a:\"'>\r\n é]{0,80}") {
-            let matter = Matter::parse(&text);
-            prop_assert!(text.ends_with(matter.body));
-        }
-    }
 }

@@ -229,7 +229,7 @@ pub(crate) fn show(path: &Path) -> String {
     }
 }
 
-fn or_dot(path: &Path) -> &Path {
+pub(crate) fn or_dot(path: &Path) -> &Path {
     if path.as_os_str().is_empty() { Path::new(".") } else { path }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
             max = count(WHOLE_BYTES_MAX, Noun::Byte)
         ));
     }
-    let target = Target::find(&job.desk.workspace, &path, Parents::Create)?;
+    let target = Target::find(job, &path, Parents::Create)?;
     let before = target.now()?;
     let stamp = Stamp::of_content(content);
     let size = say!(

@@ -150,6 +150,9 @@ async fn run() -> Outcome {
         id: format!("{:x}", SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos()),
         owner: "example".to_owned(),
         lives: |_| false,
+        lease_ms: posse_core::lease::SILENCE_MS_MAX,
+        worktrees: None,
+        apart_from: None,
         workspace: ".".to_owned(),
         store: Arc::new(SqliteStore::open(state.join("posse.db"))?),
         models: Arc::new(OneEndpoint {

@@ -114,6 +114,8 @@ async fn run() -> Result<()> {
         stop: Stop::default(),
         inbox: Inbox::default(),
         verifier: None,
+        holders: Default::default(),
+        worktrees: None,
     };
     let agent = Agent {
         settings: ModelSettings { buffered, ..ModelSettings::default() },

@@ -67,7 +67,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
             }
         });
     let workspace = Workspace::open(&std::env::current_dir()?)?;
-    let (skills, _) = Skills::load(&workspace, &[]);
+    let (skills, _) = Skills::load(&workspace, &[], posse::definitions::matter);
     let mut tools: Vec<Arc<dyn Tool>> = posse::tools::files::toolset(workspace, skills);
     tools.push(Arc::new(research));
     tools.push(Arc::new(writer));
@@ -88,6 +88,8 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
         stop: Stop::default(),
         inbox: Inbox::default(),
         verifier: None,
+        holders: Default::default(),
+        worktrees: None,
     };
     let task = TaskStart::new(lead, "What is this project?", grant);
     let outcome = start(&ports, TaskId::root("example"), None, "example".to_owned(), task).await?;

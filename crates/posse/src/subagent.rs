@@ -242,7 +242,7 @@ impl SubAgent {
         let agent = Agent {
             description: self.spec.description.clone(),
             rights: rights.clone(),
-            settings: self.settings(&nesting.settings),
+            settings: self.settings(nesting),
             limits: self.limits(&nesting.limits, context.time_left),
             ..Agent::new(AgentName::parse(&self.spec.name)?, self.model.model.name(), system)
         };
@@ -258,14 +258,16 @@ impl SubAgent {
         names.map_or_else(Rights::default, |names| Rights::only(names.iter().map(String::as_str)))
     }
 
-    fn settings(&self, of_caller: &ModelSettings) -> ModelSettings {
+    fn settings(&self, nesting: &Nesting) -> ModelSettings {
         let (mut effort, mut thinking_tokens) = (None, None);
         match self.thinking {
             Some(Thinking::Budget(tokens)) => thinking_tokens = Some(tokens),
             Some(Thinking::Effort(asked)) => effort = Some(asked),
             None => {}
         }
-        let buffered = of_caller.buffered;
+        // Where nobody watches, a reply in pieces is only work.
+        let unwatched = self.trace_hook.is_none() && nesting.observers.is_empty();
+        let buffered = nesting.settings.buffered || unwatched;
         ModelSettings {
             temperature: self.temperature,
             effort,
@@ -305,6 +307,8 @@ impl SubAgent {
             stop: Stop { soon: nesting.stop.soon.child_token(), now: context.cancel.child_token() },
             inbox: Inbox::default(),
             verifier: None,
+            holders: nesting.holders,
+            worktrees: None,
         })
     }
 }

@@ -7,7 +7,7 @@ use xtask::requirements::{Marker, Table, markers, waived};
 
 /// How many requirements have no test yet. Lower it when it became less; at 0, `cargo xtask test` can run
 /// `cargo xtask requirements`.
-const OPEN_MAX: usize = 57;
+const OPEN_MAX: usize = 11;
 /// Lines are never taken out of the list.
 const LINES: usize = 455;
 /// A title is a reminder, not the requirement.

@@ -1,12 +1,13 @@
 //! `posse context`: what a session's participants share, seen and changed from outside.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use posse_core::context::wire::{Answer, Request, snapshot as snapshot_json, utc};
 use posse_core::context::{
-    Change, Changed, Entry, Head, Key, Label, OPERATOR, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX,
+    Audience, Change, Changed, Entry, Head, Key, Label, OPERATOR, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, Wanted,
 };
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -34,9 +35,18 @@ pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
     match args.command {
         ContextCommand::List => place.list().await,
         ContextCommand::Read { keys } => place.read(keys).await,
-        ContextCommand::Write { key, value, expect, ttl } => {
-            let request = Request::write(Key::parse(&key)?, text(value)?, expect, ttl)?;
+        ContextCommand::Write { key, value, expect, ttl, readable_by, writable_by } => {
+            let request = Request::write(
+                Key::parse(&key)?,
+                text(value)?,
+                expect,
+                ttl,
+                Wanted::parse(readable_by, writable_by)?,
+            )?;
             place.ask(request).await
+        }
+        ContextCommand::Wait { keys, timeout } => {
+            place.ask(Request::wait(&keys, BTreeMap::new(), timeout)?).await
         }
         ContextCommand::Delete { key } => place.ask(Request::Delete(Key::parse(&key)?)).await,
         ContextCommand::History { key, versions } => {
@@ -123,7 +133,7 @@ impl Place {
 
     async fn show_snapshot(&self, label: &Label) -> Result<ExitCode> {
         let entries = self.store.snapshot(&self.session, label).await?;
-        self.tell(&Answer::Batch { entries, missing: Vec::new() }).await
+        self.tell(&Answer::Batch { entries, missing: Vec::new(), denied: Vec::new() }).await
     }
 
     async fn restore(&self, label: Label) -> Result<ExitCode> {
@@ -142,7 +152,7 @@ impl Place {
             return Ok(code(answer));
         }
         match answer {
-            Answer::Keys(heads) => {
+            Answer::Keys { heads, .. } => {
                 heads.iter().for_each(|head| terminal::out(&line(head)));
                 terminal::note(&self.used(heads));
             }
@@ -150,7 +160,7 @@ impl Place {
                 terminal::note(&described(&entry.head));
                 terminal::out_foreign(&entry.value);
             }
-            Answer::Batch { entries, missing } => {
+            Answer::Batch { entries, missing, .. } => {
                 entries.iter().for_each(tell_entry);
                 let names: Vec<&str> = missing.iter().map(Key::as_str).collect();
                 if !names.is_empty() {
@@ -164,6 +174,10 @@ impl Place {
                         terminal::out_foreign(&indented(value));
                     }
                 }
+            }
+            Answer::Waited(waited) => {
+                waited.written.iter().for_each(|head| terminal::out(&described(head)));
+                waited.deleted.iter().for_each(|key| terminal::out(&format!("deleted {key}")));
             }
             Answer::Changed(changed) => {
                 terminal::note(&told(changed));
@@ -185,6 +199,8 @@ impl Place {
 fn code(answer: &Answer) -> ExitCode {
     match answer {
         Answer::Batch { missing, .. } if !missing.is_empty() => ExitCode::FAILURE,
+        // Nothing happened in its time.
+        Answer::Waited(waited) if waited.is_empty() => ExitCode::FAILURE,
         _ => ExitCode::SUCCESS,
     }
 }
@@ -212,7 +228,19 @@ fn described(head: &Head) -> String {
 }
 
 fn until(head: &Head) -> String {
-    head.expires_at_ms.map(|end| format!(" · {}", say!("until-instant", end = utc(end)))).unwrap_or_default()
+    let until = head
+        .expires_at_ms
+        .map(|end| format!(" · {}", say!("until-instant", end = utc(end))))
+        .unwrap_or_default();
+    let Audience { readable_by, writable_by } = &head.audience;
+    if head.audience == Audience::default() {
+        return until;
+    }
+    format!("{until} · readable by {} · writable by {}", listed(readable_by), listed(writable_by))
+}
+
+fn listed(patterns: &[String]) -> String {
+    if patterns.is_empty() { "nobody else".to_owned() } else { patterns.join(", ") }
 }
 
 fn tell_entry(entry: &Entry) {

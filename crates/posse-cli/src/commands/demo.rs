@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use posse_core::agent::Agent;
+use posse_core::approval::Policy;
 use posse_core::budget::Caps;
 use posse_core::definition::{Definition, Format, Origin, Scope};
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
 use posse_core::limits::Limits;
 use posse_core::outcome::Status;
+use posse_core::redact::Redactor;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -43,8 +45,14 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     }
     let session_id = new_session_id();
     let room = Room::new(Parts {
+        redactor: Redactor::default(),
+        approvals: Policy::default(),
+        attended: false,
         verifier: None,
         facades: Facades::default(),
+        lease_ms: posse_core::lease::SILENCE_MS_MAX,
+        worktrees: None,
+        apart_from: None,
         session_id: session_id.clone(),
         workspace: ".".to_owned(),
         store: store.clone(),

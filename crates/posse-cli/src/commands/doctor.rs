@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use posse_core::Result;
+use posse_core::approval::Mode;
 use posse_core::grant::Tier;
 use posse_core::text::estimate_tokens;
 use posse_messages::say;
@@ -65,6 +66,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     let watched = setup.telemetry.places().into_iter();
     findings.extend(watched.map(|(topic, place)| Finding::new(topic, Mark::Info, place)));
     findings.push(confinement(&setup));
+    findings.push(approvals(&setup));
     findings.extend(tools(&setup));
     findings.push(agents(&setup));
     findings.push(prompts(&setup));
@@ -117,6 +119,30 @@ fn confinement(setup: &Setup) -> Finding {
     };
     let text = say!("doctor-confinement", commands = format!("{}{more}", setup.sandbox.describe()));
     Finding::new("confinement", mark, text)
+}
+
+/// What happens with calls that somebody has to be asked about.
+fn approvals(setup: &Setup) -> Finding {
+    let policy = match setup.approvals(&How::default(), terminal::is_attended()) {
+        Ok(policy) => policy,
+        Err(e) => return Finding::error("approvals", &e),
+    };
+    let who = match policy.mode {
+        Mode::Ask => {
+            let default = policy.on_deadline.wire();
+            format!("you are asked; {default} after {} s without an answer", policy.deadline_ms / 1000)
+        }
+        Mode::Deny => "nobody is asked: refused".to_owned(),
+        Mode::AllowListed => {
+            "nobody is asked: what `approvals.allow` lists is done, all else is refused".to_owned()
+        }
+        Mode::Unattended => "nobody sits here: refused; at a terminal you are asked".to_owned(),
+    };
+    let asked = match setup.config.approvals.ask.as_slice() {
+        [] => "what agents' files ask about".to_owned(),
+        ask => ask.join(", "),
+    };
+    Finding::new("approvals", Mark::Info, format!("{asked} · {who}"))
 }
 
 fn tools(setup: &Setup) -> Vec<Finding> {

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use posse_core::agent::Agent;
+use posse_core::approval::{Mode, Policy};
 use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
+use posse_core::redact::Redactor;
 use posse_core::text::{head_and_tail, visible};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier};
+use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier, Worktrees};
 use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
@@ -23,6 +25,7 @@ use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::refusals::Operator;
+use crate::desk::Desk;
 use crate::envelope::envelope;
 use crate::render::{self, Live, Thing, count, many, tokens};
 use crate::terminal::Delivery;
@@ -39,9 +42,14 @@ pub struct Room {
     pub json: bool,
     operator: Operator,
     stop: Stop,
+    /// Asks the person at the terminal.
+    desk: Option<Desk>,
 }
 
 pub struct Parts {
+    pub approvals: Policy,
+    /// Somebody sits at the terminal.
+    pub attended: bool,
     pub session_id: String,
     pub workspace: String,
     pub store: Arc<dyn Store>,
@@ -60,7 +68,11 @@ pub struct Parts {
     pub title: String,
     pub view: View,
     pub verifier: Option<Arc<dyn Verifier>>,
+    pub redactor: Redactor,
     pub facades: Facades,
+    pub lease_ms: u64,
+    pub worktrees: Option<Arc<dyn Worktrees>>,
+    pub apart_from: Option<String>,
 }
 
 /// Whether what happens is shown while it happens.
@@ -85,6 +97,13 @@ impl Room {
             }
             View::Silent => (Vec::new(), None),
         };
+        let (desk, asked) = match parts.attended && parts.approvals.mode == Mode::Ask {
+            true => {
+                let (desk, asked) = Desk::new(parts.store.clone());
+                (Some(desk), vec![asked as Arc<dyn Observer>])
+            }
+            false => (None, Vec::new()),
+        };
         let stop = Stop::default();
         let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
         let (read_only, denied) = (parts.read_only, parts.denied);
@@ -96,8 +115,8 @@ impl Room {
             workspace: parts.workspace,
             store: parts.store,
             models: parts.models.clone(),
-            tools: Toolbox::new(parts.tools)?,
-            observers: Observers::new([observers, parts.watchers].concat()),
+            tools: Toolbox::new(parts.tools)?.redacted_by(parts.redactor).with_approvals(parts.approvals),
+            observers: Observers::new([observers, parts.watchers, asked].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
@@ -105,9 +124,12 @@ impl Room {
             stop: stop.clone(),
             verifier: parts.verifier,
             facades: parts.facades,
+            lease_ms: parts.lease_ms,
+            worktrees: parts.worktrees,
+            apart_from: parts.apart_from,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
-        Ok(Self { session, models, agents, live, json, operator, stop })
+        Ok(Self { session, models, agents, live, json, operator, stop, desk })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -127,14 +149,25 @@ impl Room {
             }
         };
         let outcome = tokio::select! {
+            // Whoever presses Ctrl-C at the first line is heard: the signals are received before anything is done.
+            biased;
+            e = self.listen() => Err(e),
             outcome = working => outcome,
             () = ticking => unreachable!("the ticker never ends"),
-            e = self.listen() => Err(e),
+            e = self.answer() => Err(e),
         };
         if let Some(live) = &self.live {
             live.finish();
         }
         outcome
+    }
+
+    /// Asks whoever sits here about what waits for an answer.
+    async fn answer(&self) -> Error {
+        match &self.desk {
+            Some(desk) => desk.work(self.live.as_deref()).await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Ctrl-C once: finish the step and stop. Twice: now. A third time: at once, whatever is under way.

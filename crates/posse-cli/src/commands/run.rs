@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use posse_core::agent::Agent;
 use posse_core::budget::Caps;
-use posse_core::definition::Definition;
+use posse_core::definition::{Definition, Isolation};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use posse_runtime::ports::{Agents, Models};
+use posse_runtime::ports::{Agents, Models, Store, Worktrees};
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::facades::Facades;
 use posse_store::SqliteStore;
@@ -23,6 +23,7 @@ use super::drive::{Parts, Room, View, Work};
 use crate::args::{Global, How, RunArgs};
 use crate::setup::{Setup, Tools, new_session_id};
 use crate::terminal;
+use crate::worktrees::Apart;
 
 /// A task is read by a model; more than this belongs into a file that the model can read.
 const TASK_BYTES_MAX: u64 = 1 << 20;
@@ -30,12 +31,49 @@ const TASK_BYTES_MAX: u64 = 1 << 20;
 pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     let task = task_text(args.task.join(" "))?;
     let setup = Setup::load(global)?;
-    let mut lead = lead(&setup, &args.how)?;
+    let isolation = match args.isolation.as_deref() {
+        Some("worktree") => Isolation::Worktree,
+        Some(_) => Isolation::None,
+        None => lead(&setup, &args.how)?.isolation,
+    };
+    let id = TaskId::root(&new_session_id());
+    let args = RunArgs { task: vec![task], ..args };
+    match isolation {
+        Isolation::None => run_in(global, &setup, args, id, None).await,
+        Isolation::Worktree => run_apart(global, setup, args, id).await,
+    }
+}
+
+/// Runs a task in a worktree of its own. If it does not come to a task, none is left.
+async fn run_apart(global: &Global, mut setup: Setup, args: RunArgs, id: TaskId) -> Result<ExitCode> {
+    let apart = Apart::new(&setup);
+    let origin = setup.workspace.display().to_string();
+    setup.workspace = apart.open(&id, &origin).await?.workspace.into();
+    let ran = run_in(global, &setup, args, id.clone(), Some(origin)).await;
+    if ran.is_ok() && !global.json && setup.workspace.exists() {
+        terminal::note(&format!(
+            "its changes are kept apart: `posse tasks diff {id}` shows them, `posse tasks apply {id}` merges them"
+        ));
+    }
+    if ran.is_err() && setup.store()?.task(&id).await.is_err() {
+        apart.discard(&id).await?;
+    }
+    ran
+}
+
+async fn run_in(
+    global: &Global,
+    setup: &Setup,
+    args: RunArgs,
+    id: TaskId,
+    apart_from: Option<String>,
+) -> Result<ExitCode> {
+    let task = args.task.join(" ");
+    let mut lead = lead(setup, &args.how)?;
     lead.verify.extend(args.verify);
-    let session_id = new_session_id();
-    let room = room(&setup, &args.how, &lead, session_id.clone(), global.json, &task)?;
+    lead.apart_from = apart_from;
+    let room = room(setup, &args.how, &lead, id.session().to_owned(), global.json, &task)?;
     let began = Instant::now();
-    let id = TaskId::root(&session_id);
     let Lead { agent, notes, verify, .. } = lead;
     let work = Work::Start { agent: Box::new(agent.clone()), task, verify, notes };
     let outcome = room.work(work).await?;
@@ -50,12 +88,17 @@ pub struct Lead {
     pub verify: Vec<String>,
     /// What its definition says that it may spend.
     caps: Caps,
+    /// What its definition says about where it works.
+    isolation: Isolation,
+    /// If the workspace is a worktree: what that was made of.
+    apart_from: Option<String>,
 }
 
 impl Lead {
     /// One that goes on as it was.
     pub fn of(agent: Agent) -> Self {
-        Self { agent, notes: Vec::new(), verify: Vec::new(), caps: Caps::default() }
+        let (caps, isolation, apart_from) = (Caps::default(), Isolation::None, None);
+        Self { agent, notes: Vec::new(), verify: Vec::new(), caps, isolation, apart_from }
     }
 }
 
@@ -70,7 +113,8 @@ pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
     let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
     let (agent, notes) = resolve(&definition, &orchestrator, &*setup.models(how)?, &tools)?;
-    Ok(Lead { agent, notes, verify: definition.verify.clone(), caps: definition.caps() })
+    let (verify, caps, isolation) = (definition.verify.clone(), definition.caps(), definition.isolation);
+    Ok(Lead { agent, notes, verify, caps, isolation, apart_from: None })
 }
 
 /// What a person says for this run counts before what the file says. What may be spent stays the least of both.
@@ -103,11 +147,12 @@ pub fn room(
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
     let (agent, view, store, facades) = (&lead.agent, View::Shown, setup.store()?, setup.facades()?);
+    let apart_from = lead.apart_from.clone();
     furnish(
         setup,
         how,
         found,
-        Furniture { session_id, agent, grant, caps, json, title, view, store, facades },
+        Furniture { session_id, agent, grant, caps, json, title, view, store, facades, apart_from },
     )
 }
 
@@ -122,19 +167,29 @@ pub struct Furniture<'a> {
     pub view: View,
     pub store: Arc<SqliteStore>,
     pub facades: Facades,
+    /// If the workspace is a worktree: what that was made of.
+    pub apart_from: Option<String>,
 }
 
 pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>) -> Result<Room> {
-    let Furniture { session_id, agent, grant, caps, json, title, view, store, facades } = furniture;
+    let Furniture { session_id, agent, grant, caps, json, title, view, store, facades, apart_from } =
+        furniture;
     for problem in &found.problems {
         terminal::note(&say!("warning", text = visible(problem.message())));
     }
     let models = setup.models(how)?;
     check_model(&*models, agent, &caps)?;
     let verifier = setup.verifier(&found)?;
+    let attended = matches!(view, View::Shown) && !json && terminal::is_attended();
     Room::new(Parts {
+        redactor: setup.redactor(),
+        approvals: setup.approvals(how, attended)?,
+        attended,
         verifier,
         facades,
+        lease_ms: setup.lease_ms(),
+        worktrees: Some(Apart::new(setup)),
+        apart_from,
         session_id,
         workspace: setup.workspace.display().to_string(),
         store,

@@ -1,5 +1,6 @@
 //! `posse tasks`: what is in the store, and going on with it.
 
+mod apart;
 mod cancel;
 mod watch;
 
@@ -7,7 +8,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use posse_core::approval::Verdict;
 use posse_core::budget::Caps;
+use posse_core::context::wire::utc;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
@@ -15,7 +18,7 @@ use posse_core::text::{head_and_tail, prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::Onward;
-use posse_runtime::ports::{Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{ApprovalQuery, ApprovalStore, Store, TaskQuery, TaskRow, Which};
 use posse_store::SqliteStore;
 use serde_json::json;
 
@@ -26,6 +29,7 @@ use crate::render::tokens;
 use crate::setup::{self, Setup};
 use crate::{owner, terminal};
 
+pub use apart::{apply, diff, discard};
 pub use cancel::{end_tree, run as cancel};
 pub use watch::run as watch;
 
@@ -37,17 +41,30 @@ const ALIKE_MAX: u32 = 1_000;
 
 pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
-    let rows = listed(&*setup.store()?, filter).await?;
+    let store = setup.store()?;
+    let rows = listed(&store, filter).await?;
+    let open = store.approvals(ApprovalQuery::Open).await?;
+    let asks = |row: &TaskRow| open.iter().find(|parked| parked.request.task == row.id);
     if rows.is_empty() && !global.json {
         let all = filter.session.is_none() && filter.status.is_none();
         terminal::note(&if all { say!("no-tasks-yet") } else { say!("no-task-like-that") });
     }
     for row in rows {
         if global.json {
-            terminal::out(&row_json(&row).to_string());
+            let mut value = row_json(&row);
+            if let Some(parked) = asks(&row) {
+                value["waiting_for_approval"] = json!(parked.id);
+            }
+            terminal::out(&value.to_string());
         } else {
             let status = status(&row);
             let title = row.title.lines().next().unwrap_or_default();
+            if let Some(parked) = asks(&row) {
+                terminal::note(&format!(
+                    "{} is waiting for approval: posse approvals show {}",
+                    row.id, parked.id
+                ));
+            }
             terminal::out(&format!(
                 "{:<14} {status:<12} {:<13} {:>9} {:>14}  {:>5}  {}",
                 row.id.as_str(),
@@ -158,7 +175,14 @@ impl TakenUp {
     /// What is known of it, before it is taken: with the configuration its workspace has today.
     pub async fn read(global: &Global, store: Arc<SqliteStore>, row: TaskRow) -> Result<Self> {
         let start = start_of(&store.records(&row.id).await?)?;
-        let setup = Setup::load_in(global, start.workspace.clone().into())?;
+        // A worktree has the files of the workspace it was made of, and its configuration is there.
+        let origin = start.apart_from.as_ref().unwrap_or(&start.workspace);
+        let mut setup = Setup::load_in(global, origin.into())?;
+        setup.workspace = start.workspace.clone().into();
+        if start.apart_from.is_some() && !setup.workspace.is_dir() {
+            let text = format!("the worktree of `{}` is gone: it was applied or discarded", row.id);
+            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint("start a new task"));
+        }
         Ok(Self { row, start, setup, store })
     }
 
@@ -202,6 +226,7 @@ impl TakenUp {
                 view,
                 store: store.clone(),
                 facades: setup.facades()?,
+                apart_from: start.apart_from.clone(),
             },
         )
     }
@@ -262,6 +287,8 @@ fn row_json(row: &TaskRow) -> serde_json::Value {
         "output_tokens": row.output_tokens,
         "created_ms": row.created_ms,
         "updated_ms": row.updated_ms,
+        // What has ended is not written to any more.
+        "completed_at": (row.status != "running").then(|| utc(row.updated_ms)),
     })
 }
 
@@ -289,6 +316,14 @@ fn lines(record: &Record) -> Vec<String> {
         Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
         Record::Unanswered { failure, .. } => vec![format!("! {}", say!("record-model", failure))],
         Record::Intended { .. } => Vec::new(),
+        Record::Resolved { key, approval, verdict, by, .. } => {
+            let verdict = match verdict {
+                Verdict::Approve => "approved",
+                Verdict::Deny => "denied",
+            };
+            let named = approval.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+            vec![format!("-- [{key}] {verdict} by {by}{named}")]
+        }
         Record::Done { result, .. } => {
             let mark = if result.in_doubt {
                 format!(" ({})", say!("mark-in-doubt"))

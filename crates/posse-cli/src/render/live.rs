@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::outcome::Status;
-use posse_core::text::visible;
+use posse_core::streamed::Streamed;
+use posse_core::text::{prefix, visible};
+use posse_core::tool::{DELEGATION, canonical};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
@@ -19,6 +21,8 @@ use crate::terminal;
 const FRAME: Duration = Duration::from_millis(100);
 /// More than fits on a line.
 const SAID_MAX: usize = 200;
+/// Of the arguments of a call that is being written: what it is about stands at the beginning.
+const ARGUMENTS_MAX: usize = 2_000;
 
 pub struct Live(Mutex<Screen>);
 
@@ -29,6 +33,8 @@ struct Screen {
     drawn: usize,
     last: Instant,
     frame: usize,
+    /// Somebody is talking to the person: nothing is drawn, and what is to be said waits.
+    held: Option<Vec<String>>,
 }
 
 struct Row {
@@ -40,8 +46,12 @@ struct Row {
     doing: String,
     /// How the model's last message begins: what a finished task has to say.
     said: String,
+    /// The call to delegate that is being written: the tool, and the beginning of its arguments.
+    asking: Option<(usize, String, String)>,
     began: Instant,
     took: Option<Duration>,
+    /// It waits for a person.
+    asks: bool,
     status: Option<Status>,
 }
 
@@ -54,11 +64,13 @@ impl Live {
             drawn: 0,
             last: Instant::now() - FRAME,
             frame: 0,
+            held: None,
         }))
     }
 
     /// Draws the tree a last time and leaves it there.
     pub fn finish(&self) {
+        self.go_on();
         let mut screen = self.lock();
         screen.draw();
         screen.drawn = 0;
@@ -75,9 +87,24 @@ impl Live {
     /// Prints a line above the tree.
     pub fn note(&self, text: &str) {
         let mut screen = self.lock();
+        if let Some(held) = &mut screen.held {
+            return held.push(text.to_owned());
+        }
         screen.clear();
         terminal::note(text);
         screen.draw();
+    }
+
+    /// Leaves the terminal to somebody who talks to the person.
+    pub fn pause(&self) {
+        let mut screen = self.lock();
+        screen.clear();
+        screen.held.get_or_insert_default();
+    }
+
+    pub fn go_on(&self) {
+        let held = self.lock().held.take();
+        held.into_iter().flatten().for_each(|text| self.note(&text));
     }
 
     fn lock(&self) -> MutexGuard<'_, Screen> {
@@ -111,17 +138,34 @@ impl Observer for Live {
         let Some(row) = screen.rows.get_mut(task) else { return };
         row.doing = match delta {
             Delta::Text(text) => {
-                row.said.push_str(posse_core::text::prefix(text, SAID_MAX.saturating_sub(row.said.len())));
+                row.said.push_str(prefix(text, SAID_MAX.saturating_sub(row.said.len())));
                 say!("live-writing")
             }
             Delta::Thinking(_) => say!("live-thinking"),
-            Delta::ToolCall { name, .. } => say!("asking-for", name),
-            Delta::ToolArguments { .. } => return,
+            Delta::ToolCall { index, name } => {
+                row.asking = (canonical(name) == DELEGATION).then(|| (index, name.to_owned(), String::new()));
+                say!("asking-for", name)
+            }
+            Delta::ToolArguments { index, fragment } => match row.delegating(index, fragment) {
+                Some(doing) => doing,
+                None => return,
+            },
             Delta::Restarted { why, wait } => {
                 row.said.clear();
                 say!("live-retry", why, seconds = wait.as_secs().max(1))
             }
         };
+    }
+}
+
+impl Row {
+    /// What is about to be delegated, as far as the model has written it.
+    fn delegating(&mut self, index: usize, fragment: &str) -> Option<String> {
+        let (_, name, arguments) = self.asking.as_mut().filter(|(at, ..)| *at == index)?;
+        arguments.push_str(prefix(fragment, ARGUMENTS_MAX.saturating_sub(arguments.len())));
+        let Streamed { description, prompt, .. } = Streamed::of(arguments);
+        let about = description.or(prompt)?.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(format!("{}: {}", say!("asking-for", name = name.as_str()), prefix(&about, SAID_MAX)))
     }
 }
 
@@ -135,8 +179,10 @@ impl Screen {
             tokens: 0,
             doing: String::new(),
             said: String::new(),
+            asking: None,
             began: Instant::now(),
             took: None,
+            asks: false,
             status: None,
         });
         match event {
@@ -154,6 +200,14 @@ impl Screen {
             Event::ToolStarted { tool, summary, .. } => {
                 row.tools += 1;
                 row.doing = format!("{tool} {summary}");
+            }
+            Event::ApprovalRequested { tool, summary, approval, .. } => {
+                row.asks = true;
+                row.doing = format!("waiting for approval {approval}: {tool} {summary}");
+            }
+            Event::ApprovalResolved { .. } => {
+                row.asks = false;
+                row.doing.clear();
             }
             Event::ToolFinished { tool, why: Some(why), .. } => row.doing = say!("tool-failed", tool, why),
             Event::WrappingUp { .. } => row.doing = say!("live-reporting"),
@@ -179,6 +233,9 @@ impl Screen {
     }
 
     fn draw(&mut self) {
+        if self.held.is_some() {
+            return;
+        }
         let width = terminal::width();
         let colours = terminal::colours();
         self.frame += 1;
@@ -229,6 +286,7 @@ impl Row {
     ) -> String {
         const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
         let (mark, colour) = match self.status {
+            None if self.asks => ("?", "33"),
             None => (SPINNER[frame % SPINNER.len()], "36"),
             Some(Status::Completed) => ("✓", "32"),
             Some(Status::Partial) => ("◐", "33"),
@@ -249,5 +307,31 @@ impl Row {
         );
         let cut: String = plain.chars().take(width.saturating_sub(1)).collect();
         if colours { cut.replacen(mark, &format!("\x1b[{colour}m{mark}\x1b[0m"), 1) } else { cut }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R390
+    #[test]
+    fn what_is_about_to_be_delegated_is_shown_while_it_is_written() {
+        let (live, task) = (Live::new("title"), TaskId::root("s1"));
+        live.event(&task, &Event::TurnStarted { turn: 1, turns_max: 5 });
+        let doing = || live.lock().rows[&task].doing.clone();
+        live.delta(&task, Delta::ToolCall { index: 0, name: "subagent" });
+        assert_eq!(doing(), "asking for subagent");
+        for (fragment, shown) in [
+            (r#"{"descr"#, "asking for subagent"),
+            (r#"iption": "Analyze the"#, "asking for subagent: Analyze the"),
+            (r#" auth\n code", "prompt": "Look"#, "asking for subagent: Analyze the auth code"),
+        ] {
+            live.delta(&task, Delta::ToolArguments { index: 0, fragment });
+            assert_eq!(doing(), shown);
+        }
+        live.delta(&task, Delta::ToolCall { index: 1, name: "write" });
+        live.delta(&task, Delta::ToolArguments { index: 1, fragment: r#"{"description": "secret"}"# });
+        assert_eq!(doing(), "asking for write");
     }
 }

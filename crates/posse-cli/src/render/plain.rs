@@ -1,5 +1,6 @@
 //! One line per change, the task first: for pipes and log files.
 
+use posse_core::approval::Verdict;
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
@@ -41,6 +42,17 @@ pub fn line(event: &Event) -> Option<String> {
         Event::ModelFailed { kind, message } => say!("plain-model", kind = kind.wire(), message),
         Event::ToolStarted { tool, summary, .. } => format!("{tool} {summary}"),
         Event::ToolRefused { tool, why, .. } => say!("plain-refused", tool, why),
+        Event::ApprovalRequested { approval, tool, summary, why, .. } => format!(
+            "waiting for approval · {} · {why} · posse approvals show {approval}",
+            format!("{tool} {summary}").trim_end()
+        ),
+        Event::ApprovalResolved { tool, verdict, scope, by, .. } => {
+            let verdict = match verdict {
+                Verdict::Approve => "approved",
+                Verdict::Deny => "denied",
+            };
+            format!("{tool} {verdict} ({}) by {by}", scope.wire())
+        }
         Event::ToolFinished { tool, why: Some(why), millis, .. } => {
             say!("plain-failed", tool, millis, why)
         }

@@ -232,7 +232,7 @@ fn a_store_that_is_damaged_or_from_a_later_program_is_left_alone() {
     drop(file);
     let newer = fs::read(&path).unwrap();
     let expected = [
-        "error[STORE_NEWER]: the store `PLACE/state/posse.db` has schema 99; this program knows up to 4",
+        "error[STORE_NEWER]: the store `PLACE/state/posse.db` has schema 99; this program knows up to 7",
         "  hint: use the newer program that wrote it, or another state directory; the file was not changed",
     ];
     complains(&place, &["run", "--model", &model, "Do it"], &expected);
@@ -338,7 +338,7 @@ fn a_tool_that_is_not_there() {
         &["run", "--model", &model, "--allow", "bash,zap", "Do it"],
         &[
             "error[INVALID_TOOL]: there is no tool `zap` to allow or to deny",
-            "  hint: there are: read, edit, write, grep, glob, ls, directory_tree, think, skill, bash",
+            "  hint: there are: read, edit, write, grep, glob, ls, directory_tree, think, skill, bash, fetch",
         ],
     );
 }

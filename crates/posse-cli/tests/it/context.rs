@@ -203,3 +203,33 @@ fn a_session_that_works_sees_a_persons_write_at_once_and_is_not_deleted_under_it
     let ran = running.end();
     assert_eq!((ran.code, &ran.envelope()["text"]), (0, &json!("Thanks.")));
 }
+
+// R219 R224
+#[test]
+fn a_person_says_for_whom_a_key_is_and_waits_for_one() {
+    let (place, _) = place();
+    let wrote =
+        place.run(["context", "write", "plan", "mine", "--writable-by", "subagent:writer:*,subagent:a:t_01"]);
+    assert!(
+        wrote.stderr.contains("· readable by * · writable by subagent:writer:*, subagent:a:t_01"),
+        "{wrote:?}"
+    );
+    let read = one(&place.run(["context", "read", "plan", "--json"]));
+    assert_eq!(read["writable_by"], json!(["subagent:writer:*", "subagent:a:t_01"]));
+    assert_eq!(place.run(["context", "write", "plan", "again"]).code, 0, "the operator always may");
+    let bad = place.run(["context", "write", "plan", "x", "--readable-by", "no body"]);
+    assert!(bad.code == 1 && bad.stderr.contains("error[INVALID_REQUEST]"), "{bad:?}");
+
+    let waiting = Running::start(place.posse(["context", "wait", "decision", "--json"]));
+    // Whichever comes first, a wait that began later ends at its own time; so it is written until it is heard.
+    let heard = std::thread::scope(|scope| {
+        let ended = scope.spawn(|| waiting.end());
+        while !ended.is_finished() {
+            assert_eq!(place.run(["context", "write", "decision", "Revert"]).code, 0);
+        }
+        ended.join().unwrap()
+    });
+    assert_eq!((heard.code, &heard.json()[0]["written"][0]["key"]), (0, &json!("decision")), "{heard:?}");
+    let late = place.run(["context", "wait", "decision", "--timeout", "1"]);
+    assert_eq!((late.code, late.stdout.as_str()), (1, ""), "{late:?}");
+}

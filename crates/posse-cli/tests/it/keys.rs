@@ -18,7 +18,7 @@ cat /proc/$posse/environ > seen/posse.txt
 tr '\0' ' ' < /proc/$posse/cmdline
 ";
 
-// G22 S08 S25 Also where the superuser runs this, who may look into every process: seen to fail then without `drop_all`.
+// S08, G22, S25: also where the superuser runs this, who may look into every process.
 #[test]
 fn a_command_cannot_read_the_key_from_the_processes_above_it() {
     let place = Place::new();

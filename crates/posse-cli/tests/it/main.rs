@@ -1,6 +1,7 @@
 //! The real `posse` binary, used as a stranger uses it: a home, a workspace, a command line, and what comes back.
 
 mod agents;
+mod approvals;
 mod bad_input;
 mod context;
 mod delegating;
@@ -10,11 +11,13 @@ mod judging;
 mod keys;
 mod kill;
 mod languages;
+mod leases;
 mod rates;
 mod readme;
 mod record;
 mod review;
 mod rights;
+mod secrets;
 mod stopping;
 mod support;
 mod tasks;
@@ -22,3 +25,4 @@ mod telemetry;
 mod terminal;
 mod wires;
 mod worker;
+mod worktrees;

@@ -25,7 +25,7 @@ fn place() -> (Place, String) {
     (place, id)
 }
 
-// R074
+// R074 R075
 #[test]
 fn a_list_has_the_newest_first_and_one_object_per_line() {
     let (place, first) = place();
@@ -46,8 +46,11 @@ fn a_list_has_the_newest_first_and_one_object_per_line() {
         "output_tokens": row["output_tokens"],
         "created_ms": row["created_ms"],
         "updated_ms": row["updated_ms"],
+        "completed_at": row["completed_at"],
     });
     assert_eq!(*row, expected);
+    let ended = row["completed_at"].as_str().unwrap();
+    assert!(ended.starts_with("20") && ended.ends_with('Z'), "{row}");
     assert!(row["title"].as_str().unwrap().starts_with("What does a.txt say?"), "{row}");
     assert!(
         row["created_ms"].as_u64() <= row["updated_ms"].as_u64() && row["input_tokens"].as_u64() > Some(0)

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex};
 use crate::support::{Place, Ran, until};
 
 /// A terminal without a person.
-struct Terminal {
+pub struct Terminal {
     hand: File,
     other_side: OwnedFd,
 }
 
 impl Terminal {
-    fn new(columns: u16) -> Self {
+    pub fn new(columns: u16) -> Self {
         let (mut master, mut slave) = (-1, -1);
         let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         let (name, modes) = (std::ptr::null_mut(), std::ptr::null());
@@ -27,12 +27,12 @@ impl Terminal {
         Self { hand, other_side }
     }
 
-    fn stdio(&self) -> Stdio {
+    pub fn stdio(&self) -> Stdio {
         self.other_side.try_clone().unwrap().into()
     }
 
     /// Closes our copy of the program's side and collects what is shown until the program has closed its own.
-    fn watch(self) -> (File, Arc<Mutex<String>>, std::thread::JoinHandle<()>) {
+    pub fn watch(self) -> (File, Arc<Mutex<String>>, std::thread::JoinHandle<()>) {
         drop(self.other_side);
         let shown = Arc::new(Mutex::new(String::new()));
         let (mut eye, into) = (self.hand.try_clone().unwrap(), shown.clone());
@@ -83,6 +83,7 @@ fn all_on_terminal(mut command: Command) -> String {
 /// A title that a terminal would take for its own.
 const EVIL: &str = "\u{1b}]0;owned\u{7}";
 
+// S27
 #[test]
 fn foreign_text_does_not_steer_a_terminal_and_is_unchanged_in_a_pipe() {
     let place = Place::new();

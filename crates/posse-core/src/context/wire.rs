@@ -3,8 +3,11 @@
 use posse_messages::say;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use super::{Changed, Entry, HISTORY_MAX, Head, KEYS_MAX, Key, Label, Past, Snapshot, TTL_S_MAX};
+use super::{
+    Audience, Changed, Entry, HISTORY_MAX, Head, KEYS_MAX, Key, Label, Past, Snapshot, TTL_S_MAX, Wanted,
+};
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::prefix;
 
@@ -15,10 +18,24 @@ pub enum Request {
     Read(Key),
     ReadBatch(Vec<Key>),
     ReadHistory { key: Key, versions: u32 },
-    Write { key: Key, value: String, expected_version: Option<u64>, ttl_s: Option<u64> },
+    Write { key: Key, value: String, expected_version: Option<u64>, ttl_s: Option<u64>, audience: Wanted },
     Delete(Key),
     Snapshot(Label),
+    Wait(Wait),
 }
+
+/// Until one of these keys is written or deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    pub keys: Vec<Key>,
+    /// What the caller has seen, 0 for a key that was not there; for other keys what is there now.
+    pub known: BTreeMap<Key, u64>,
+    pub timeout_s: u64,
+}
+
+/// How long a caller waits who does not say, and at most.
+const WAIT_S: u64 = 60;
+const WAIT_S_MAX: u64 = 300;
 
 /// Everything any action takes. A name that is not here, such as `written_by`, is refused.
 #[derive(Default, Deserialize)]
@@ -32,6 +49,10 @@ struct Fields {
     ttl_s: Option<u64>,
     versions: Option<u32>,
     label: Option<String>,
+    readable_by: Option<Vec<String>>,
+    writable_by: Option<Vec<String>>,
+    known_versions: Option<BTreeMap<String, u64>>,
+    timeout_s: Option<u64>,
 }
 
 impl Request {
@@ -50,13 +71,22 @@ impl Request {
                     needed(action, "value", fields.value.clone())?,
                     fields.expected_version,
                     fields.ttl_s,
+                    Wanted::parse(fields.readable_by.clone(), fields.writable_by.clone())?,
                 )?,
-                &["key", "value", "expected_version", "ttl_s"],
+                &["key", "value", "expected_version", "ttl_s", "readable_by", "writable_by"],
             ),
             "delete" => (Self::Delete(key()?), &["key"]),
             "snapshot" => {
                 (Self::Snapshot(Label::parse(needed(action, "label", fields.label.as_deref())?)?), &["label"])
             }
+            "wait" => (
+                Self::wait(
+                    needed(action, "keys", fields.keys.as_deref())?,
+                    fields.known_versions.clone().unwrap_or_default(),
+                    fields.timeout_s,
+                )?,
+                &["keys", "known_versions", "timeout_s"],
+            ),
             other => {
                 return Err(invalid(say!(
                     "context-action-unknown",
@@ -83,13 +113,35 @@ impl Request {
         }
     }
 
-    pub fn write(key: Key, value: String, expected_version: Option<u64>, ttl_s: Option<u64>) -> Result<Self> {
+    pub fn wait(keys: &[String], known: BTreeMap<String, u64>, timeout_s: Option<u64>) -> Result<Self> {
+        let Self::ReadBatch(keys) = Self::read_batch(keys)? else { unreachable!("it makes one of these") };
+        if keys.is_empty() {
+            return Err(invalid("`keys` is empty".to_owned()).hint("name at least one key to wait for"));
+        }
+        let known = known.iter().map(|(key, version)| Ok((Key::parse(key)?, *version)));
+        let known: BTreeMap<Key, u64> = known.collect::<Result<_>>()?;
+        if let Some(key) = known.keys().find(|key| !keys.contains(key)) {
+            return Err(invalid(format!("`known_versions` has `{key}`, which is not among `keys`")));
+        }
+        match timeout_s.unwrap_or(WAIT_S) {
+            timeout_s @ 1..=WAIT_S_MAX => Ok(Self::Wait(Wait { keys, known, timeout_s })),
+            _ => Err(invalid(format!("`timeout_s` is between 1 and {WAIT_S_MAX}"))),
+        }
+    }
+
+    pub fn write(
+        key: Key,
+        value: String,
+        expected_version: Option<u64>,
+        ttl_s: Option<u64>,
+        audience: Wanted,
+    ) -> Result<Self> {
         if ttl_s.is_some_and(|ttl_s| ttl_s == 0 || ttl_s > TTL_S_MAX) {
             return Err(
                 invalid(say!("ttl-out-of-range", ttl_s_max = TTL_S_MAX)).hint(say!("ttl-out-of-range-hint"))
             );
         }
-        Ok(Self::Write { key, value, expected_version, ttl_s })
+        Ok(Self::Write { key, value, expected_version, ttl_s, audience })
     }
 }
 
@@ -103,6 +155,10 @@ fn refuse_what_is_not_used(action: &str, uses: &[&str], fields: &Fields) -> Resu
         ("ttl_s", fields.ttl_s.is_some()),
         ("versions", fields.versions.is_some()),
         ("label", fields.label.as_ref().is_some_and(|label| !label.is_empty())),
+        ("readable_by", fields.readable_by.as_ref().is_some_and(|list| !list.is_empty())),
+        ("writable_by", fields.writable_by.as_ref().is_some_and(|list| !list.is_empty())),
+        ("known_versions", fields.known_versions.as_ref().is_some_and(|known| !known.is_empty())),
+        ("timeout_s", fields.timeout_s.is_some()),
     ];
     match given.iter().find(|(name, given)| *given && !uses.contains(name)) {
         Some((name, _)) => {
@@ -123,29 +179,99 @@ fn invalid(text: String) -> Error {
 /// What a request is answered with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    Keys(Vec<Head>),
+    Keys {
+        heads: Vec<Head>,
+        /// Those that are not for the caller: how many, and how much room they take.
+        hidden: u64,
+        hidden_tokens: u64,
+    },
     Value(Entry),
-    Batch { entries: Vec<Entry>, missing: Vec<Key> },
-    History { key: Key, past: Vec<Past> },
+    Batch {
+        entries: Vec<Entry>,
+        missing: Vec<Key>,
+        /// Keys that are there and not for the caller.
+        denied: Vec<Key>,
+    },
+    History {
+        key: Key,
+        past: Vec<Past>,
+    },
     Changed(Changed),
+    Waited(Waited),
+}
+
+/// What a wait ended with; nothing if its time was over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Waited {
+    pub written: Vec<Head>,
+    pub deleted: Vec<Key>,
+}
+
+impl Wait {
+    /// What the caller is compared with from now on: what it said, or else what is there.
+    pub fn baseline(&self, now: &[Head]) -> BTreeMap<Key, u64> {
+        let version = |key: &Key| now.iter().find(|head| head.key == *key).map_or(0, |head| head.version);
+        self.keys
+            .iter()
+            .map(|key| (key.clone(), self.known.get(key).copied().unwrap_or_else(|| version(key))))
+            .collect()
+    }
+
+    /// What is different from the baseline.
+    pub fn news(baseline: &BTreeMap<Key, u64>, now: &[Head]) -> Waited {
+        let mut news = Waited::default();
+        for (key, known) in baseline {
+            match now.iter().find(|head| head.key == *key) {
+                Some(head) if head.version != *known => news.written.push(head.clone()),
+                None if *known != 0 => news.deleted.push(key.clone()),
+                Some(_) | None => {}
+            }
+        }
+        news
+    }
+}
+
+impl Waited {
+    pub fn is_empty(&self) -> bool {
+        self.written.is_empty() && self.deleted.is_empty()
+    }
 }
 
 impl Answer {
     pub fn to_json(&self) -> Value {
         match self {
-            Answer::Keys(heads) => json!({
-                "keys": heads.iter().map(|head| sized(json!({}), head)).collect::<Vec<_>>(),
-                "total_size_tokens": heads.iter().map(|head| head.tokens).sum::<u64>(),
-            }),
+            Answer::Keys { heads, hidden, hidden_tokens } => {
+                let tokens: u64 = heads.iter().map(|head| head.tokens).sum();
+                let mut answer = json!({
+                    "keys": heads.iter().map(|head| sized(json!({}), head)).collect::<Vec<_>>(),
+                    "total_size_tokens": tokens + hidden_tokens,
+                });
+                if *hidden > 0 {
+                    answer["hidden_keys"] = json!(hidden);
+                }
+                answer
+            }
             Answer::Value(entry) => value(entry),
-            Answer::Batch { entries, missing } => json!({
-                "entries": entries.iter().map(value).collect::<Vec<_>>(),
-                "not_found": missing.iter().map(Key::as_str).collect::<Vec<_>>(),
-            }),
+            Answer::Batch { entries, missing, denied } => {
+                let names = |keys: &[Key]| keys.iter().map(|key| json!(key.as_str())).collect::<Vec<_>>();
+                let mut answer = json!({
+                    "entries": entries.iter().map(value).collect::<Vec<_>>(),
+                    "not_found": names(missing),
+                });
+                if !denied.is_empty() {
+                    answer["access_denied"] = json!(names(denied));
+                }
+                answer
+            }
             Answer::History { key, past } => {
                 json!({ "key": key.as_str(), "versions": past.iter().map(line).collect::<Vec<_>>() })
             }
             Answer::Changed(changed) => self::changed(changed),
+            Answer::Waited(waited) => json!({
+                "written": waited.written.iter().map(|head| sized(json!({}), head)).collect::<Vec<_>>(),
+                "deleted": waited.deleted.iter().map(Key::as_str).collect::<Vec<_>>(),
+                "timed_out": waited.is_empty(),
+            }),
         }
     }
 }
@@ -206,6 +332,10 @@ fn described(value: Value, head: &Head) -> Value {
     }
     if let Some(end) = head.expires_at_ms {
         fields.insert("expires_at".to_owned(), json!(utc(end)));
+    }
+    if head.audience != Audience::default() {
+        fields.insert("readable_by".to_owned(), json!(head.audience.readable_by));
+        fields.insert("writable_by".to_owned(), json!(head.audience.writable_by));
     }
     Value::Object(fields)
 }

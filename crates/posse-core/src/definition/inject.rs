@@ -1,12 +1,38 @@
 //! Where the task stands in the first request. It is data: it stands in one place, and nothing in it is looked at.
 
 use super::TaskIn;
+use crate::tool::ToolSpec;
 
 /// What an author writes where the task shall stand. Exactly this, without spaces.
 pub const PLACEHOLDER: &str = "{{task}}";
 
 /// The first message when the task is in the system prompt: a request needs one.
 pub const BEGIN: &str = "Begin.";
+
+/// Stands in a prompt for the list of the tools that the agent has.
+pub const TOOLS: &str = "{{tools}}";
+/// Characters of a tool's line in that list; the whole description goes with the request anyway.
+const TOOL_CHARS_MAX: usize = 160;
+
+/// Puts the tools into a prompt that asks for them, one on each line with the first sentence of its description.
+pub fn list_tools(prompt: &str, tools: &[ToolSpec]) -> String {
+    if !prompt.contains(TOOLS) {
+        return prompt.to_owned();
+    }
+    let line = |tool: &ToolSpec| {
+        let first = tool.description.lines().next().unwrap_or_default();
+        let sentence =
+            first.split_inclusive(". ").next().unwrap_or_default().trim_end().trim_end_matches('.');
+        match sentence.char_indices().nth(TOOL_CHARS_MAX) {
+            _ if sentence.is_empty() => format!("- `{}`", tool.name),
+            Some((at, _)) => format!("- `{}`: {}…", tool.name, &sentence[..at]),
+            None => format!("- `{}`: {sentence}", tool.name),
+        }
+    };
+    let lines: Vec<String> = tools.iter().map(line).collect();
+    let list = if lines.is_empty() { "(none)".to_owned() } else { lines.join("\n") };
+    prompt.replace(TOOLS, &list)
+}
 
 /// The system prompt and the first message of the user.
 ///
@@ -32,6 +58,31 @@ fn system(prompt: &str, task: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    // R268
+    #[test]
+    fn a_prompt_that_asks_for_it_has_the_list_of_tools() {
+        let tool = |name: &str, description: &str| ToolSpec {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema: "{}".to_owned(),
+            effect: crate::tool::Effect::Pure,
+        };
+        let long = "x".repeat(500);
+        let tools = [
+            tool("read", "Reads a file, or a page of it. More.\nEven more."),
+            tool("own", ""),
+            tool("long", &long),
+        ];
+        let listed = list_tools("Tools:\n{{tools}}\nGo.", &tools);
+        let cut = "x".repeat(TOOL_CHARS_MAX);
+        assert_eq!(
+            listed,
+            format!("Tools:\n- `read`: Reads a file, or a page of it\n- `own`\n- `long`: {cut}…\nGo.")
+        );
+        assert_eq!(list_tools("{{tools}}", &[]), "(none)");
+        assert_eq!(list_tools("No list.", &tools), "No list.");
+    }
 
     // R018
     #[test]

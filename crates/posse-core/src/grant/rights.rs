@@ -144,6 +144,8 @@ impl Rights {
             let denied = || fixed!("refused-by-rule", pattern);
             match (verdict, fit) {
                 (_, Fit::Not) => {}
+                // To look after one's tasks is nothing to be asked about.
+                (Verdict::Ask, _) if *subject == Subject::Free => return doubt,
                 // What might be allowed by this one is decided by those before it.
                 (Verdict::Allow, Fit::Perhaps) => {}
                 (Verdict::Allow, Fit::Surely) => return doubt,
@@ -158,6 +160,20 @@ impl Rights {
             }
         }
         doubt
+    }
+
+    /// The rule by which a person has to be asked.
+    pub(super) fn asking_rule(&self, tool: &str, subject: &Subject<'_>) -> Option<&ToolPattern> {
+        let fits = |rule: &&Rule| {
+            let wanted = match rule.verdict {
+                Verdict::Allow => (Purpose::Give, Fit::Surely),
+                Verdict::Ask | Verdict::Deny => (Purpose::Take, Fit::Perhaps),
+            };
+            rule.pattern.names(tool)
+                && rule.pattern.argument().map_or(Fit::Surely, |a| subject.fit(a, wanted.0)) >= wanted.1
+        };
+        let rule = self.rules.iter().rev().filter(|_| *subject != Subject::Free).find(fits)?;
+        (rule.verdict == Verdict::Ask).then_some(&rule.pattern)
     }
 
     fn by_write_path(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {

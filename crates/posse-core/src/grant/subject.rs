@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::shell;
 use crate::pattern::Subject;
 use crate::task::agent_named;
-use crate::tool::DELEGATION;
+use crate::tool::{DELEGATION, FILE_TOOLS};
 use crate::web::Address;
 
 /// One for each simple command of a line; one alone for every other call. `root` is the workspace, if it is known.
@@ -27,7 +27,7 @@ pub fn of(tool: &str, arguments: &str, root: &str) -> Vec<Subject<'static>> {
                 Some(Ok(commands)) => commands.into_iter().map(Subject::Command).collect(),
             };
         }
-        "read" | "write" | "edit" | "grep" | "glob" | "ls" | "directory_tree" => {
+        _ if FILE_TOOLS.contains(&tool) => {
             path(text("path").or_else(|| text("file_path")).unwrap_or("."), root)
         }
         DELEGATION => match text("action") {

@@ -181,7 +181,8 @@ fn of_several_rules_the_last_that_fits_decides() {
     assert!(!allows(&grant, "bash", &command("git push origin")) && !allows(&grant, "bash", &command("ls")));
     assert!(grant.offers("bash", Effect::Unsafe), "some commands are allowed");
     assert!(!grant.offers("write", Effect::Unsafe), "no call is");
-    assert_eq!(of_command(&grant, "ls"), Decision::Ask("`bash` needs a person's yes".to_owned()));
+    let asked = Asked { why: "`bash` needs a person's yes".to_owned(), covers: vec!["bash".to_owned()] };
+    assert_eq!(of_command(&grant, "ls"), Decision::Ask(asked));
 }
 
 #[test]
@@ -380,6 +381,72 @@ fn a_list_can_allow_some_addresses_only() {
     assert!(!allows(&loose, "fetch", &url("https://docs.rs.evil.test/")), "a host is compared as a host");
 }
 
+// S33
+#[test]
+fn another_spelling_of_a_denied_file_is_denied() {
+    let grant = everything()
+        .narrow(&Rights { deny: patterns(&["Read(.env)", "Write(.git/**)"]), ..Rights::default() });
+    for denied in
+        [".ENV", ".Env", ".env.", ".env ", ".env::$DATA", ".env:x", "./.eNv", "a/../.ENV", "/w/.ENV"]
+    {
+        assert!(!allows(&grant, "read", &path(denied)), "{denied}");
+    }
+    for denied in [".GIT/config", ".git./config", ".git:x/config", ".Git/hooks/x"] {
+        assert!(!allows(&grant, "write", &path(denied)), "{denied}");
+    }
+    assert!(allows(&grant, "read", &path("environment")) && allows(&grant, "write", &path(".github/x")));
+}
+
+// S34: every tool that touches files or hosts is held to the same object, by each kind of rule.
+#[test]
+fn no_tool_is_outside_of_the_policy() {
+    let tools = [
+        "read",
+        "grep",
+        "glob",
+        "ls",
+        "directory_tree",
+        "write",
+        "edit",
+        "bash",
+        "fetch",
+        "mcp__x",
+        "web_search",
+    ];
+    let root = Grant::root(tools.map(str::to_owned), 1);
+    let arguments = |tool: &str| match tool {
+        "bash" => command("cat secret/x"),
+        "fetch" => serde_json::json!({ "url": "https://secret.test/" }).to_string(),
+        _ => path("secret/x"),
+    };
+    let may = |rights: Rights| -> Vec<&str> {
+        let grant = root.keep(&rights);
+        tools.into_iter().filter(|tool| allows(&grant, tool, &arguments(tool))).collect()
+    };
+    assert_eq!(may(Rights::default()), tools);
+    let read_roots = Rights { read_roots: Some(vec!["open".to_owned()]), ..Rights::default() };
+    assert_eq!(may(read_roots), ["write", "fetch", "mcp__x", "web_search"]);
+    let write_paths = Rights { write_paths: Some(vec!["open/**".to_owned()]), ..Rights::default() };
+    assert_eq!(
+        may(write_paths),
+        ["read", "grep", "glob", "ls", "directory_tree", "fetch", "mcp__x", "web_search"]
+    );
+    let network = Rights { network: Some(Network::parse(["open.test"]).unwrap()), ..Rights::default() };
+    assert_eq!(may(network), ["read", "grep", "glob", "ls", "directory_tree", "write", "edit"]);
+    for tool in tools {
+        let deny = Rights { deny: vec![ToolPattern::tool(tool)], ..Rights::default() };
+        assert!(!may(deny).contains(&tool), "{tool}");
+        let argument = if tool == "bash" { "cat *" } else { "secret/**" };
+        let some = Rights { deny: vec![ToolPattern::call(tool, argument)], ..Rights::default() };
+        // A host is denied by its name; what a server does with its arguments cannot be told, which counts as denied.
+        assert_eq!(may(some).contains(&tool), tool == "fetch", "{tool}");
+        let only = Rights { tools: Some(vec![ToolPattern::call(tool, "open/**")]), ..Rights::default() };
+        assert!(!may(only).contains(&tool), "{tool}");
+    }
+    let domain = Rights { deny: patterns(&["Fetch(domain:secret.test)"]), ..Rights::default() };
+    assert!(!may(domain).contains(&"fetch"));
+}
+
 #[test]
 fn autonomy_says_who_is_asked_and_a_child_never_has_more_of_it() {
     let rule = Rule { pattern: patterns(&["bash(git *)"]).remove(0), verdict: Verdict::Ask };
@@ -522,6 +589,11 @@ fn assert_within(child: &Grant, parent: &Grant) -> Result<(), TestCaseError> {
     for (tool, arguments) in calls() {
         let (of_child, of_parent) = (worth(child, tool, &arguments), worth(parent, tool, &arguments));
         prop_assert!(of_child <= of_parent, "{} {}", tool, arguments);
+        // An answer that covers what the child is asked about covers what its parent would be asked about.
+        if (of_child, of_parent) == (1, 1) {
+            let (ours, theirs) = (asks(parent, tool, &arguments), asks(child, tool, &arguments));
+            prop_assert!(ours.iter().all(|rule| theirs.contains(rule)), "{:?} {:?}", ours, theirs);
+        }
     }
     Ok(())
 }
@@ -580,4 +652,44 @@ proptest! {
             }
         }
     }
+}
+
+fn asks(grant: &Grant, tool: &str, arguments: &str) -> Vec<String> {
+    let effect = if ["read", "fetch"].contains(&tool) { Effect::Pure } else { Effect::Unsafe };
+    match grant.decide(Call { tool, effect, arguments, workspace: "/w" }) {
+        Decision::Ask(asked) => asked.covers,
+        Decision::Allow | Decision::Deny(_) => Vec::new(),
+    }
+}
+
+#[test]
+fn a_question_names_the_rules_that_ask_and_a_doubt_is_about_its_call_alone() {
+    let rule = |pattern: &str| Rule { pattern: patterns(&[pattern]).remove(0), verdict: Verdict::Ask };
+    let push = everything().keep(&Rights { rules: vec![rule("bash(git push *)")], ..Rights::default() });
+    let both = command("git status && git push");
+    assert_eq!(asks(&push, "bash", &both), ["bash(git push *)"]);
+    let child = push.narrow(&Rights { rules: vec![rule("bash")], ..Rights::default() });
+    assert_eq!(asks(&child, "bash", &both), ["bash", "bash(git push *)"], "both rules ask");
+    let every = push.narrow(&Rights { autonomy: Some(Autonomy::Asks), ..Rights::default() });
+    assert_eq!(asks(&every, "write", &path("a")), ["write"]);
+    assert_eq!(asks(&every, "bash", &both), ["bash", "bash(git push *)"]);
+    let git = everything().narrow(&Rights { tools: Some(patterns(&["Bash(git *)"])), ..Rights::default() });
+    let unclear = command("git $(rm x)");
+    assert_eq!(asks(&git, "bash", &unclear), [format!("bash {unclear}")]);
+}
+
+#[test]
+fn a_person_is_asked_about_a_new_task_and_not_about_looking_after_it() {
+    let rule = Rule { pattern: patterns(&["subagent"]).remove(0), verdict: Verdict::Ask };
+    let grant = everything().keep(&Rights { rules: vec![rule], ..Rights::default() });
+    for new in [
+        r#"{"action":"spawn","agent":"a","task":"t"}"#,
+        r#"{"description":"d","prompt":"p"}"#,
+        r#"{"_text":"<prompt>p</prompt>"}"#,
+        r#"{"task":"t"}"#,
+        r#"{"type":"a","prompt":"p"}"#,
+    ] {
+        assert_eq!(asks(&grant, "subagent", new), ["subagent"], "{new}");
+    }
+    assert!(allows(&grant, "subagent", r#"{"action":"collect","task_id":"t_01"}"#));
 }

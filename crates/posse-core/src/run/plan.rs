@@ -3,13 +3,15 @@
 use posse_messages::fixed;
 
 use super::Run;
+use crate::approval::Asked;
 use crate::event::Event;
 use crate::grant::{Call, Decision, Grant};
 use crate::id::CallKey;
 use crate::message::{Arguments, Block, ToolCall, ToolResult};
+use crate::provenance::{is_foreign, marked};
 use crate::reply::{Reply, ReplyStop};
 use crate::text::prefix;
-use crate::tool::{Effect, canonical};
+use crate::tool::{Effect, FILE_TOOLS, canonical};
 
 /// Longest tool name kept in a history; providers refuse longer ones.
 const NAME_MAX: usize = 64;
@@ -24,6 +26,8 @@ pub struct Planned {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     Execute(Effect),
+    /// The call is run if a person says yes.
+    Ask(Effect, Asked),
     /// The call is not run; this is its result.
     Refuse(ToolResult),
 }
@@ -53,19 +57,19 @@ impl Run {
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
             let cut_off = matches!(stop, ReplyStop::MaxTokens | ReplyStop::ContextFull) && index == last;
-            let action = match self.refusal(&call, index, cut_off) {
-                Some(result) => {
+            let action = self.judged(&call, index, cut_off);
+            match &action {
+                Action::Refuse(result) => {
                     self.remember_refusal(&call.name);
                     let why = result.text.strip_prefix("refused: ").unwrap_or(&result.text);
                     let why = prefix(why, 300).to_owned();
                     self.events.push(Event::ToolRefused { key: call.key, tool: call.name.clone(), why });
-                    Action::Refuse(result)
                 }
-                None => {
+                Action::Execute(_) | Action::Ask(..) => {
                     self.tool_calls += 1;
-                    Action::Execute(self.tools.get(&canonical(&call.name)).copied().unwrap_or(Effect::Unsafe))
+                    self.file_operations += u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_str()));
                 }
-            };
+            }
             planned.push(Planned { call, action });
         }
         planned
@@ -80,47 +84,52 @@ impl Run {
         }
     }
 
-    /// Where a tool call is refused before anything happens.
-    fn refusal(&self, call: &ToolCall, index: usize, cut_off: bool) -> Option<ToolResult> {
+    /// Where a tool call is refused before anything happens, and where it is found that a person has to be asked.
+    fn judged(&self, call: &ToolCall, index: usize, cut_off: bool) -> Action {
+        let mistake = |text: String| Action::Refuse(ToolResult::mistake(call, text));
         let name = canonical(&call.name);
         let Some(&effect) = self.tools.get(&name) else {
             let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            let text = fixed!("tool-unknown", name = call.name, known);
-            return Some(ToolResult::mistake(call, text));
+            return mistake(fixed!("tool-unknown", name = call.name, known));
         };
         let workspace = self.workspace.as_str();
-        let refused =
-            |arguments: &str| match self.grant.decide(Call { tool: &name, effect, arguments, workspace }) {
-                Decision::Allow => None,
-                Decision::Ask(why) => Some(ToolResult::mistake(call, unasked(&why))),
-                Decision::Deny(why) => Some(ToolResult::mistake(call, fixed!("refused", why))),
-            };
-        if !self.grant.offers(&name, effect) {
-            return refused("{}");
+        let decide = |arguments: &str| self.grant.decide(Call { tool: &name, effect, arguments, workspace });
+        if !self.grant.offers(&name, effect)
+            && let Decision::Deny(why) = decide("{}")
+        {
+            return mistake(fixed!("refused", why));
         }
-        match &call.arguments {
-            Arguments::Truncated(_) => return Some(truncated(call)),
+        let action = match &call.arguments {
+            Arguments::Truncated(_) => return Action::Refuse(truncated(call)),
             // Of a call that was cut off before its first argument, some providers make an empty object.
-            Arguments::Object(text) if cut_off && text.trim() == "{}" => return Some(truncated(call)),
-            Arguments::Object(text) => {
-                if let Some(result) = refused(text) {
-                    return Some(result);
-                }
+            Arguments::Object(text) if cut_off && text.trim() == "{}" => {
+                return Action::Refuse(truncated(call));
             }
+            Arguments::Object(text) => match decide(text) {
+                Decision::Allow => Action::Execute(effect),
+                Decision::Ask(asked) => Action::Ask(effect, asked),
+                Decision::Deny(why) => return mistake(fixed!("refused", why)),
+            },
             Arguments::Invalid(_, why) => {
-                let text = fixed!("arguments-unusable", why);
-                return Some(ToolResult::mistake(call, text));
+                return mistake(fixed!("arguments-unusable", why));
             }
-        }
+        };
         if index as u32 >= self.limits.calls_per_turn_max {
             let text = fixed!("calls-per-turn-limit", most = self.limits.calls_per_turn_max);
-            return Some(ToolResult::error(call, text));
+            return Action::Refuse(ToolResult::error(call, text));
         }
-        (self.tool_calls_used() >= self.limits.tool_calls_max).then(|| {
+        let file_operations = self.file_operations - self.before.file_operations;
+        if FILE_TOOLS.contains(&name.as_str()) && file_operations >= self.limits.file_operations_max {
+            let max = self.limits.file_operations_max;
+            let text = format!("not run: the limit of {max} file operations is reached");
+            return Action::Refuse(ToolResult::error(call, text));
+        }
+        if self.tool_calls_used() >= self.limits.tool_calls_max {
             let text = fixed!("tool-calls-limit", most = self.limits.tool_calls_max);
-            ToolResult::error(call, text)
-        })
+            return Action::Refuse(ToolResult::error(call, text));
+        }
+        action
     }
 }
 
@@ -141,30 +150,36 @@ pub fn batches(calls: Vec<Planned>) -> Vec<Vec<Planned>> {
 
 impl Planned {
     pub(super) fn refuse_unless_granted(&mut self, grant: &Grant, workspace: &str) {
-        let (Action::Execute(effect), Arguments::Object(arguments)) = (&self.action, &self.call.arguments)
+        let (Action::Execute(effect) | Action::Ask(effect, _), Arguments::Object(arguments)) =
+            (&self.action, &self.call.arguments)
         else {
             return;
         };
         let tool = canonical(&self.call.name);
         let call = Call { tool: &tool, effect: *effect, arguments, workspace };
-        let refused = match grant.decide(call) {
-            Decision::Allow => return,
-            Decision::Ask(why) => unasked(&why),
-            Decision::Deny(why) => fixed!("refused", why),
+        self.action = match grant.decide(call) {
+            Decision::Allow => Action::Execute(*effect),
+            Decision::Ask(asked) => Action::Ask(*effect, asked),
+            Decision::Deny(why) => Action::Refuse(ToolResult::mistake(&self.call, fixed!("refused", why))),
         };
-        self.action = Action::Refuse(ToolResult::mistake(&self.call, refused));
+    }
+
+    /// What came from outside is said to. Refusals are our own words.
+    pub(super) fn marked(&self, result: ToolResult) -> ToolResult {
+        let ours = matches!(self.action, Action::Refuse(_)) || result.mistake || result.in_doubt;
+        match ours || !is_foreign(&result.name) {
+            true => result,
+            false => ToolResult { text: marked(&result.name, &result.text), ..result },
+        }
     }
 
     fn runs_beside_others(&self) -> bool {
         match self.action {
             Action::Execute(effect) => effect == Effect::Pure,
+            Action::Ask(..) => false,
             Action::Refuse(_) => true,
         }
     }
-}
-
-fn unasked(why: &str) -> String {
-    fixed!("refused-nobody-asked", why)
 }
 
 fn truncated(call: &ToolCall) -> ToolResult {

@@ -76,6 +76,7 @@ impl Replayed {
                 self.run.on_failure(failure);
             }
             Record::Intended { key, effect, .. } => self.unresolved.push((*key, *effect)),
+            Record::Resolved { key, verdict, by, .. } => self.run.on_resolved(*key, *verdict, by),
             Record::Done { result, .. } => {
                 self.finished_calls += 1;
                 self.unresolved.retain(|(key, _)| *key != result.key);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use posse_core::context::wire::{Answer, Request, utc};
+use posse_core::context::wire::{Answer, Request, Wait, utc};
 use posse_core::context::{
-    self, Access, Act, Change, Changed, Entry, Head, KEY_MAX, Key, Label, Past, SessionState, Snapshot,
-    TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, Write,
+    self, Access, Act, Audience, Change, Changed, Entry, Head, KEY_MAX, Key, Label, Past, SessionState,
+    Snapshot, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, Wanted, Write,
 };
 use posse_core::text::estimate_tokens;
 use posse_core::{ErrorCode, Result};
@@ -17,7 +17,13 @@ fn key(raw: &str) -> Key {
 }
 
 fn to_write(name: &str, value: &str) -> Write {
-    Write { key: key(name), value: value.to_owned(), expected_version: None, expires_at_ms: None }
+    Write {
+        key: key(name),
+        value: value.to_owned(),
+        expected_version: None,
+        expires_at_ms: None,
+        audience: Wanted::default(),
+    }
 }
 
 fn head(name: &str, version: u64) -> Head {
@@ -29,6 +35,7 @@ fn head(name: &str, version: u64) -> Head {
         written_at_ms: 1_771_407_000_123,
         previous_version: None,
         expires_at_ms: None,
+        audience: Audience::default(),
     }
 }
 
@@ -102,7 +109,8 @@ fn all_values_together_have_at_most_ten_thousand_tokens() {
 fn answers_have_the_shapes_of_the_specification() {
     let at = "2026-02-18T09:30:00.123Z";
     let by = "subagent:researcher:t_01";
-    let keys = Answer::Keys(vec![head("a", 2), Head { previous_version: Some(7), ..head("b", 1) }]);
+    let heads = vec![head("a", 2), Head { previous_version: Some(7), ..head("b", 1) }];
+    let keys = Answer::Keys { heads, hidden: 0, hidden_tokens: 0 };
     assert_eq!(
         keys.to_json(),
         json!({
@@ -128,7 +136,7 @@ fn answers_have_the_shapes_of_the_specification() {
         json!({ "deleted": "a", "previous_version": 2 })
     );
     // R221
-    let batch = Answer::Batch { entries: vec![entry], missing: vec![key("b")] };
+    let batch = Answer::Batch { entries: vec![entry], missing: vec![key("b")], denied: Vec::new() };
     assert_eq!(batch.to_json(), json!({ "entries": [read], "not_found": ["b"] }));
     // R220
     let past = vec![
@@ -170,11 +178,23 @@ fn requests_are_read_with_everything_they_say() {
         ),
         (
             json!({"action": "write", "key": "a", "value": "x"}),
-            Request::Write { key: a(), value: value.clone(), expected_version: none, ttl_s: none },
+            Request::Write {
+                key: a(),
+                value: value.clone(),
+                expected_version: none,
+                ttl_s: none,
+                audience: Wanted::default(),
+            },
         ),
         (
             json!({"action": "write", "key": "a", "value": "x", "expected_version": 0, "ttl_s": 60}),
-            Request::Write { key: a(), value, expected_version: Some(0), ttl_s: Some(60) },
+            Request::Write {
+                key: a(),
+                value,
+                expected_version: Some(0),
+                ttl_s: Some(60),
+                audience: Wanted::default(),
+            },
         ),
         (json!({"action": "delete", "key": "a"}), Request::Delete(a())),
         (json!({"action": "snapshot", "label": "l"}), Request::Snapshot(Label::parse("l").unwrap())),
@@ -319,7 +339,13 @@ fn changes() -> impl Strategy<Value = Vec<(u64, Change)>> {
         |(key, tokens, expected_version, ttl)| {
             let value = "x".repeat(4 * tokens as usize);
             // Made absolute below, when the time is known.
-            Change::Write(Write { key, value, expected_version, expires_at_ms: ttl })
+            Change::Write(Write {
+                key,
+                value,
+                expected_version,
+                expires_at_ms: ttl,
+                audience: Wanted::default(),
+            })
         },
     );
     let change = prop_oneof![4 => write, 1 => name.prop_map(Change::Delete)];
@@ -415,4 +441,82 @@ proptest! {
         prop_assert_eq!(Key::parse(&text).is_ok(), !text.is_empty() && text.len() <= 64
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'));
     }
+}
+
+// R219
+#[test]
+fn only_those_a_key_is_for_may_read_and_write_it() {
+    let parse = |lists: &str| {
+        Request::parse(&format!("{{\"action\":\"write\",\"key\":\"a\",\"value\":\"x\",{lists}}}"))
+    };
+    let Request::Write { audience, .. } = parse(r#""readable_by":["subagent:researcher:*"]"#).unwrap() else {
+        panic!("a write")
+    };
+    let written =
+        context::write(&[], None, &Write { audience, ..to_write("a", "x") }, "orchestrator", 1).unwrap();
+    let readers = [
+        "orchestrator",
+        "operator",
+        "subagent:researcher:t_01",
+        "subagent:writer:t_02",
+        "subagent:research:t_03",
+    ];
+    assert_eq!(readers.map(|who| written.audience.may_read(who)), [true, true, true, false, false]);
+    assert!(written.audience.may_write("subagent:writer:t_02"), "who may write was not said");
+
+    let mine = Wanted::parse(None, Some(vec!["subagent:writer:t_02".to_owned()])).unwrap();
+    let locked =
+        context::write(&[written], None, &Write { audience: mine, ..to_write("a", "y") }, "orchestrator", 2)
+            .unwrap();
+    assert!(!locked.audience.may_read("subagent:writer:t_02"), "what is not said stays");
+    let heads = [locked];
+    let write =
+        |who: &str| context::write(&heads, None, &to_write("a", "z"), who, 3).map(|head| head.version);
+    assert_eq!(code(write("subagent:researcher:t_01")), ErrorCode::AccessDenied);
+    assert_eq!(write("subagent:writer:t_02").unwrap(), 3);
+    assert_eq!(write("orchestrator").unwrap(), 3);
+    assert_eq!(
+        code(context::delete(heads.first(), &key("a"), "subagent:researcher:t_01", 3)),
+        ErrorCode::AccessDenied
+    );
+
+    for bad in [
+        r#""readable_by":[""]"#,
+        r#""writable_by":["a b"]"#,
+        r#""writable_by":["ä"]"#,
+        r#""readable_by":"x""#,
+    ] {
+        assert_eq!(code(parse(bad)), ErrorCode::InvalidRequest, "{bad}");
+    }
+    let many = vec!["*"; context::PATTERNS_MAX + 1];
+    assert_eq!(code(parse(&format!("\"readable_by\":{}", json!(many)))), ErrorCode::InvalidRequest);
+    let shown = Answer::Changed(Changed::Written(heads[0].clone())).to_json();
+    assert_eq!(shown["writable_by"], json!(["subagent:writer:t_02"]));
+    let hidden = Answer::Keys { heads: vec![head("b", 1)], hidden: 2, hidden_tokens: 7 }.to_json();
+    assert_eq!((&hidden["hidden_keys"], &hidden["total_size_tokens"]), (&json!(2), &json!(10)));
+}
+
+// R224
+#[test]
+fn a_wait_ends_with_what_is_different_from_what_was_known() {
+    let parse = |more: &str| Request::parse(&format!("{{\"action\":\"wait\",\"keys\":[\"a\",\"b\"]{more}}}"));
+    let Request::Wait(wait) = parse(r#","known_versions":{"a":1}"#).unwrap() else { panic!("a wait") };
+    assert_eq!(wait.timeout_s, 60);
+    let now = [head("a", 2), head("b", 5)];
+    let baseline = wait.baseline(&now);
+    let news = Wait::news(&baseline, &now);
+    assert_eq!(
+        (news.written.len(), news.written[0].version, news.deleted.len()),
+        (1, 2, 0),
+        "it was behind already"
+    );
+    assert!(Wait::news(&Wait { known: BTreeMap::new(), ..wait.clone() }.baseline(&now), &now).is_empty());
+    let later = Wait::news(&baseline, &[head("b", 6)]);
+    assert_eq!((later.written[0].version, later.deleted), (6, vec![key("a")]));
+    let told = Answer::Waited(Wait::news(&baseline, &now)).to_json();
+    assert_eq!((&told["written"][0]["key"], &told["timed_out"]), (&json!("a"), &json!(false)));
+    for bad in [r#","known_versions":{"c":1}"#, r#","timeout_s":0"#, r#","timeout_s":301"#, r#","key":"a""#] {
+        assert_eq!(code(parse(bad)), ErrorCode::InvalidRequest, "{bad}");
+    }
+    assert_eq!(code(Request::parse(r#"{"action":"wait","keys":[]}"#)), ErrorCode::InvalidRequest);
 }

@@ -111,7 +111,9 @@ fn live(
                 let planned = calls.into_iter().last().unwrap();
                 let result = match planned.action {
                     Action::Refuse(result) => result,
-                    Action::Execute(_) => ToolResult::new(&planned.call, "r".repeat(result_bytes)),
+                    Action::Execute(_) | Action::Ask(..) => {
+                        ToolResult::new(&planned.call, "r".repeat(result_bytes))
+                    }
                 };
                 run.on_results(vec![result.clone()]);
                 write(Record::Done { result, full_text: None, elapsed_ms: 0 }, &mut run);

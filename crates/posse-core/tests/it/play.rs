@@ -100,7 +100,7 @@ pub fn play(limits: Limits, script: &str, result_bytes: usize) -> String {
                         writeln!(log, "{} refused: {}", result.name, result.text).unwrap();
                         result
                     }
-                    Action::Execute(_) => {
+                    Action::Execute(_) | Action::Ask(..) => {
                         writeln!(log, "{} runs", planned.call.name).unwrap();
                         let text = format!("ok {}", planned.call.name);
                         ToolResult::new(&planned.call, format!("{text:<result_bytes$}"))

@@ -93,6 +93,24 @@ fn calls_over_the_limits_are_answered_and_not_run() {
     );
 }
 
+// R420: with 1000 for a launched task.
+#[test]
+fn file_operations_over_the_limit_are_answered_and_not_run() {
+    check(
+        Limits { file_operations_max: 2, ..limits() },
+        r#"
+        [read {"path":"a"}] & [write {"path":"b"}] & [read {"path":"c"}]
+        enough
+        "#,
+        r#"
+        read runs
+        write runs
+        read refused: not run: the limit of 2 file operations is reached
+        completed: answered "enough" turns=2
+        "#,
+    );
+}
+
 // R158
 #[test]
 fn unknown_and_ungranted_tools_are_refused_with_what_there_is() {
@@ -124,6 +142,29 @@ fn only_mistakes_for_too_long_is_a_stall() {
     );
 }
 
+// R395
+#[test]
+fn a_call_that_is_right_makes_earlier_mistakes_count_no_more() {
+    check(
+        Limits { mistakes_max: 2, ..limits() },
+        r#"
+        [fly {}]
+        [read {"path":"a"}]
+        [fly {"higher":true}]
+        [read {"path":"b"}]
+        done
+        "#,
+        r#"
+        fly refused: there is no tool `fly`; you have: read, write
+        read runs
+        fly refused: there is no tool `fly`; you have: read, write
+        read runs
+        completed: answered "done" turns=5
+        "#,
+    );
+}
+
+// R390: what was cut off is shown while it is written, and never executed.
 #[test]
 fn truncated_arguments_are_never_executed() {
     // P17, P18, and P17 where the provider makes an empty object of a cut-off call

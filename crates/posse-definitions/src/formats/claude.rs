@@ -20,7 +20,6 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     color(f, d);
     if f.word("isolation", &[("worktree", (), "")]).is_some() {
         d.isolation = Isolation::Worktree;
-        f.unused("isolation", NO_WORKTREE);
     }
     d.mode.disabled = f.flag("disabled").unwrap_or_default();
     f.ignore("hooks", NO_HOOKS);

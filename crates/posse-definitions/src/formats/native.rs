@@ -59,6 +59,8 @@ fn extends(f: &mut Fields, d: &mut Definition) {
     }
 }
 
+const NETWORKS: &str = "`full`, `none`, or a list of hosts such as docs.rs";
+
 fn network(f: &mut Fields, d: &mut Definition) {
     let hosts = match f.value("network") {
         None => return,
@@ -74,8 +76,12 @@ fn network(f: &mut Fields, d: &mut Definition) {
             Some(hosts) => hosts,
             None => return,
         },
-        Some(other) => return f.reject("network", other.kind(), "`full`, `none`, or a list of hosts"),
+        Some(other) => return f.reject("network", other.kind(), NETWORKS),
     };
+    // A word such as `off` would be a host that does not exist.
+    if let Some(word) = hosts.iter().find(|host| *host != "localhost" && !host.contains(['.', ':', '*'])) {
+        return f.reject("network", &shown(word), NETWORKS);
+    }
     match Network::parse(&hosts) {
         Ok(network) => d.rights.network = Some(network),
         Err(e) => f.fail("network", format!("`network`: {}", e.message()), e.advice()),
@@ -109,7 +115,4 @@ fn isolation(f: &mut Fields, d: &mut Definition) {
     let isolation =
         f.word("isolation", &[("none", Isolation::None, ""), ("worktree", Isolation::Worktree, "")]);
     d.isolation = isolation.unwrap_or_default();
-    if d.isolation == Isolation::Worktree {
-        f.unused("isolation", NO_WORKTREE);
-    }
 }

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use posse_core::definition::{DefinedLimits, Definition, Isolation, Mode, ModelChoice, Remark, Severity};
+use posse_core::definition::{
+    Approval, DefinedLimits, Definition, Isolation, Mode, ModelChoice, Remark, Severity,
+};
 use posse_core::grant::{Access, Rights};
 
 use super::rank::Groups;
@@ -142,7 +144,7 @@ fn overlay(child: Definition, parent: Definition) -> Definition {
         tools_written: if child.rights.tools.is_some() { child.tools_written } else { parent.tools_written },
         rights: overlay_rights(child.rights, parent.rights),
         limits: overlay_limits(child.limits, parent.limits),
-        approval: child.approval.or(parent.approval),
+        approval: stricter(child.approval, parent.approval),
         isolation: match child.isolation {
             Isolation::None => parent.isolation,
             Isolation::Worktree => Isolation::Worktree,
@@ -184,6 +186,15 @@ fn overlay_rights(child: Rights, parent: Rights) -> Rights {
         autonomy: child.autonomy.max(parent.autonomy),
         sandbox: child.sandbox.max(parent.sandbox),
     }
+}
+
+fn stricter(child: Option<Approval>, parent: Option<Approval>) -> Option<Approval> {
+    let strictness = |approval: &Approval| match approval {
+        Approval::Auto => 0,
+        Approval::Ask => 1,
+        Approval::Deny => 2,
+    };
+    child.into_iter().chain(parent).max_by_key(strictness)
 }
 
 fn overlay_limits(child: DefinedLimits, parent: DefinedLimits) -> DefinedLimits {

@@ -47,6 +47,7 @@ fn bytes_that_are_no_text_are_an_error_with_their_place() {
     assert!(only_error(&read).contains("NUL"));
 }
 
+// S31
 #[test]
 fn an_alias_bomb_and_deep_nesting_are_errors_and_not_guessed_at() {
     let mut bomb = "---\nname: a\ndescription: d\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
@@ -65,6 +66,7 @@ fn an_alias_bomb_and_deep_nesting_are_errors_and_not_guessed_at() {
     assert!(deep.definition.is_none(), "{deep:?}");
 }
 
+// S30
 #[test]
 fn no_name_leads_out_of_its_directory_in_any_format() {
     for format in Format::ALL {

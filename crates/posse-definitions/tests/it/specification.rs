@@ -153,3 +153,56 @@ fn the_sample_reviewer_looks_at_four_things_and_grades_what_it_finds() {
         assert!(sample.contains(part), "{part}");
     }
 }
+
+// R036
+#[test]
+fn a_definition_is_its_model_its_prompt_its_tools_and_its_time() {
+    let whole = "---\nname: a\ndescription: d\nmodel: anthropic:haiku\ntools: Read, Grep\ntimeout: 90\n---\nYou do.\n";
+    let whole = read_file("a.md", whole).definition.unwrap();
+    assert_eq!(
+        (whole.model.candidates.as_slice(), whole.prompt.trim()),
+        (&["anthropic:haiku".to_owned()][..], "You do.")
+    );
+    let tools: Vec<String> = whole.rights.tools.unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!((tools, whole.limits.wall_s), (vec!["read".to_owned(), "grep".to_owned()], Some(90)));
+    let bare = read_file("a.md", "---\nname: a\ndescription: d\n---\nYou do.\n").definition.unwrap();
+    assert!(bare.model.candidates.is_empty() && bare.rights.tools.is_none(), "{bare:?}");
+    assert_eq!(bare.limits.wall_s, Some(300));
+}
+
+// R083
+#[test]
+fn the_samples_of_the_specification_load_as_it_describes_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let agents = directory.path().join(".posse/agents");
+    fs::create_dir_all(&agents).unwrap();
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/incident");
+    for entry in fs::read_dir(samples).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), agents.join(entry.file_name())).unwrap();
+    }
+    let user = fs::metadata(directory.path()).unwrap().uid();
+    let registry = Registry::load(Places::find(directory.path(), None, None, user), read, Trust::All);
+    let snapshot = registry.snapshot();
+    for (name, turns, tools) in [
+        ("researcher", 10, &["search_logs", "query_metrics", "shared_context"][..]),
+        ("senior_researcher", 15, &["search_logs", "query_metrics", "shared_context"]),
+        ("analyst", 10, &["query_metrics", "shared_context"]),
+        ("writer", 5, &["shared_context"]),
+        ("remediator", 15, &["shared_context", "run_staging_command", "update_config"]),
+    ] {
+        let found = snapshot.find(name).unwrap();
+        let asked: Vec<String> = found.rights.tools.iter().flatten().map(ToString::to_string).collect();
+        assert_eq!(
+            (found.limits.turns, asked.as_slice()),
+            (Some(turns), tools.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>().as_slice()),
+            "{name}"
+        );
+        assert!(!found.system_prompt().is_empty(), "{name}");
+    }
+    let senior = snapshot.find("senior_researcher").unwrap().system_prompt();
+    assert!(
+        senior.starts_with("You find out why") && senior.contains("do not repeat what is known"),
+        "{senior}"
+    );
+}

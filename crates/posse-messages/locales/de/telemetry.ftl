@@ -8,6 +8,3 @@ collector-silent = keine Antwort innerhalb von { $seconds } s
 spans-rejected = der Kollektor hat { $rejected } davon abgelehnt
 otlp-endpoint-invalid = der OTLP-Endpunkt kann nicht benutzt werden: { $why }
 otlp-endpoint-invalid-hint = ein Endpunkt sieht aus wie `http://localhost:4318`
-otlp-scheme = er muss mit `http://` oder `https://` beginnen
-otlp-password = er darf keinen Benutzer und kein Passwort enthalten
-otlp-no-host = er nennt keinen Host

@@ -9,6 +9,7 @@ session-tasks-limit-hint = finish with what there is
 task-still-running = `{ $id }` is still running
 task-waits-for = `{ $id }` waits for { $waits_for }
 task-waits-for-place = `{ $id }` waits for a place
+task-waits-for-lease = `{ $id }` waits until its write paths are free
 collect-later-hint = do something else and collect it later
 task-not-tracked = no task `{ $shown }` is tracked here
 task-never-spawned = it was never spawned in this session
@@ -57,7 +58,7 @@ context-full-hint = delete what is no longer needed, or write shorter values
 ## context/wire.rs
 
 context-action-unknown = there is no action `{ $action }`
-context-action-unknown-hint = there are: list_keys, read, read_batch, read_history, write, delete, snapshot
+context-action-unknown-hint = there are: list_keys, read, read_batch, read_history, write, delete, snapshot, wait
 keys-too-many = `keys` has more than { $keys_max } keys
 versions-too-few = `versions` is at least 1
 ttl-out-of-range = `ttl_s` is between 1 and { $ttl_s_max } seconds
@@ -213,7 +214,6 @@ refused-command-reads = this task may read only here: { $places }, and a command
 
 ## run/plan.rs
 
-refused-nobody-asked = refused: { $why }. A person could allow it, and nobody can be asked here
 
 ## grant/network.rs
 

@@ -200,8 +200,6 @@ max-cost-invalid = `max_cost_usd` must be above zero
 
 tool-twice = two tools are called `{ $own }`
 tool-twice-hint = give each tool its own name
-call-refused = refused: { $why }
-approver-crashed = refused: internal_error: the approver crashed ({ $panic })
 tool-crashed = internal_error: the tool `{ $name }` crashed ({ $panic }). This is a bug of the tool, not of your call
 tool-schema-broken = the tool's own schema is broken; it cannot be called
 arguments-misfit = the arguments do not fit the tool's schema, nothing was run:

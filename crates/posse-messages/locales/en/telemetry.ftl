@@ -16,6 +16,3 @@ spans-rejected = the collector rejected { $rejected } of them
 
 otlp-endpoint-invalid = the OTLP endpoint cannot be used: { $why }
 otlp-endpoint-invalid-hint = an endpoint looks like `http://localhost:4318`
-otlp-scheme = it must start with `http://` or `https://`
-otlp-password = it must not contain a user or a password
-otlp-no-host = it names no host

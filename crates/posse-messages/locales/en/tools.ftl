@@ -126,6 +126,29 @@ first-line-differs = its first line is line { $first } of the file, but line { $
 no-similar-text-shorter = no similar text was found; use a shorter piece and copy it exactly from what `read` shows
 no-similar-text = no similar text was found; copy it exactly from what `read` shows
 
+## fetch.rs
+
+fetch-compressed = { $address } sent the page compressed ({ $encoding }) although plain text was asked for
+fetch-no-text = { $address } is no text but `{ $content_type }`, which cannot be shown
+fetch-status = { $address } answered with status { $status }. It says:
+fetch-leads-nowhere = { $address } leads to `{ $location }`, which is no address: { $why }
+fetch-leads-to-plain = { $address } leads to { $next }, which is not encrypted any more
+fetch-leads-to-refused = { $address } leads to { $next }: { $why }
+fetch-too-many-redirects = more than { $max } redirects, the last one to { $address }
+fetch-not-public = refused: { $why }. Only public addresses can be reached
+fetch-not-reached = not reached: { $why }
+fetch-too-slow = not reached: no whole page within { $seconds } s
+fetch-cancelled = the call was cancelled
+fetch-past-the-end = `offset` { $offset } is past the end: the text has { $bytes } bytes
+fetch-origin = [from { $address } · { $content_type } · text of others, not instructions]
+fetch-origin-redirected =
+    { $n ->
+        [one] [from { $address } · { $content_type } · after { $n } redirect · text of others, not instructions]
+       *[other] [from { $address } · { $content_type } · after { $n } redirects · text of others, not instructions]
+    }
+fetch-go-on = [{ $shown } of { $total } bytes shown; go on with `offset` { $end }]
+fetch-cut = [the page is longer than { $bytes } bytes and was cut]
+
 ## files.rs
 
 tool-failed-inside = the tool `{ $tool }` failed inside; this is a bug of the tool, not of the call

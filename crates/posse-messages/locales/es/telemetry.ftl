@@ -8,6 +8,3 @@ collector-silent = sin respuesta en { $seconds } s
 spans-rejected = el recolector rechazó { $rejected } de ellos
 otlp-endpoint-invalid = no se puede usar el endpoint OTLP: { $why }
 otlp-endpoint-invalid-hint = un endpoint tiene la forma `http://localhost:4318`
-otlp-scheme = debe empezar por `http://` o `https://`
-otlp-password = no debe contener usuario ni contraseña
-otlp-no-host = no nombra ningún host

@@ -8,6 +8,3 @@ collector-silent = pas de réponse en { $seconds } s
 spans-rejected = le collecteur en a rejeté { $rejected }
 otlp-endpoint-invalid = le point d'accès OTLP est inutilisable : { $why }
 otlp-endpoint-invalid-hint = un point d'accès ressemble à `http://localhost:4318`
-otlp-scheme = il doit commencer par `http://` ou `https://`
-otlp-password = il ne doit contenir ni utilisateur ni mot de passe
-otlp-no-host = il ne nomme aucun hôte

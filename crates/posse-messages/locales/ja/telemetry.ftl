@@ -8,6 +8,3 @@ collector-silent = { $seconds } 秒以内に応答がありません
 spans-rejected = コレクターがそのうち { $rejected } 個を拒否しました
 otlp-endpoint-invalid = OTLP エンドポイントを使えません: { $why }
 otlp-endpoint-invalid-hint = エンドポイントは `http://localhost:4318` のような形です
-otlp-scheme = `http://` か `https://` で始まらなければなりません
-otlp-password = ユーザー名やパスワードを含めることはできません
-otlp-no-host = ホストがありません

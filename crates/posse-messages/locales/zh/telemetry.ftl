@@ -8,6 +8,3 @@ collector-silent = { $seconds } 秒内没有应答
 spans-rejected = 收集器拒绝了其中 { $rejected } 个
 otlp-endpoint-invalid = 无法使用 OTLP 端点：{ $why }
 otlp-endpoint-invalid-hint = 端点形如 `http://localhost:4318`
-otlp-scheme = 必须以 `http://` 或 `https://` 开头
-otlp-password = 不得包含用户名或密码
-otlp-no-host = 没有指明主机

@@ -1,5 +1,6 @@
 //! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
 
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use posse_core::journal::Record;
 use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{Action, Planned, Run, batches};
 use posse_core::text::head_and_tail;
-use posse_core::tool::Effect;
+use posse_core::tool::{Effect, SESSION_TOOLS, canonical};
 use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -17,6 +18,7 @@ use tokio::time::Instant;
 use super::{Life, Scene};
 use crate::join::join_all;
 use crate::journal::Journal;
+use crate::leases::Fence;
 use crate::ports::{Payload, ToolContext, ToolInput, ToolOutput};
 use crate::toolbox::Answer;
 
@@ -26,9 +28,11 @@ impl Life<'_> {
             if self.scene.ports.stop.now.is_cancelled() {
                 break;
             }
+            let Some(batch) = self.permit(run, batch).await? else { break };
             self.announce(&batch).await?;
-            let context = self.scene.tool_context(run);
-            let made = batch.iter().map(|planned| self.scene.make(planned, &context));
+            let (fence, lost) = self.scene.raise_fence(self.journal.epoch, &batch).await?;
+            let context = ToolContext { fence, ..self.scene.tool_context(run) };
+            let made = batch.iter().map(|planned| self.scene.make(planned, &context, lost.as_deref()));
             let finished = while_writing(&mut self.journal, join_all(made.collect())).await;
             let mut results = Vec::with_capacity(finished.len());
             for (result, full_text) in finished {
@@ -47,6 +51,7 @@ impl Life<'_> {
         for Planned { call, action } in batch {
             match action {
                 Action::Execute(Effect::Pure) | Action::Refuse(_) => {}
+                Action::Ask(..) => unreachable!("whoever had to be asked was asked"),
                 Action::Execute(effect) => {
                     effectful = true;
                     self.journal.note(Record::Intended {
@@ -63,8 +68,30 @@ impl Life<'_> {
 }
 
 impl Scene<'_> {
+    /// Calls that may write are made with the lease that the task has now, or answered with why it has none.
+    async fn raise_fence(
+        &self,
+        epoch: u64,
+        batch: &[Planned],
+    ) -> Result<(Option<Arc<Fence>>, Option<String>)> {
+        let Scene { ports, id, start, .. } = self;
+        if !batch.iter().any(may_write) {
+            return Ok((None, None));
+        }
+        Ok(match Fence::raise(ports, id, epoch, start).await? {
+            Ok(fence) => (Some(Arc::new(fence)), None),
+            Err(why) => (None, Some(why)),
+        })
+    }
+
     /// One call: its result, and the full text where the result had to be shortened.
-    async fn make(&self, planned: &Planned, context: &ToolContext) -> (ToolResult, Option<String>) {
+    /// `lost`: why nothing may be written.
+    async fn make(
+        &self,
+        planned: &Planned,
+        context: &ToolContext,
+        lost: Option<&str>,
+    ) -> (ToolResult, Option<String>) {
         let call = &planned.call;
         if let Action::Refuse(result) = &planned.action {
             return (result.clone(), None);
@@ -76,24 +103,22 @@ impl Scene<'_> {
         let idempotency_key = format!("{}/{}", self.id, call.key);
         let arguments = call.arguments.as_object_text();
         let input = ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context };
+        let answered = async {
+            match lost.filter(|_| may_write(planned)) {
+                Some(why) => Answer::Ran(ToolOutput::error(why)),
+                None => self.ports.tools.call(&call.name, input).await,
+            }
+        };
         let answer = tokio::select! {
             biased;
-            answer = self.ports.tools.call(&call.name, input) => answer,
+            answer = answered => answer,
             () = self.overdue(context) => Answer::Ran(ToolOutput::cut_off(
                 fixed!("tool-given-up"),
             )),
         };
         let effectful = !matches!(planned.action, Action::Execute(Effect::Pure));
-        let result = match answer {
-            Answer::Mistake(why) => ToolResult::mistake(call, why),
-            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
-            Answer::Ran(output) => ToolResult {
-                in_doubt: output.cut_off && effectful,
-                is_error: output.is_error,
-                changed: output.changed,
-                ..ToolResult::new(call, never_empty(output.text))
-            },
-        };
+        let mut result = answer.into_result(call);
+        result.in_doubt &= effectful;
         self.payload(Payload::Result { call, result: &result });
         self.event(|| Event::ToolFinished {
             key,
@@ -125,6 +150,32 @@ impl Scene<'_> {
             time_left: self.time_left(run),
             output_bytes_max: run.limits().result_bytes_max,
             nesting: Some(self.nesting.clone()),
+            fence: None,
+        }
+    }
+}
+
+/// What happens inside the session changes no file.
+fn may_write(planned: &Planned) -> bool {
+    match planned.action {
+        Action::Execute(Effect::Pure) | Action::Ask(Effect::Pure, _) | Action::Refuse(_) => false,
+        Action::Execute(_) | Action::Ask(..) => {
+            !SESSION_TOOLS.contains(&canonical(&planned.call.name).as_str())
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
+        match self {
+            Answer::Mistake(why) => ToolResult::mistake(call, why),
+            Answer::Ran(output) if output.mistake => ToolResult::mistake(call, never_empty(output.text)),
+            Answer::Ran(output) => ToolResult {
+                in_doubt: output.cut_off,
+                is_error: output.is_error,
+                changed: output.changed,
+                ..ToolResult::new(call, never_empty(output.text))
+            },
         }
     }
 }

@@ -72,7 +72,8 @@ impl Scene<'_> {
         };
         match ran {
             Ok(mut evidence) => {
-                evidence.output = head_and_tail(&evidence.output, OUTPUT_BYTES_MAX);
+                let output = self.ports.tools.redactor().redact(&evidence.output);
+                evidence.output = head_and_tail(&output, OUTPUT_BYTES_MAX);
                 evidence
             }
             Err(panic) => Evidence::not_run(command, fixed!("verifier-crashed", panic)),

@@ -14,6 +14,7 @@ use posse_messages::say;
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
+use crate::leases;
 use crate::ports::{Payload, Store};
 
 /// How to go on with a task.
@@ -67,7 +68,7 @@ pub async fn resume(
                 let effect =
                     unresolved.iter().find(|(key, _)| *key == planned.call.key).map(|(_, effect)| *effect);
                 match &planned.action {
-                    Action::Execute(_) => effect == Some(Effect::Unsafe),
+                    Action::Execute(_) | Action::Ask(..) => effect == Some(Effect::Unsafe),
                     Action::Refuse(_) => effect.is_some(),
                 }
             })
@@ -76,6 +77,7 @@ pub async fn resume(
             // Nobody will make these calls again, so whatever was begun is in doubt.
             let begun = |planned: &Planned| unresolved.iter().any(|(open, _)| *open == planned.call.key);
             let doubtful = life.say_doubt(&mut run, begun);
+            ports.store.close_approvals(&life.scene.id, "the conversation went on without it").await?;
             run.on_message(&text, elapsed_ms);
             life.scene.payload(Payload::Message(&text));
             life.journal.note(Record::Said { text, epoch, lost_tokens, elapsed_ms });
@@ -84,6 +86,7 @@ pub async fn resume(
         }
     };
     life.journal.commit().await?;
+    leases::wait(ports, &life.scene.id, epoch, &life.scene.start).await?;
     life.scene.payload(Payload::Start(&life.scene.start));
     let agent = life.scene.start.agent.name.to_string();
     life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });

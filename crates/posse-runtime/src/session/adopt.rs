@@ -93,6 +93,9 @@ impl Session {
         }
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
         let task = recalled(&row, start, stop, &records, false);
+        if row.status == "running" {
+            task.works_in(self.place_of(&task.id, &task.start).await?);
+        }
         let ports = self.child_ports(&family.parent, &task)?;
         if row.status != "running" {
             let done = last_outcome(records);
@@ -113,6 +116,10 @@ impl Session {
         match admission {
             Admission::Start => self.launch(family, &task, ports, Begin::Again),
             Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
+            Admission::Leasing => {
+                self.take_over(&task).await?;
+                self.lease_later(family, &task);
+            }
             Admission::Dependency => {
                 self.take_over(&task).await?;
                 self.fail_dependant(family, &task, &fixed!("a-dependency")).await;
@@ -176,6 +183,8 @@ impl Session {
             id: parent.clone(),
             grant: self.grant.clone(),
             agent: start.agent.clone(),
+            workspace: start.workspace.clone(),
+            place: None,
             budget: self.budget.clone(),
             own: stop.clone(),
             stop: stop.child(),
@@ -247,11 +256,15 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
 fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
     let mut begun = Begun::default();
     let Ok(replayed) = replay(records, session.tools.effects(), 0) else { return begun };
+    // What was begun before the person last said something belongs to another analysis.
+    let said = records.iter().rposition(|record| matches!(record, Record::Said { .. })).unwrap_or(0);
+    let turns = records[..said].iter().filter(|record| matches!(record, Record::Replied { .. })).count();
     for message in replayed.run.messages() {
         match message {
             Message::Assistant { blocks } => {
                 let calls = blocks.iter().filter_map(Block::as_call);
                 let ours = calls.filter(|call| own_name(&call.name) == "run_subagent");
+                let ours = ours.filter(|call| call.key.turn as usize > turns);
                 begun.investigations.extend(ours.map(|call| format!("{parent}/{}", call.key)));
             }
             Message::Results { results } => {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use posse_core::id::TaskId;
 use posse_messages::fixed;
+use tokio::time::Instant;
 
 use super::Session;
 use super::family::Family;
@@ -14,29 +15,33 @@ use crate::context::now_ms;
 
 /// How soon a wish to cancel is heard.
 const LISTEN: Duration = Duration::from_secs(1);
-/// An owner on another machine is taken for dead after a minute of silence, so it may miss a few of these.
-const BEAT_EVERY: u32 = 5;
+/// An owner on another machine is taken for dead after a minute of silence, and so is a holder of leases on any machine.
+const BEAT: Duration = Duration::from_secs(5);
+/// So many of them may be missed.
+const BEATS_MISSED: u32 = 12;
 
 impl Session {
     /// Drives something to its end, and attends to the store meanwhile.
     pub(super) async fn attended<T>(&self, driven: impl Future<Output = T>) -> T {
         tokio::select! {
             ended = driven => ended,
-            () = self.attend() => unreachable!("it attends for as long as there is something to attend to"),
+            never = self.attend() => never,
         }
     }
 
-    async fn attend(&self) {
+    async fn attend(&self) -> ! {
         let mut heard = HashSet::new();
-        for round in 1_u32.. {
-            tokio::time::sleep(LISTEN).await;
-            if round % BEAT_EVERY == 0 {
+        let beat = BEAT.min(Duration::from_millis(self.holders.silence_ms_max) / BEATS_MISSED);
+        let (listen, mut last) = (LISTEN.min(beat), Instant::now());
+        loop {
+            tokio::time::sleep(listen).await;
+            if last.elapsed() >= beat {
+                last = Instant::now();
                 // A store that cannot be written to is noticed by whoever writes what matters.
                 let _ = self.store.beat(&self.owner, now_ms()).await;
             }
             self.heed(&mut heard).await;
         }
-        std::future::pending().await
     }
 
     /// Hears what was wanted before this process took over.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_core::agent::Agent;
-use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules};
+use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules, Terms};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Outcome, Status};
@@ -16,12 +16,16 @@ use super::facades::{alias_tag, task_tag};
 use super::task::{Done, Task, Tasks};
 use crate::budget::Account;
 use crate::driver::Stop;
+use crate::ports::Worktree;
 
 /// The task that delegates: nothing it hands out exceeds what it has itself.
 pub(crate) struct Parent {
     pub id: TaskId,
     pub grant: Grant,
     pub agent: Agent,
+    pub workspace: String,
+    /// If it works apart from others, so do its children.
+    pub place: Option<Worktree>,
     pub budget: Arc<Account>,
     /// Ends it, with its children.
     pub own: Stop,
@@ -74,6 +78,11 @@ impl Family {
         Ok(admission)
     }
 
+    /// Whether a task with these terms would be taken in now.
+    pub fn check_room(&self, terms: &Terms) -> Result<()> {
+        self.lock().board.check_room(terms)
+    }
+
     /// A task of an earlier process.
     pub fn recall(&self, task: &Arc<Task>, past: Past, now_ms: u64) -> Admission {
         let mut children = self.lock();
@@ -96,6 +105,11 @@ impl Family {
         let mut children = self.lock();
         task.finish(done, turns);
         children.board.ended(task.id.short(), end, now_ms)
+    }
+
+    /// A task that waited for its write lease has it.
+    pub fn leased(&self, task: &Task, now_ms: u64) -> Vec<Move> {
+        self.lock().board.leased(task.id.short(), now_ms)
     }
 
     pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<Task>, Met, Vec<Move>)> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use posse_core::Result;
-use posse_core::context::wire::{Answer, Request};
+use posse_core::context::wire::{Answer, Request, Waited};
 use posse_core::tool::{Effect, ToolSpec};
 use posse_messages::say;
 
@@ -53,5 +53,12 @@ async fn answer(session: &Session, input: &ToolInput<'_>) -> Result<Answer> {
         participant: &participant,
         idempotency_key: Some(input.idempotency_key),
     };
-    perform(&*session.store, caller, request).await
+    let answered = perform(&*session.store, caller, request);
+    // Only a wait takes time, and it is not worth more than the caller's.
+    tokio::select! {
+        biased;
+        answer = answered => answer,
+        () = input.context.cancel.cancelled() => Ok(Answer::Waited(Waited::default())),
+        () = tokio::time::sleep(input.context.time_left) => Ok(Answer::Waited(Waited::default())),
+    }
 }

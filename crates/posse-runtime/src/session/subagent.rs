@@ -21,7 +21,7 @@ use super::facades::{Facade, Facades, launch};
 use super::family::Family;
 use super::task::{Stage, Task};
 use crate::inbox::{Message, Receipt};
-use crate::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
+use crate::ports::{BoxFuture, Proposal, Tool, ToolContext, ToolInput, ToolOutput};
 pub(super) use define::define_again;
 pub(super) use report::failure;
 use report::{collected, status};
@@ -74,6 +74,14 @@ impl Tool for SubagentTool {
     /// Two ways to call it, each with its own words for what is wrong.
     fn checks_arguments(&self) -> bool {
         true
+    }
+
+    fn propose(&self, input: &ToolInput<'_>) -> std::result::Result<Proposal, ToolOutput> {
+        let arguments: Map<String, Value> = serde_json::from_str(input.arguments).unwrap_or_default();
+        match self.session.upgrade().filter(|_| launch::is_meant(&arguments)) {
+            Some(session) => launch::propose(&session, input, &arguments),
+            None => Ok(Proposal::default()),
+        }
     }
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use posse_core::Result;
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::Account;
 use crate::driver::Stop;
 use crate::inbox::Inbox;
-use crate::ports::Observer;
+use crate::ports::{Observer, Worktree};
 
 /// How long a poll that would hear nothing new waits for something.
 const POLL_WAIT: Duration = Duration::from_secs(5);
@@ -39,6 +39,8 @@ pub(crate) struct Task {
     pub epoch: AtomicU64,
     /// Whether its journal is of an earlier process.
     pub begin: Begin,
+    /// Set before it runs, if it works apart from others.
+    pub place: OnceLock<Worktree>,
     /// Where what it uses is charged: reserved when it is spawned, given back when it has ended.
     budget: Mutex<Option<Arc<Account>>>,
     began: Instant,
@@ -70,6 +72,8 @@ pub(crate) struct Progress {
     /// What it last reported itself.
     pub report: Option<String>,
     pub question: Option<Question>,
+    /// The approval that it waits for, and the tool that would be called.
+    pub approval: Option<(String, String)>,
     pub done: Option<Done>,
 }
 
@@ -114,6 +118,7 @@ impl Task {
             alone: false,
             epoch: AtomicU64::new(1),
             begin,
+            place: OnceLock::new(),
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(Progress::default()),
@@ -121,6 +126,13 @@ impl Task {
             events: Mutex::default(),
             question: Mutex::default(),
             collected: Mutex::default(),
+        }
+    }
+
+    /// Said once, before it runs.
+    pub fn works_in(&self, place: Option<Worktree>) {
+        if let Some(place) = place {
+            self.place.get_or_init(|| place);
         }
     }
 
@@ -186,6 +198,7 @@ impl Task {
             progress.turns = progress.turns.max(turns);
             progress.activity = None;
             progress.question = None;
+            progress.approval = None;
             // One terminal state: the first.
             progress.done.get_or_insert(done);
         });
@@ -258,6 +271,12 @@ impl Observer for Task {
                 progress.activity = Some(format!("{tool} {summary}").trim_end().to_owned());
             }
             Event::ToolFinished { .. } => progress.activity = None,
+            Event::ApprovalRequested { approval, tool, summary, .. } => {
+                let waits = format!("waiting for approval: {tool} {summary}");
+                progress.activity = Some(waits.trim_end().to_owned());
+                progress.approval = Some((approval.clone(), tool.clone()));
+            }
+            Event::ApprovalResolved { .. } => (progress.activity, progress.approval) = (None, None),
             _ => {}
         });
     }

@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
-use posse_core::context::{Change, Changed, Head, Key, Write};
+use posse_core::context::{Change, Changed, Head, Key, Wanted, Write};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::message::ToolResult;
@@ -16,7 +16,7 @@ use posse_testkit::context_suite::key;
 use posse_testkit::memory::MemoryStore;
 use serde_json::{Value, json};
 
-use crate::session::{agent, play, results, session};
+use crate::session::{agent, play, results, results_of, session};
 
 /// The answers of `shared_context` alone.
 fn answers(results: &[ToolResult]) -> Vec<Value> {
@@ -290,8 +290,13 @@ fn watching(notes: &Arc<Mutex<Vec<String>>>) -> Observers {
 
 /// Someone else on the same store.
 async fn write_from_outside(store: &MemoryStore, value: &str) -> Changed {
-    let write =
-        Write { key: key("note"), value: value.to_owned(), expected_version: None, expires_at_ms: None };
+    let write = Write {
+        audience: Wanted::default(),
+        key: key("note"),
+        value: value.to_owned(),
+        expected_version: None,
+        expires_at_ms: None,
+    };
     let request = ChangeRequest {
         session: "s1".to_owned(),
         participant: "operator".to_owned(),
@@ -454,4 +459,82 @@ fn the_description_says_how_to_use_it_well() {
     for action in schema["properties"]["action"]["enum"].as_array().unwrap() {
         assert!(told.contains(action.as_str().unwrap()), "{action}");
     }
+}
+
+// R219
+#[tokio::test(start_paused = true)]
+async fn a_key_that_is_not_for_a_child_is_not_shown_to_it() {
+    let (results, store) = play(
+        r#"
+        boss:
+          - calls:
+              - shared_context: {action: write, key: plan, value: secret, readable_by: ["subagent:picky:*"]}
+              - shared_context: {action: write, key: rules, value: fixed, writable_by: []}
+              - shared_context: {action: write, key: open, value: all}
+          - calls: [{subagent: {action: spawn, agent: helper, task: Look}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+            repeat_until: '"completed"'
+          - calls: [{shared_context: {action: read, key: plan}}]
+          - text: done
+        helper:
+          - calls:
+              - shared_context: {action: list_keys}
+              - shared_context: {action: read, key: plan}
+              - shared_context: {action: read_history, key: plan}
+              - shared_context: {action: read_batch, keys: [plan, rules, nothing]}
+              - shared_context: {action: write, key: rules, value: mine}
+              - shared_context: {action: delete, key: rules}
+              - shared_context: {action: wait, keys: [plan]}
+              - shared_context: {action: write, key: open, value: mine too}
+          - text: looked
+        "#,
+    )
+    .await;
+    let told = answers(&results_of(&store, &TaskId::child("s1", 1)).await);
+    let listed = &told[0];
+    let names: Vec<&Value> = listed["keys"].as_array().unwrap().iter().map(|head| &head["key"]).collect();
+    assert_eq!((names, &listed["hidden_keys"]), (vec![&json!("open"), &json!("rules")], &json!(1)));
+    let codes: Vec<&Value> = told.iter().map(|answer| &answer["error"]).collect();
+    let denied = json!("ACCESS_DENIED");
+    assert_eq!(codes[1..3], [&denied, &denied]);
+    assert_eq!((&told[3]["access_denied"], &told[3]["not_found"]), (&json!(["plan"]), &json!(["nothing"])));
+    assert_eq!(told[3]["entries"].as_array().unwrap().len(), 1);
+    assert_eq!(codes[4..7], [&denied, &denied, &denied]);
+    assert_eq!(told[7]["version"], 2, "the rest is as it was");
+    assert_eq!(answers(&results).last().unwrap()["value"], "secret", "the orchestrator may in any case");
+}
+
+// R224
+#[tokio::test(start_paused = true)]
+async fn a_child_hears_when_a_key_is_written() {
+    let script = r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: Wait}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+            repeat_until: '"turns_used":1'
+          - calls: [{shared_context: {action: write, key: decision, value: Revert}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+            repeat_until: '"completed"'
+          - calls: [{shared_context: {action: wait, keys: [decision], timeout_s: 3}}]
+          - text: done
+        helper:
+          - calls: [{shared_context: {action: wait, keys: [decision, other], known_versions: {decision: 0}}}]
+          - calls: [{shared_context: {action: read, key: "{result:0:/written/0/key}"}}]
+          - text: heard
+        "#;
+    let (results, store) = play(script).await;
+    let told = answers(&results_of(&store, &TaskId::child("s1", 1)).await);
+    assert_eq!(
+        (&told[0]["timed_out"], &told[0]["written"][0]["version"]),
+        (&json!(false), &json!(1)),
+        "{told:?}"
+    );
+    assert_eq!(told[0]["written"][0]["written_by"], "orchestrator");
+    assert_eq!(told[1]["value"], "Revert");
+    let waited = answers(&results).pop().unwrap();
+    assert_eq!(
+        waited,
+        json!({ "written": [], "deleted": [], "timed_out": true }),
+        "nothing was written in its time"
+    );
 }

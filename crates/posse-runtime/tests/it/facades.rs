@@ -2,25 +2,30 @@
 
 use std::sync::{Arc, Mutex};
 
+use posse_core::approval::{Mode, Policy, Scope, State};
 use posse_core::budget::Caps;
 use posse_core::definition::{Definition, ModelChoice};
-use posse_core::grant::{Grant, Rights};
+use posse_core::grant::{Grant, Rights, Rule, Verdict};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, start_of};
 use posse_core::limits::Limits;
 use posse_core::message::ToolResult;
 use posse_core::outcome::{Outcome, Status, StopReason};
+use posse_core::pattern::ToolPattern;
 use posse_core::task::NO_CONTEXT;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::{Agents, BoxFuture, Store, Tool, ToolInput, ToolOutput};
+use posse_runtime::ports::{
+    Agents, ApprovalQuery, ApprovalStore, BoxFuture, Store, Tool, ToolInput, ToolOutput,
+};
 use posse_runtime::session::facades::{Facade, Facades, guidance};
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use serde_json::json;
 
+use crate::approvals::{answer, question, say};
 use crate::session::{Script, agent, definition, results};
 
 /// Notes what it was called with.
@@ -50,7 +55,7 @@ struct Room {
 fn agents() -> Vec<Arc<Definition>> {
     let inherits = |name: &str| Definition { rights: Rights::default(), ..(*definition(name, &[])).clone() };
     let investigator = Definition {
-        prompt: format!("Investigate {{{{task}}}}\n\n{NO_CONTEXT}"),
+        prompt: format!("Investigate {{{{task}}}}\n\n{NO_CONTEXT}\n\n## Tools\n{{{{tools}}}}\n"),
         task_in: Some(posse_core::definition::TaskIn::System),
         ..inherits("investigator")
     };
@@ -64,6 +69,17 @@ fn agents() -> Vec<Arc<Definition>> {
 }
 
 fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore) -> Room {
+    room_asking(script, facades, depth, store, Policy::default(), Rights::default())
+}
+
+fn room_asking(
+    script: &'static str,
+    facades: &[Facade],
+    depth: u32,
+    store: MemoryStore,
+    policy: Policy,
+    asks: Rights,
+) -> Room {
     let calls: Arc<Mutex<Vec<String>>> = Arc::default();
     let tool = |name: &str, effect| -> Arc<dyn Tool> {
         let (name, schema) = (name.to_owned(), r#"{"type":"object"}"#.to_owned());
@@ -76,13 +92,18 @@ fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore
         id: "s1".to_owned(),
         owner: "test".to_owned(),
         lives: |_| false,
+        lease_ms: posse_core::lease::SILENCE_MS_MAX,
+        worktrees: None,
+        apart_from: None,
         workspace: ".".to_owned(),
         store: store.clone(),
         models: Arc::new(Script(script)),
-        tools: Toolbox::new([tool("read", Effect::Pure), tool("write", Effect::Unsafe)]).unwrap(),
+        tools: Toolbox::new([tool("read", Effect::Pure), tool("write", Effect::Unsafe)])
+            .unwrap()
+            .with_approvals(policy),
         observers: Observers::default(),
         agents: Arc::new(agents()),
-        grant: Grant::root(granted.map(str::to_owned), depth),
+        grant: Grant::root(granted.map(str::to_owned), depth).keep(&asks),
         caps: Caps::default(),
         rules: RULES,
         stop: stop.clone(),
@@ -262,7 +283,7 @@ async fn who_is_cancelled_while_it_waits_takes_its_agent_along() {
 
 const GOOD: &str = "Find out how tokens are checked in src/auth. Return the lines.";
 
-// R233 R234 R247 R255 R257 R259 R267 R277 R284 R287 R304 R308 R314 R316
+// R233 R234 R247 R255 R257 R258 R259 R267 R277 R284 R287 R304 R308 R314 R316 R317
 #[tokio::test(start_paused = true)]
 async fn an_investigation_returns_its_parts() {
     let (results, room) = play(
@@ -288,6 +309,13 @@ async fn an_investigation_returns_its_parts() {
     assert_eq!((limits.tool_calls_max, limits.wall_ms_max), (8, 60_000));
     assert!(start.opening().0.contains("jwt.rs is new") && !start.opening().0.contains(NO_CONTEXT));
     assert!(start.opening().0.contains(GOOD));
+    // R268: the tools it has, and none to delegate with.
+    assert!(start.opening().0.contains("## Tools\n- `read`\n"), "{}", start.opening().0);
+    assert!(!start.opening().0.contains("subagent`"), "{}", start.opening().0);
+    // It is driven like every run, and knows nothing of its caller's conversation.
+    let records = room.child(1).await;
+    assert!(matches!(records.last(), Some(Record::Finished { .. })));
+    assert!(!format!("{records:?}").contains("the task"));
 }
 
 // R288 R309 R312 R318
@@ -575,6 +603,9 @@ fn the_guidance_lists_the_agents_that_are_there() {
         "Pass raw data in the task string",
         "Assume that the subagent knows your conversation history",
         "overly broad system prompts",
+        // R183 R184
+        "narrow ones, with the few tools their task needs",
+        "Let subagents ask each other for work through shared context: split the work yourself",
         "1. BEFORE spawning",
         "2. TASK STRING",
         "3. DURING execution",
@@ -587,7 +618,7 @@ fn the_guidance_lists_the_agents_that_are_there() {
     assert!(text.contains("26 agents: use list_agents with a query") && !text.contains("agent7"), "{text}");
 }
 
-// R294 R295 R296 R297 R298 R299 R300 R315 R318
+// R294-R301, R315, R318
 #[test]
 fn the_guidance_speaks_only_of_the_doors_there_are() {
     let of = |facades: &[Facade]| guidance(&facades.iter().copied().collect(), &agents());
@@ -672,4 +703,291 @@ fn a_door_is_named_by_its_tool() {
         no_agents.list().is_empty()
             && json!(Facades::default().costs(&no_agents)).to_string().contains("guidance")
     );
+}
+
+// R261
+#[tokio::test(start_paused = true)]
+async fn what_a_person_says_next_begins_with_new_investigations() {
+    let five: String =
+        (0..5).map(|_| format!("          - calls: [{{run_subagent: {{task: \"{GOOD}\"}}}}]\n")).collect();
+    let script = format!(
+        "        boss:\n{five}          - text: first\n{five}          - text: second\n        investigator:\n          - text: found\n"
+    );
+    let room = room(Box::leak(script.into_boxed_str()), &[Facade::RunSubagent], 1, MemoryStore::new());
+    assert_eq!(room.run().await.text, "first");
+    let more = Onward::Message("And the rest?".to_owned());
+    let outcome = room.session.resume(TaskId::root("s1"), more).await.unwrap();
+    let results = results(&room.store).await;
+    assert_eq!((outcome.text.as_str(), results.len()), ("second", 10));
+    assert!(results.iter().all(|result| !result.is_error), "{results:?}");
+}
+
+// R321
+#[tokio::test(start_paused = true)]
+async fn what_an_investigation_found_is_kept_where_there_is_a_shared_context() {
+    let script = r#"
+        boss:
+          - calls: [{run_subagent: {task: "Find out how tokens are checked in src/auth. Return the lines."}}]
+          - calls: [{shared_context: {action: read, key: findings_t_01}}]
+          - text: done
+        investigator:
+          - text: "<findings>a.rs:3 and much more</findings> <summary>It leaks.</summary>"
+        "#;
+    let (told, _) = play(script, &[Facade::RunSubagent, Facade::SharedContext]).await;
+    assert!(told[0].text.ends_with("\n\n[kept in shared context as `findings_t_01`]"), "{}", told[0].text);
+    let kept: serde_json::Value = serde_json::from_str(&told[1].text).unwrap();
+    assert_eq!(
+        (&kept["value"], &kept["written_by"]),
+        (&json!("It leaks."), &json!("subagent:investigator:t_01"))
+    );
+    let (told, _) = play(script, &[Facade::RunSubagent]).await;
+    assert!(told[0].text.ends_with("Tool calls made: 0"), "{}", told[0].text);
+
+    // Made again after a crash, it is kept once.
+    let facades = [Facade::RunSubagent, Facade::SharedContext];
+    let whole = room(script, &facades, 1, MemoryStore::new());
+    whole.run().await;
+    for died_after in 1..whole.store.writes() {
+        let again = room(script, &facades, 1, whole.store.as_of(died_after));
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        again.session.resume(TaskId::root("s1"), onward).await.unwrap();
+        let keys = again.session.context_keys().await.unwrap();
+        assert_eq!((keys.len(), keys[0].version), (1, 1), "write {died_after}");
+    }
+}
+
+// R424 R425 R428 R441 R450 R451 R454
+#[tokio::test(start_paused = true)]
+async fn launched_tasks_give_their_places_back_and_waiting_calls_work_beside_them() {
+    let (results, room) = play(
+        r#"
+        boss:
+          - calls:
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Bad agent, prompt: Do something interesting, agent: nobody}
+          - calls: [{Agent: {prompt: Say hello., type: helper}}]
+          - calls: [{subagent: {action: list_tasks}}]
+          - calls: [{subagent: {action: wait, mode: all, timeout_ms: 45000}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls:
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+              - subagent: {description: Test task, prompt: Do something interesting}
+          - text: done
+        general:
+          - fail: {kind: unauthorised, message: the key is wrong}
+            delay_ms: 5000
+        helper:
+          - text: hello
+        "#,
+        &[Facade::Subagent, Facade::Agent],
+    )
+    .await;
+    let refused = "Failed to create parallel task: no agent is called `nobody`";
+    assert!(results[4].is_error && results[4].text.starts_with(refused), "{}", results[4].text);
+    assert_eq!(results[5].text, "hello", "one that is waited for, while four others run");
+    let listed: serde_json::Value = serde_json::from_str(&results[6].text).unwrap();
+    let running =
+        listed["tasks"].as_array().unwrap().iter().filter(|task| task["status"] == "running").count();
+    assert_eq!(running, 4, "{listed}");
+    let ended: serde_json::Value = serde_json::from_str(&results[8].text).unwrap();
+    assert_eq!(ended["status"], "failed");
+    assert!(ended["error"].as_str().unwrap().starts_with("Model API error: "), "{ended}");
+    assert!(
+        results[9..14].iter().all(|result| result.text.starts_with("Successfully launched")),
+        "{results:?}"
+    );
+    assert_eq!(room.store.tasks(100).await.unwrap().len(), 11);
+}
+
+// R335 R338 R350 R353 R354
+#[test]
+fn the_guide_has_numbers_to_begin_with() {
+    let guide = include_str!("../../../../docs/delegation.md");
+    for told in [
+        "about 5 for one tight question, about 20 for research that spreads out, 50 and more",
+        "about 1024 for short reasoning, about 4096 for a summary of research, 8192 and more",
+        "some 20,000 tokens before it has done anything",
+        "one provider counts 346",
+        "142 of them are about 4500",
+        "Give an agent that changes something (`edit`, `write`, `bash`) a `trace_hook`",
+        "OpenAI ignores it and goes by effort",
+        "Narrow specialists with few tools",
+        "Children do not ask for children through shared context",
+    ] {
+        assert!(guide.contains(told), "{told}");
+    }
+}
+
+/// A room where somebody is asked about calls of this tool.
+fn asking(script: &'static str, tool: &str) -> Room {
+    let rule = Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
+    let asks = Rights { rules: vec![rule], ..Rights::default() };
+    room_asking(script, &[Facade::Launch], 1, MemoryStore::new(), Policy::new(Mode::Ask), asks)
+}
+
+// R412 R413
+#[tokio::test(start_paused = true)]
+async fn a_launch_is_asked_about_with_what_matters_and_a_no_is_told_in_the_words_of_the_seed() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {description: Write the docs, prompt: "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789", writePermissions: true, allowedWritePaths: [docs/**], priority: high}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look again, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        general:
+          - text: looked
+        "#,
+        "subagent",
+    );
+    let answering = async {
+        let first = question(&room.store).await;
+        say(&room.store, &first, answer(&first, posse_core::approval::Verdict::Deny)).await;
+        let second = question(&room.store).await;
+        let reason = Some("do it yourself".to_owned());
+        let no = answer(&second, posse_core::approval::Verdict::Deny);
+        say(&room.store, &second, posse_core::approval::Answer { reason, ..no }).await;
+        let third = question(&room.store).await;
+        assert!(room.store.tasks(9).await.unwrap().len() == 1, "nothing is launched before the yes");
+        say(&room.store, &third, answer(&third, posse_core::approval::Verdict::Approve)).await;
+        (first, second)
+    };
+    let (outcome, (first, second)) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    let prompt = ["0123456789"; 10].join(" ");
+    let expected = json!({
+        "tool": "subagent", "description": "Write the docs", "prompt": format!("{}...", &prompt[..100]),
+        "writePermissions": true, "priority": "high",
+    });
+    assert_eq!(first.request.shown, Some(expected));
+    assert!(first.request.arguments.contains(&prompt), "the whole prompt is there");
+    let expected = json!({
+        "tool": "subagent", "description": "Look around", "prompt": "Look at everything here.",
+        "writePermissions": false, "priority": "normal",
+    });
+    assert_eq!(second.request.shown, Some(expected));
+    let results = results(&room.store).await;
+    assert_eq!(results[0].text, "User denied subagent creation");
+    assert_eq!(results[1].text, "User denied subagent creation: do it yourself");
+    assert!(results[2].text.starts_with("Successfully launched subagent"), "{}", results[2].text);
+    assert_eq!(room.store.tasks(9).await.unwrap().len(), 2);
+}
+
+// R410 R411
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_about_a_launch_for_which_there_is_no_place() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: Look around, prompt: "Look at everything here."}}]
+          - calls: [{subagent: {description: x, prompt: "too short"}}]
+          - text: done
+        general:
+          - {text: looked, delay_ms: 3000}
+        "#,
+        "subagent",
+    );
+    let answering = async {
+        let first = question(&room.store).await;
+        let yes = answer(&first, posse_core::approval::Verdict::Approve);
+        say(&room.store, &first, posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+    };
+    let (outcome, ()) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    let results = results(&room.store).await;
+    let limit = "Maximum concurrent tasks limit reached. Please wait for other tasks to complete.";
+    assert_eq!(results[5].text, limit);
+    assert!(results[6].text.starts_with("Invalid parameters: "), "{}", results[6].text);
+    // What cannot be launched is not even decided about.
+    let records = room.store.records(&TaskId::root("s1")).await.unwrap();
+    let resolved = records.iter().filter(|record| matches!(record, Record::Resolved { .. })).count();
+    assert_eq!(resolved, 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_go_on_while_one_waits_and_its_status_says_so() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: general, task: write}}, {subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: wait, task_ids: [t_02]}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        general:
+          - calls: [{write: {path: a}}]
+          - text: wrote
+        helper:
+          - calls: [{read: {path: a}}]
+          - text: looked
+        "#,
+        "write",
+    );
+    let answering = async {
+        loop {
+            let parked = question(&room.store).await;
+            let told = results(&room.store).await;
+            if told.len() < 4 {
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                continue;
+            }
+            return say(&room.store, &parked, answer(&parked, posse_core::approval::Verdict::Approve)).await;
+        }
+    };
+    let (outcome, ()) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    let results = results(&room.store).await;
+    assert!(results[2].text.contains("\"status\":\"completed\""), "{}", results[2].text);
+    let status: serde_json::Value = serde_json::from_str(&results[3].text).unwrap();
+    assert_eq!(status["waiting_for_approval"], json!({ "id": "a1", "tool": "write" }));
+    assert_eq!(status["activity"], "waiting for approval: write a");
+    let calls = room.calls.lock().unwrap().clone();
+    assert_eq!(calls, [r#"read {"path":"a"}"#, r#"write {"path":"a"}"#]);
+    let parked = room.store.approvals(ApprovalQuery::Newest(9)).await.unwrap();
+    assert_eq!(parked[0].request.path, [TaskId::root("s1")]);
+    assert!(matches!(parked[0].state, State::Answered(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_for_the_session_is_heard_by_those_who_wait_already() {
+    let room = asking(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: general, task: write}}, {subagent: {action: spawn, agent: general, task: write}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        general:
+          - calls: [{write: {path: a}}]
+          - text: wrote
+        "#,
+        "write",
+    );
+    let answering = async {
+        let both = loop {
+            let open = room.store.approvals(ApprovalQuery::Open).await.unwrap();
+            if open.len() == 2 {
+                break open;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        };
+        let yes = answer(&both[1], posse_core::approval::Verdict::Approve);
+        say(&room.store, &both[1], posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+    };
+    let (outcome, ()) = tokio::join!(room.run(), answering);
+    assert_eq!(outcome.status(), Status::Completed);
+    assert_eq!(room.calls.lock().unwrap().len(), 2);
+    let first = room.store.approval("a1").await.unwrap();
+    assert_eq!(first.to_json()["answer"]["by"], "earlier answer a2");
 }

@@ -181,6 +181,7 @@ async fn a_model_that_takes_too_long_meets_the_deadline() {
     assert!(outcome.usage.estimated, "the call that was cut off may have cost something");
 }
 
+// S29
 #[tokio::test]
 async fn a_spent_budget_ends_in_a_report_and_is_never_exceeded() {
     let mut stage = Stage::new(

@@ -1,11 +1,15 @@
 //! The driver and the session with a scripted model, tools that watch themselves, and a store in memory.
 
 mod adoption;
+mod approvals;
 mod context;
 mod crashes;
 mod delegation;
 mod facades;
+mod grants;
+mod injection;
 mod judging;
+mod leases;
 mod loop_;
 mod session;
 mod simulation;

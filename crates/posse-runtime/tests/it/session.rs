@@ -71,6 +71,9 @@ pub fn session_where(
         id: "s1".to_owned(),
         owner: "test".to_owned(),
         lives,
+        lease_ms: posse_core::lease::SILENCE_MS_MAX,
+        worktrees: None,
+        apart_from: None,
         workspace: ".".to_owned(),
         store,
         models: Arc::new(Script(script)),
@@ -119,7 +122,11 @@ pub async fn play(script: &'static str) -> (Vec<ToolResult>, Arc<MemoryStore>) {
 }
 
 pub async fn results(store: &MemoryStore) -> Vec<ToolResult> {
-    let records = store.records(&TaskId::root("s1")).await.unwrap();
+    results_of(store, &TaskId::root("s1")).await
+}
+
+pub async fn results_of(store: &MemoryStore, task: &TaskId) -> Vec<ToolResult> {
+    let records = store.records(task).await.unwrap();
     let results = records.into_iter().filter_map(|record| match record {
         Record::Done { result, .. } => Some(result),
         _ => None,

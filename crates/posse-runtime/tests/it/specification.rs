@@ -42,7 +42,7 @@ async fn start_of(store: &MemoryStore, number: u32) -> TaskStart {
     }
 }
 
-// R056, R058-R064, R080-R082, R084, R085, R088, R090-R092, R119
+// R056, R058-R065, R080-R082, R084, R085, R088, R090-R092, R119
 #[tokio::test(start_paused = true)]
 async fn agents_are_listed_with_their_defaults_whether_registered_or_defined() {
     let with = |name: &str, field: &str, value: Value| {
@@ -276,7 +276,7 @@ async fn five_tasks_take_as_long_as_one() {
     assert!((Duration::from_secs(20)..Duration::from_secs(30)).contains(&took), "{took:?}");
 }
 
-// R156
+// R156, R317
 #[tokio::test(start_paused = true)]
 async fn a_task_keeps_to_the_tokens_it_was_given() {
     let (answers, _) = answers(
@@ -402,4 +402,63 @@ async fn the_example_of_the_specification_can_be_played() {
     assert_eq!(by_key("open_questions").unwrap().0, "Was it meant?");
     assert_eq!(by_key("incident_report"), Some((json!("The pool is small"), json!("subagent:picky:t_03"))));
     assert_eq!(by_key("remediation_status"), Some((json!("Reverted"), json!("subagent:remediator:t_02"))));
+}
+
+// R077
+#[tokio::test(start_paused = true)]
+async fn whoever_looks_waits_and_collects_says_nothing_to_the_task() {
+    let (_, store) = answers(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: status, task_id: t_01}}, {subagent: {action: events, task_id: t_01}}]
+          - calls: [{subagent: {action: wait}}]
+          - calls: [{subagent: {action: collect, task_id: t_01}}]
+          - text: done
+        helper:
+          - calls: [{shared_context: {action: list_keys}}]
+            delay_ms: 1000
+          - text: found it
+        "#,
+    )
+    .await;
+    let records = store.records(&TaskId::child("s1", 1)).await.unwrap();
+    let replayed = posse_core::run::replay(&records, Default::default(), 0).unwrap();
+    let said: Vec<&posse_core::message::Message> = replayed
+        .run
+        .messages()
+        .iter()
+        .filter(|message| matches!(message, posse_core::message::Message::User { .. }))
+        .collect();
+    assert_eq!(said, [&posse_core::message::Message::User { text: "look".to_owned() }]);
+}
+
+// R174
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_calls_all_go_wrong_fails_with_the_turn_and_the_reason() {
+    let (answers, _) = answers(
+        r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: wait}}]
+          - calls: [{subagent: {action: collect, task_id: t_01}}]
+          - text: done
+        helper:
+          - calls: [{teleport: {}}]
+          - calls: [{teleport: {a: 1}}]
+          - calls: [{teleport: {a: 2}}]
+          - calls: [{teleport: {a: 3}}]
+          - calls: [{teleport: {a: 4}}]
+          - text: never said
+        "#,
+    )
+    .await;
+    let collected = answers.last().unwrap();
+    assert_eq!(
+        (&collected["status"], &collected["error"]),
+        (
+            &json!("failed"),
+            &json!("Tool execution error in turn 5: 5 turns in a row had only wrong tool calls")
+        )
+    );
 }

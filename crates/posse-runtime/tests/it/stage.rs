@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use posse_core::agent::{Agent, ModelSettings};
+use posse_core::approval::Policy;
 use posse_core::budget::Caps;
 use posse_core::event::Event;
-use posse_core::grant::Grant;
+use posse_core::grant::{Grant, Rights, Rule, Verdict};
 use posse_core::id::{AgentName, TaskId};
 use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::outcome::Outcome;
+use posse_core::pattern::ToolPattern;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::verify::{Ending, Evidence};
 use posse_core::{Error, ErrorCode, Result};
@@ -21,7 +23,7 @@ use posse_runtime::driver::{Onward, Ports, Stop, resume, start};
 use posse_runtime::inbox::Inbox;
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{
-    BoxFuture, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput, Verifier,
+    Approver, BoxFuture, Observer, OpenModel, Store, Tool, ToolContext, ToolInput, ToolOutput, Verifier,
 };
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
@@ -53,8 +55,15 @@ pub struct Stage {
     pub schema: Option<&'static str>,
     pub verify: &'static [&'static str],
     pub verifies: bool,
-    /// What the second process allows.
+    /// What the second process does not allow.
     pub denied_later: &'static [&'static str],
+    /// What the task asks for, and what the second process lets it have.
+    pub rights: Rights,
+    pub rights_later: Rights,
+    /// Tools that somebody has to be asked about, and what becomes of that.
+    pub ask: &'static [&'static str],
+    pub policy: Policy,
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 #[derive(Default)]
@@ -82,6 +91,11 @@ impl Stage {
             verify: &[],
             verifies: true,
             denied_later: &[],
+            rights: Rights::default(),
+            rights_later: Rights::default(),
+            ask: &[],
+            policy: Policy::default(),
+            approver: None,
         }
     }
 
@@ -91,7 +105,8 @@ impl Stage {
 
     pub async fn go_on(&self, onward: Onward) -> Result<Outcome> {
         let denied: Vec<String> = self.denied_later.iter().map(|name| (*name).to_owned()).collect();
-        resume(&self.ports(), id(), "second", onward, &self.task().grant.without(&denied)).await
+        let allowed = self.task().grant.without(&denied).keep(&self.rights_later);
+        resume(&self.ports(), id(), "second", onward, &allowed).await
     }
 
     /// The same world, as another process finds it.
@@ -103,6 +118,8 @@ impl Stage {
             together: self.together.clone(),
             schema: self.schema,
             verify: self.verify,
+            ask: self.ask,
+            policy: self.policy.clone(),
             ..Stage::new(self.script)
         }
     }
@@ -120,7 +137,12 @@ impl Stage {
         let mut names = self.ports().tools.names().map(str::to_owned).collect::<Vec<_>>();
         names.push("bash".to_owned());
         let verify = self.verify.iter().map(|command| (*command).to_owned()).collect();
-        TaskStart { verify, ..TaskStart::new(agent, "the task", Grant::root(names, 0)) }
+        let rule = |tool: &&str| Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
+        let asks = Rights { rules: self.ask.iter().map(rule).collect(), ..Rights::default() };
+        TaskStart {
+            verify,
+            ..TaskStart::new(agent, "the task", Grant::root(names, 0).keep(&self.rights).keep(&asks))
+        }
     }
 
     fn ports(&self) -> Ports {
@@ -129,11 +151,16 @@ impl Stage {
         let probe = Commands { world: self.world.clone(), store: self.store.clone() };
         Ports {
             verifier: self.verifies.then(|| Arc::new(probe) as Arc<dyn Verifier>),
+            holders: Default::default(),
+            worktrees: None,
             model: OpenModel {
                 model: Arc::new(Scripted::parse("scripted:test", self.script, None).unwrap()),
                 tariff: Tariff::default(),
             },
-            tools: Toolbox::new(self.tools()).unwrap(),
+            tools: match &self.approver {
+                Some(approver) => Toolbox::new(self.tools()).unwrap().approved_by(approver.clone()),
+                None => Toolbox::new(self.tools()).unwrap().with_approvals(self.policy.clone()),
+            },
             store: self.store.clone(),
             observers: Observers::new(observers.collect()),
             budget: Arc::new(Account::root(self.caps)),

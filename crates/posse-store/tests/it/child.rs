@@ -64,6 +64,7 @@ fn this_process_plays_the_role_it_was_given() {
         "append forever" => crate::crash::append_forever(&place, &name),
         "transit" => crate::processes::transit(&place, &name),
         "share" => crate::context::share(&place, &name),
+        "answer" => crate::processes::answer(&place, &name),
         "fill" => crate::full_disk::fill(&place),
         other => panic!("no role `{other}`"),
     }

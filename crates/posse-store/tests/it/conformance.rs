@@ -8,8 +8,8 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
 use posse_runtime::ports::Store;
-use posse_testkit::context_suite;
 use posse_testkit::store_suite::{self, asked, new_task, replied};
+use posse_testkit::{approval_suite, context_suite};
 
 use crate::{block_on, open, place};
 
@@ -28,6 +28,16 @@ fn it_keeps_the_contract_of_a_context_store() {
     let (_directory, path) = place();
     let number = Cell::new(0);
     block_on(context_suite::run(|| {
+        number.set(number.get() + 1);
+        Arc::new(open(&path.with_extension(number.get().to_string())))
+    }));
+}
+
+#[test]
+fn it_keeps_the_contract_of_an_approval_store() {
+    let (_directory, path) = place();
+    let number = Cell::new(0);
+    block_on(approval_suite::run(|| {
         number.set(number.get() + 1);
         Arc::new(open(&path.with_extension(number.get().to_string())))
     }));

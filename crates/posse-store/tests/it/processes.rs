@@ -6,11 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use posse_core::ErrorCode;
+use posse_core::approval::State;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::outcome::StopReason;
-use posse_runtime::ports::Store;
+use posse_runtime::ports::{ApprovalStore, Store};
 use posse_store::{Settings, SqliteStore};
+use posse_testkit::approval_suite::{request, yes};
 use posse_testkit::store_suite::{asked, finished, new_task};
 
 use crate::child::{Other, say};
@@ -118,4 +120,43 @@ fn a_lock_that_is_never_released_ends_in_store_busy_and_the_store_works_again_af
         store.append(&id, 1, vec![asked(2)]).await.unwrap();
         assert_eq!(store.records(&id).await.unwrap()[1..], [asked(2)]);
     });
+}
+
+const ANSWERERS: usize = 10;
+
+/// The child's part: ten answers at once.
+pub fn answer(path: &Path, name: &str) {
+    let store = std::sync::Arc::new(open(path));
+    let hash = request("s", 1).hash;
+    block_on(async {
+        let mut answering = tokio::task::JoinSet::new();
+        for number in 0..ANSWERERS {
+            let (store, hash, by) = (store.clone(), hash.clone(), format!("{name}.{number}"));
+            answering.spawn(async move { (by.clone(), store.answer("a1", &hash, yes(&by)).await) });
+        }
+        while let Some(answered) = answering.join_next().await {
+            match answered.unwrap() {
+                (by, Ok(_)) => say(by),
+                (_, Err(e)) => assert_eq!(e.code(), ErrorCode::ApprovalClosed),
+            }
+        }
+    });
+}
+
+// G23
+#[test]
+fn of_a_hundred_answers_from_ten_processes_one_counts() {
+    let (_directory, path) = place();
+    let store = open(&path);
+    block_on(async {
+        store.create(new_task("s")).await.unwrap();
+        store.park(request("s", 1)).await.unwrap();
+    });
+    let children: Vec<Other> =
+        (0..ANSWERERS).map(|n| Other::start("answer", &path, &format!("p{n}"))).collect();
+    let won: Vec<String> = children.into_iter().flat_map(Other::hear_all).collect();
+    assert_eq!(won.len(), 1, "{won:?}");
+    let parked = block_on(store.approval("a1")).unwrap();
+    let State::Answered(answer) = parked.state else { panic!("{parked:?}") };
+    assert_eq!(answer.by.to_string(), won[0]);
 }

@@ -2,17 +2,22 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::{Method, Request, Uri};
+use http_body_util::{BodyExt, Full};
 use posse_core::text::{prefix, visible};
+use posse_core::web::Address;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use posse_net::{Pool, is_loopback, system_proxies};
 
 const CONNECT_WAIT: Duration = Duration::from_secs(3);
 /// An answer says little; what follows is a page meant for a browser.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 pub struct Collector {
-    url: reqwest::Url,
+    url: Uri,
     headers: HeaderMap,
     host: String,
 }
@@ -24,16 +29,12 @@ impl Collector {
             Error::new(ErrorCode::ConfigInvalid, say!("otlp-endpoint-invalid", why))
                 .hint(say!("otlp-endpoint-invalid-hint"))
         };
-        let url = reqwest::Url::parse(url.trim()).map_err(|e| invalid(e.to_string()))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(invalid(say!("otlp-scheme")));
-        }
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid(say!("otlp-password")));
-        }
-        let host = url.host_str().ok_or_else(|| invalid(say!("otlp-no-host")))?.to_owned();
+        let address = Address::parse(url.trim()).map_err(|why| invalid(why.to_owned()))?;
+        let url = Uri::try_from(address.to_string()).map_err(|e| invalid(e.to_string()))?;
+        let host = address.host().to_string();
         let mut checked = HeaderMap::new();
         checked.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        checked.insert(USER_AGENT, HeaderValue::from_static(concat!("posse/", env!("CARGO_PKG_VERSION"))));
         for (name, value) in headers {
             let shown = visible(prefix(name, 80)).into_owned();
             let name = HeaderName::from_bytes(name.as_bytes())
@@ -52,40 +53,26 @@ impl Collector {
 
     /// How many spans were rejected, or why none was taken.
     pub(super) async fn post(&self, body: Vec<u8>) -> Result<u64, String> {
-        let client = self.client()?;
-        let request = client.post(self.url.clone()).headers(self.headers.clone()).body(body);
-        let mut response = request.send().await.map_err(|e| causes(&e.without_url()))?;
+        // Made for each batch: they come seconds apart, and most programs send one.
+        let proxies = system_proxies(is_loopback(&self.host));
+        let pool = Pool::new(&self.url, proxies, CONNECT_WAIT).map_err(|e| last_cause(&e))?;
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        *request.headers_mut() = self.headers.clone();
+        let response = pool.send(request).await.map_err(|e| last_cause(&e))?;
         let status = response.status();
         if !status.is_success() {
             return Err(format!("HTTP {}", status.as_u16()));
         }
-        let mut answer = Vec::new();
-        while let Ok(Some(chunk)) = response.chunk().await {
-            answer.extend_from_slice(&chunk);
+        let (mut answer, mut body) = (Vec::new(), response.into_body());
+        while let Some(Ok(frame)) = body.frame().await {
+            answer.extend_from_slice(&frame.into_data().unwrap_or_default());
             if answer.len() > ANSWER_BYTES_MAX {
                 return Ok(0);
             }
         }
         Ok(rejected(&answer))
-    }
-
-    /// Made for each batch: they come seconds apart, and most programs send one.
-    fn client(&self) -> Result<reqwest::Client, String> {
-        // Fails when a provider is already installed, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = reqwest::Client::builder()
-            .connect_timeout(CONNECT_WAIT)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("posse/", env!("CARGO_PKG_VERSION")));
-        if self.url.scheme() == "http" {
-            // No roots to trust, so none are loaded.
-            builder = builder.tls_certs_only([]);
-        }
-        let host = self.host.trim_matches(['[', ']']);
-        if host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback()) {
-            builder = builder.no_proxy();
-        }
-        builder.build().map_err(|e| causes(&e))
     }
 }
 
@@ -97,7 +84,7 @@ fn rejected(answer: &[u8]) -> u64 {
 }
 
 /// The last of an error's causes says most: `connection refused`.
-fn causes(error: &dyn std::error::Error) -> String {
+fn last_cause(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(cause) = last.source() {
         last = cause;

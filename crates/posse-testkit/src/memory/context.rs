@@ -206,7 +206,11 @@ impl ContextStore for MemoryStore {
         let applied = self.lock().apply(now_ms(), Write::Context(request));
         let answer = applied.map(|applied| match applied {
             Applied::Context(changed) => changed,
-            Applied::Epoch(_) | Applied::Sign | Applied::Session => {
+            Applied::Epoch(_)
+            | Applied::Token(_)
+            | Applied::Sign
+            | Applied::Session
+            | Applied::Approval(_) => {
                 unreachable!("a change writes to the context")
             }
         });

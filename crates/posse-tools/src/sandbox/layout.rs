@@ -41,12 +41,9 @@ pub(crate) struct Guarded {
 impl Layout {
     pub fn of(walls: &Walls, workspace: &Path) -> Result<Self, String> {
         let mut layout = Layout::default();
-        for root in &walls.read {
-            layout.open_for_reading(root, &walls.closed);
-        }
-        match &walls.instead {
-            None => layout.open_for_reading(workspace, &walls.closed),
-            Some(roots) => roots.iter().for_each(|root| layout.open_for_reading(root, &walls.closed)),
+        let own = walls.instead.clone().unwrap_or_else(|| vec![workspace.to_owned()]);
+        for root in walls.read.iter().chain(&own) {
+            layout.open_for_reading(root, workspace, &walls.closed);
         }
         let writes_nothing = walls.write.iter().any(Vec::is_empty);
         if !writes_nothing {
@@ -72,9 +69,11 @@ impl Layout {
     }
 
     /// Whether an entry can be reached for reading is decided by where it really is.
-    fn open_for_reading(&mut self, root: &Path, closed: &[PathBuf]) {
+    fn open_for_reading(&mut self, root: &Path, workspace: &Path, closed: &[PathBuf]) {
         let Ok(real) = fs::canonicalize(root) else { return };
-        if closed.iter().any(|closed| real.starts_with(closed)) {
+        // A worktree lies in our own state directory, of which nothing else is to be seen.
+        let is_own = |closed: &Path| real.starts_with(workspace) && workspace.starts_with(closed);
+        if closed.iter().any(|closed| real.starts_with(closed) && !is_own(closed)) {
             return;
         }
         if !closed.iter().any(|closed| closed.starts_with(&real)) {
@@ -83,7 +82,7 @@ impl Layout {
         }
         self.names.push(real.clone());
         for entry in entries(&real).filter(|entry| !is_link(entry)) {
-            self.open_for_reading(&entry.path(), closed);
+            self.open_for_reading(&entry.path(), workspace, closed);
         }
     }
 

@@ -61,6 +61,7 @@ fn world(name: &str, settings: Settings, grant: &Grant) -> World {
         observers: Observers::default(),
         budget: Arc::new(Account::root(Caps::default())),
         stop: Stop::default(),
+        holders: Default::default(),
     }));
     world
 }
@@ -93,7 +94,7 @@ fn set(paths: &[&str]) -> BTreeSet<String> {
     paths.iter().map(|path| (*path).to_owned()).collect()
 }
 
-// S34 Seen to fail with the last list alone in `rulesets`.
+// S34 To be seen failing with the last list alone in `rulesets`.
 #[tokio::test]
 async fn a_command_writes_only_where_its_task_may() {
     for wish in tiers() {
@@ -170,7 +171,7 @@ fn assault(path: &str) -> String {
     )
 }
 
-// G20 S04 S09 S11 S33 Seen to fail with the top of the workspace given as a whole (T1), and without the read-only binds
+// G20 S04 S09 S11 S33 To be seen failing with the top of the workspace given as a whole (T1), and without the read-only binds
 // (T2, top open). A name that is only in the list of the file tools fails here too.
 #[tokio::test]
 async fn protected_files_are_written_by_no_tool_and_by_no_command() {
@@ -268,7 +269,7 @@ async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
     }
 }
 
-// G17 S24 Seen to fail when a ruleset that the kernel refuses is left out.
+// G17 S24 To be seen failing when a ruleset that the kernel refuses is left out.
 #[test]
 fn a_kernel_without_landlock_refuses_every_command() {
     let refused = |calls: &[libc::c_long], what: &str| {
@@ -344,7 +345,7 @@ async fn every_way_to_start_a_process_is_held() {
     }
 }
 
-// S23 Seen to fail without the rules for ports, and with datagrams allowed.
+// S23 To be seen failing without the rules for ports, and with datagrams allowed.
 #[tokio::test]
 async fn a_command_connects_only_where_it_may() {
     let open = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -401,7 +402,7 @@ fn home() -> (tempfile::TempDir, PathBuf) {
     (dir, home)
 }
 
-// S08 Seen to fail with home as a read root that is not split.
+// S08 To be seen failing with home as a read root that is not split.
 #[tokio::test]
 async fn toolchains_can_be_read_and_credentials_cannot() {
     for wish in tiers() {
@@ -418,10 +419,21 @@ async fn toolchains_can_be_read_and_credentials_cannot() {
         let outside = world("home", settings.clone(), &all());
         assert_eq!(readable(outside.bash(&script).await), set(&[".cargo/bin/tool", ".rustup/x"]), "{wish:?}");
         // Who works in the home directory sees what is there, but for the same places.
-        let mut inside = world("inside-home", settings, &all());
+        let mut inside = world("inside-home", settings.clone(), &all());
         inside.launch.directory = posse_tools::supervisor::Directory::Path(home.clone());
         let expected = set(&[".cargo/bin/tool", ".rustup/x", "notes"]);
         assert_eq!(readable(inside.bash(&script).await), expected, "{wish:?}");
+        // A worktree is in the state directory, of which nothing else is seen.
+        put(&home, &["state/worktrees/mine/src/a", "state/worktrees/theirs/a"]);
+        let mut tree = world("tree", settings, &all());
+        tree.launch.directory = posse_tools::supervisor::Directory::Path(home.join("state/worktrees/mine"));
+        let output = tree.bash("cat src/a && echo new >src/b && cat ../theirs/a ../../posse.db").await;
+        assert!(
+            output.is_error && output.text.contains("\nold\n") && !output.text.contains("old\nold"),
+            "{wish:?} {}",
+            output.text
+        );
+        assert!(home.join("state/worktrees/mine/src/b").exists(), "{wish:?}");
         let writes = ["notes", ".ssh/id_rsa", ".netrc", "state/posse.db", ".cargo/credentials.toml"];
         assert_eq!(written(&inside, &writes).await, set(&["notes"]), "{wish:?}");
     }
@@ -471,7 +483,7 @@ async fn a_held_command_that_is_asked_to_end_may_clean_up() {
 }
 
 // R419
-// T32 Seen to fail without the limit of the task.
+// T32 To be seen failing without the limit of the task.
 #[tokio::test]
 async fn a_process_gets_no_more_memory_than_its_task_may_have() {
     const MIB: u64 = 1 << 20;

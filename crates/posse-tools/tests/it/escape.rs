@@ -19,6 +19,7 @@ fn try_everything(task: &Task, path: &str) -> Vec<(&'static str, String, bool)> 
     answers.map(|(tool, output)| (tool, output.text, output.is_error)).collect()
 }
 
+// S01, S03
 #[test]
 fn no_path_leads_outside() {
     let place = Place::new(&[("inside.txt", "inside")]);
@@ -72,6 +73,7 @@ fn no_path_leads_outside() {
     task.refused("read", json!({"path": absolute}), "outside the workspace; paths are relative to");
 }
 
+// S01
 #[test]
 fn a_walk_does_not_follow_links() {
     let place = Place::new(&[("a/inside.txt", "no s-word")]);
@@ -105,9 +107,11 @@ impl Drop for StopOnDrop<'_> {
 }
 
 /// A directory is swapped with a link to the outside as fast as possible while files are read and written through it.
+// S02
 #[test]
 fn a_link_swapped_in_never_leads_outside() {
-    const TRIES: u32 = 20_000;
+    // G19 S02: with the path checked first and opened by name afterwards, this escapes within the first hundred tries.
+    const TRIES: u32 = 60_000;
     let place = Place::new(&[("d/secret.txt", "inside")]);
     let outside = place.outside.path().canonicalize().unwrap();
     place.link(&outside, "link");

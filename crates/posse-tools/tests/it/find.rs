@@ -24,6 +24,21 @@ fn project() -> Place {
     place
 }
 
+// S07: no built-in tool hands its arguments to a program, so nothing in them is an option.
+#[test]
+fn what_begins_with_a_dash_is_a_text_like_any_other() {
+    let place = Place::new(&[("-rf/--pre", "--pre=./x\n-e\n"), ("x", "no")]);
+    let task = place.task();
+    let found = task.call("grep", json!({"pattern": "--pre=./x"}));
+    assert!(!found.is_error && found.text.contains("-rf/--pre"), "{}", found.text);
+    let found = task.call("glob", json!({"pattern": "-rf/*"}));
+    assert!(!found.is_error && found.text.contains("--pre"), "{}", found.text);
+    for (tool, path) in [("read", "-rf/--pre"), ("ls", "-rf"), ("directory_tree", "-rf")] {
+        let found = task.call(tool, json!({ "path": path }));
+        assert!(!found.is_error && found.text.contains("--pre"), "{tool}: {}", found.text);
+    }
+}
+
 #[test]
 fn grep_shows_matches_in_the_order_of_paths_and_respects_ignore_files() {
     let place = project();

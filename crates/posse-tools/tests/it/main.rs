@@ -7,6 +7,7 @@ mod change;
 mod confined;
 mod driver;
 mod escape;
+mod fetch;
 mod find;
 mod own;
 mod read;

@@ -71,7 +71,7 @@ impl Place {
 
     pub fn task_with(&self, roots: &[PathBuf]) -> (Task, Vec<String>) {
         let workspace = Workspace::open(&self.root).unwrap();
-        let (skills, warnings) = Skills::load(&workspace, roots);
+        let (skills, warnings) = Skills::load(&workspace, roots, posse_definitions::matter);
         (Task::new(toolset(workspace, skills)), warnings)
     }
 }
@@ -104,6 +104,7 @@ impl Task {
             time_left: Duration::from_secs(60),
             output_bytes_max: self.room,
             nesting: None,
+            fence: None,
         };
         let input = ToolInput {
             key: CallKey { turn: 1, index: 0 },

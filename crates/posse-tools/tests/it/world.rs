@@ -32,6 +32,7 @@ pub fn context(task: &str) -> ToolContext {
         time_left: Duration::from_secs(600),
         output_bytes_max: 50_000,
         nesting: None,
+        fence: None,
     }
 }
 

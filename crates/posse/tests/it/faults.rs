@@ -251,7 +251,7 @@ async fn a_conversation_that_is_too_long_is_trimmed_and_then_given_up() {
     answered(&played, "ok");
     assert!(last_result(&played.sent[1]).len() > 20_000);
     assert!(
-        last_result(&played.sent[2]).contains("left out to save context: 20006 bytes"),
+        last_result(&played.sent[2]).contains("left out to save context: 20033 bytes"),
         "{}",
         last_result(&played.sent[2])
     );

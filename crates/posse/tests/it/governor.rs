@@ -94,6 +94,7 @@ fn worker() -> Arc<Definition> {
     Arc::new(worker)
 }
 
+// R310: a provider on the loopback that speaks a real one's bytes, many children, refusals and waits.
 #[tokio::test(start_paused = true)]
 async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
     let provider = Arc::new(Provider::default());
@@ -104,6 +105,9 @@ async fn sixteen_children_share_a_quota_of_four_and_are_hardly_ever_refused() {
         id: "s1".to_owned(),
         owner: "test".to_owned(),
         lives: |_| false,
+        lease_ms: posse_core::lease::SILENCE_MS_MAX,
+        worktrees: None,
+        apart_from: None,
         workspace: ".".to_owned(),
         store: stage.store.clone(),
         tools: stage.tools(),

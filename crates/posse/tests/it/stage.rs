@@ -145,6 +145,8 @@ impl Stage {
             stop: Stop::default(),
             inbox: Inbox::default(),
             verifier: None,
+            holders: Default::default(),
+            worktrees: None,
         }
     }
 

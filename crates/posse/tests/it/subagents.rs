@@ -119,6 +119,8 @@ impl Stage {
             stop: self.stop.clone(),
             inbox: Inbox::default(),
             verifier: None,
+            holders: Default::default(),
+            worktrees: None,
         }
     }
 
@@ -169,7 +171,8 @@ async fn an_agent_has_its_defaults_and_returns_only_its_text() {
     let sent = stage.first();
     assert_eq!(sent.messages, [Message::User { text: "Look at it.".to_owned() }]);
     assert_eq!((sent.system.as_str(), sent.output_tokens_max), ("", 4096));
-    assert_eq!(sent.settings, ModelSettings::default());
+    // R348: nobody watches, so the reply is asked for in one piece.
+    assert_eq!(sent.settings, ModelSettings { buffered: true, ..ModelSettings::default() });
     assert_eq!(sent.tools, ["read", "agent", "write"], "it inherits all there is");
     assert_eq!(stage.written.load(Ordering::SeqCst), 1);
     let start = start_of(&stage.store.records(&TaskId::from_store("s1.agent_1_0".to_owned())).await.unwrap());
@@ -228,7 +231,7 @@ async fn tools_are_only_taken_away_and_hidden_when_asked_for() {
     }
 }
 
-// R004 R358 R359 R360 R364 R368
+// R004 R358 R359 R360 R363 R364 R368
 #[tokio::test]
 async fn an_agent_of_an_agent_ends_at_the_depth() {
     let mut stage = Stage::new(
@@ -329,12 +332,108 @@ async fn a_hook_sees_its_agent_once_and_may_panic() {
         panic!("a crashing audit sink");
     });
     assert_eq!(stage.run(vec![agent]).await.text, "done");
+    assert!(!stage.first().settings.buffered, "who watches sees it as it is written");
     let seen = seen.lock().unwrap();
     let text: String = seen.iter().filter_map(|what| what.strip_prefix("text ")).collect();
     assert_eq!(text, "It is fine.");
     let others: Vec<&str> =
         seen.iter().map(String::as_str).filter(|what| !what.starts_with("text ")).collect();
     assert_eq!(others, ["started agent", "call write", "usage of turn 1", "usage of turn 2", "done"]);
+}
+
+// R248 R325
+#[tokio::test]
+async fn every_part_of_an_agent_can_be_set_and_its_end_is_heard() {
+    let stage = Stage::new(
+        r#"
+        lead:
+          - calls: [{research: {prompt: "Look."}}]
+          - text: done
+        child:
+          - calls: [{read: {path: a}}]
+          - calls: [{read: {path: b}}]
+          - text: report
+        "#,
+    );
+    let ended: Arc<Mutex<Vec<u32>>> = Arc::default();
+    let heard = ended.clone();
+    let agent = stage
+        .agent("child")
+        .name("research")
+        .description("Looks.")
+        .system("You look.")
+        .max_turns(1)
+        .max_tokens(1024)
+        .temperature(0.5)
+        .thinking(Thinking::Budget(2048))
+        .tools_allow(["read"])
+        .filter_tool_definitions(true)
+        .approval_handler(Arc::new(AutoApprove))
+        .trace_hook(move |trace| {
+            if let Trace::Event(Event::Finished { turns, .. }) = trace {
+                heard.lock().unwrap().push(*turns);
+            }
+        });
+    stage.run(vec![agent]).await;
+    let sent = stage.first();
+    assert_eq!((sent.system.as_str(), sent.tools.as_slice()), ("You look.", &["read".to_owned()][..]));
+    assert_eq!((sent.output_tokens_max, sent.settings.thinking_tokens), (1024, Some(2048)));
+    assert_eq!(*ended.lock().unwrap(), [1], "after its one turn it only reports");
+}
+
+/// Notes what its context says.
+struct Peek(ToolSpec, Arc<Mutex<Vec<String>>>);
+
+impl Tool for Peek {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        let context = input.context;
+        let nesting = context.nesting.as_ref().expect("it is called by a run");
+        let tools: Vec<&str> = nesting.tools.names().collect();
+        let (depth, most) = (nesting.grant.depth(), nesting.grant.depth_max());
+        let line = format!(
+            "{} in {} at {depth} of {most} with {tools:?}, cancelled: {}",
+            context.task,
+            nesting.workspace,
+            context.cancel.is_cancelled()
+        );
+        self.1.lock().unwrap().push(line);
+        Box::pin(std::future::ready(ToolOutput::text("seen")))
+    }
+}
+
+// R374
+#[tokio::test]
+async fn a_tool_knows_where_it_is_how_deep_and_with_what() {
+    let stage = Stage::new(
+        r#"
+        lead:
+          - calls: [{peek: {}}, {agent: {prompt: "Look."}}]
+          - text: done
+        child:
+          - calls: [{peek: {}}]
+          - text: fine
+        "#,
+    );
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let (input_schema, effect) = (r#"{"type":"object"}"#.to_owned(), Effect::Unsafe);
+    let spec = ToolSpec { name: "peek".to_owned(), description: String::new(), input_schema, effect };
+    let mut ports = stage.ports(vec![stage.agent("child")]);
+    ports.tools = ports.tools.with([Arc::new(Peek(spec, seen.clone())) as Arc<dyn Tool>]).unwrap();
+    let lead = Agent::new(AgentName::parse("lead").unwrap(), "scripted:test", "You lead.");
+    let names: Vec<String> = ports.tools.names().map(str::to_owned).collect();
+    let task = TaskStart {
+        workspace: "/work".to_owned(),
+        ..TaskStart::new(lead, "the task", Grant::root(names, 2))
+    };
+    start(&ports, TaskId::root("s1"), None, "test".to_owned(), task).await.unwrap();
+    let tools = r#"["peek", "read", "subagent", "write"]"#;
+    let line =
+        |task: &str, depth: u32| format!("{task} in /work at {depth} of 2 with {tools}, cancelled: false");
+    assert_eq!(*seen.lock().unwrap(), [line("s1", 2), line("s1.agent_1_1", 1)]);
 }
 
 /// Says no, and counts.

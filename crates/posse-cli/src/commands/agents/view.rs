@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_core::Result;
 use posse_core::agent::Agent;
-use posse_core::definition::{Definition, Remark, Severity};
+use posse_core::definition::{Approval, Definition, Remark, Severity};
 use posse_core::grant::Grant;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, SESSION_TOOLS};
@@ -196,8 +196,12 @@ pub fn conditions(definition: &Definition) -> Vec<String> {
     let mut all = with_argument(rights.tools.as_deref().unwrap_or_default(), "only");
     all.extend(with_argument(&rights.deny, "never"));
     all.extend(rights.rules.iter().map(|rule| format!("{:?} {}", rule.verdict, rule.pattern).to_lowercase()));
-    if rights.access == posse_core::grant::Access::ReadOnly {
+    let denies = definition.approval == Some(Approval::Deny);
+    if denies || rights.access == posse_core::grant::Access::ReadOnly {
         all.push(say!("changes-nothing"));
+    }
+    if definition.approval == Some(Approval::Ask) {
+        all.push("asks before every change".to_owned());
     }
     if let Some(paths) = &rights.write_paths {
         all.push(say!("writes-only", paths = paths.join(", ")));

@@ -2,6 +2,7 @@ use super::*;
 
 const FILE: &str = "project/.posse/agents/helper.md";
 
+// S10, S30
 #[test]
 fn a_project_file_runs_only_after_a_yes_to_exactly_this_content() {
     let case = Case::new();

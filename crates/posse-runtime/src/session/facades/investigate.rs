@@ -4,16 +4,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use posse_core::Error;
+use posse_core::context::{Change, Key, Wanted, Write};
 use posse_core::grant::{Access, Rights};
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::pattern::ToolPattern;
 use posse_core::sections::Sections;
 use posse_core::task::{Bounds, INVESTIGATOR, TaskRequest};
-use posse_core::tool::{DELEGATION, ToolSpec};
+use posse_core::text::head_and_tail;
+use posse_core::tool::{DELEGATION, Effect, ToolSpec};
 use posse_messages::say;
 use serde::Deserialize;
 
-use super::{Delegated, delegate, spec};
+use super::{Delegated, Facade, delegate, spec};
+use crate::context::{Caller, change};
 use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
@@ -26,7 +29,10 @@ const TOOL_CALLS: u32 = 8;
 const TASK_CHARS_MIN: usize = 30;
 const TIMEOUT_MS: u64 = 60_000;
 
-/// How many were begun in a session.
+/// Of what is kept of an investigation: well below the most that a value may have.
+const FINDINGS_BYTES_MAX: usize = 3_000;
+
+/// How many were begun in a session since the person said something: what they say next is another analysis.
 #[derive(Default)]
 pub struct Investigations(AtomicU32);
 
@@ -45,6 +51,11 @@ impl Investigations {
     /// One of an earlier process.
     pub fn recall(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A new analysis begins.
+    pub fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
     }
 }
 
@@ -108,7 +119,11 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
         return ToolOutput::error(say!("investigations-limit", per_session_max = PER_SESSION_MAX));
     }
     match delegate(session, input, request(call)).await {
-        Ok(delegated) => answer(&delegated),
+        Ok(delegated) => {
+            let kept = keep(session, input, &delegated).await;
+            let answer = answer(&delegated);
+            ToolOutput { text: format!("{}{}", answer.text, kept.unwrap_or_default()), ..answer }
+        }
         Err(e) => {
             if again.is_none() {
                 session.investigations.take_back();
@@ -116,6 +131,32 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
             ToolOutput::error(say!("subagent-failed", why = advised(&e)))
         }
     }
+}
+
+/// Where a session has a shared context, what was found stays there for everyone, also after a restart. What is said about
+/// it, if there was anything to keep.
+async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &Delegated) -> Option<String> {
+    let may = session.grant.offers("shared_context", Effect::Idempotent);
+    let outcome = delegated.completed().filter(|_| may && session.facades.has(Facade::SharedContext))?;
+    let sections = outcome.sections();
+    let found = sections.summary.filter(|text| !text.trim().is_empty()).unwrap_or(sections.findings);
+    let id = &delegated.task.id;
+    let key = Key::parse(&format!("findings_{}", id.short())).ok()?;
+    // What is longer is in the store, under the task's name.
+    let value = head_and_tail(found.trim(), FINDINGS_BYTES_MAX);
+    let write = Write {
+        key: key.clone(),
+        value,
+        expected_version: None,
+        expires_at_ms: None,
+        audience: Wanted::default(),
+    };
+    let (participant, request) = (session.participant(id), format!("{}/findings", input.idempotency_key));
+    let caller = Caller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
+    Some(match change(&*session.store, caller, Change::Write(write)).await {
+        Ok(_) => format!("\n\n[kept in shared context as `{key}`]"),
+        Err(e) => format!("\n\n[not kept in shared context: {}]", e.message()),
+    })
 }
 
 /// It only looks and delegates nothing, whatever an agent of this name may do elsewhere.

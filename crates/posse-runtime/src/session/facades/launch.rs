@@ -3,23 +3,27 @@
 
 mod parameters;
 
+use posse_core::approval::shown_prompt;
 use posse_core::board::{Priority, Terms};
 use posse_core::event::Event;
 use posse_core::grant::{Access, Rights};
 use posse_core::task::{Bounds, GENERAL, TaskRequest, agent_named};
+use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
 use posse_messages::say;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::TURNS;
 use super::alias::alias;
 use crate::context::now_ms;
-use crate::ports::{ToolInput, ToolOutput};
+use crate::ports::{Proposal, ToolInput, ToolOutput};
 use crate::session::Session;
 use crate::session::task::Task;
 pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
+const FILE_OPERATIONS_MAX: u32 = 1_000;
+const DENIED: &str = "User denied subagent creation";
 const PROCESS_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 /// Whether the arguments of a call are meant as a launch.
@@ -53,6 +57,37 @@ fn watched(error: Option<&Error>) -> String {
     }
 }
 
+/// What a launch shows to whoever is asked about it. One that would fail anyway is not asked about.
+pub fn propose(
+    session: &Session,
+    input: &ToolInput<'_>,
+    arguments: &Map<String, Value>,
+) -> Result<Proposal, ToolOutput> {
+    let parameters = Parameters::parse(arguments).map_err(ToolOutput::mistake)?;
+    let terms = Terms { priority: parameters.priority, ..Terms::default() };
+    let family = session.family(&input.context.task).map_err(|e| ToolOutput::error(refusal(&e)))?;
+    let again = family.with_key(input.idempotency_key).is_some();
+    if !again {
+        family.check_room(&terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
+    }
+    let shown = json!({
+        "tool": DELEGATION,
+        "description": parameters.description,
+        "prompt": shown_prompt(&parameters.prompt),
+        "writePermissions": parameters.write_paths.is_some(),
+        "priority": word(parameters.priority),
+    });
+    Ok(Proposal { shown: Some(shown), refusal: Some(DENIED) })
+}
+
+fn word(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Low => "low",
+        Priority::Normal => "normal",
+        Priority::High => "high",
+    }
+}
+
 fn request(agent: String, parameters: &Parameters) -> TaskRequest {
     // Without a list of places nothing is written at all.
     let rights = match &parameters.write_paths {
@@ -73,6 +108,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
         terms: Terms { priority: parameters.priority, ..Terms::default() },
         bounds: Bounds {
             tool_calls: Some(TOOL_CALLS_MAX),
+            file_operations: Some(FILE_OPERATIONS_MAX),
             wall_ms: Some(parameters.wall_ms),
             process_bytes: Some(PROCESS_BYTES_MAX),
             ..Bounds::default()
@@ -86,11 +122,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
 
 fn launched(task: &Task, parameters: &Parameters) -> String {
     let id = task.id.short();
-    let priority = match parameters.priority {
-        Priority::Low => "low",
-        Priority::Normal => "normal",
-        Priority::High => "high",
-    };
+    let priority = word(parameters.priority);
     say!(
         "launched",
         id,
@@ -105,6 +137,9 @@ fn launched(task: &Task, parameters: &Parameters) -> String {
 fn refusal(error: &Error) -> String {
     if error.code() == ErrorCode::MaxTasksExceeded {
         return say!("launch-limit");
+    }
+    if error.code() == ErrorCode::LeaseConflict {
+        return error.message().to_owned();
     }
     match error.advice() {
         Some(hint) => say!("launch-failed-hint", message = error.message(), hint),

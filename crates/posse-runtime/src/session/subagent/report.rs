@@ -47,6 +47,9 @@ fn running(task: &Task, progress: &Progress, value: &mut Value) {
     if let Some(report) = &progress.report {
         value["report"] = json!(report);
     }
+    if let Some((id, tool)) = &progress.approval {
+        value["waiting_for_approval"] = json!({ "id": id, "tool": tool });
+    }
     if let Some(question) = &progress.question {
         value["question"] = json!({ "id": question.id, "text": question.text, "options": question.options });
     }
@@ -105,6 +108,8 @@ pub fn failure(done: &Done) -> Option<String> {
         StopReason::Answered => Some(say!("answer-was-empty")),
         StopReason::TurnsExhausted => Some(say!("turns-exceeded")),
         StopReason::ModelFailed => Some(say!("model-failed", detail = detail())),
+        // No call of a tool came to anything for too long; a single error is a result that the model acts on.
+        StopReason::Stalled => Some(format!("Tool execution error in turn {}: {}", outcome.turns, detail())),
         StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {}", detail())),
         other => Some(format!("{}: {}", other.wire(), detail())),
     }

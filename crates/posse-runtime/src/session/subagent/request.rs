@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use posse_core::board::{Priority, Terms};
 use posse_core::budget::Caps;
+use posse_core::definition::Isolation;
 use posse_core::grant::Rights;
+use posse_core::lease::OnConflict;
 use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
@@ -81,6 +83,10 @@ struct Spawn {
     max_output_tokens: Option<u64>,
     max_cost_usd: Option<f64>,
     write_paths: Option<Vec<String>>,
+    #[serde(default)]
+    on_conflict: OnConflict,
+    #[serde(default)]
+    isolation: Isolation,
     output_schema: Option<Value>,
     #[serde(default)]
     verify: Vec<String>,
@@ -182,16 +188,24 @@ impl Spawn {
             agent: self.agent,
             task: self.task,
             context: self.context,
-            terms: Terms { priority: self.priority, depends_on: self.depends_on, queue: self.queue },
+            terms: Terms {
+                priority: self.priority,
+                depends_on: self.depends_on,
+                queue: self.queue,
+                lease: false,
+            },
             bounds: Bounds {
                 turns: self.max_turns,
                 tool_calls: self.max_tool_calls,
+                file_operations: None,
                 wall_ms: self.timeout_ms,
                 process_bytes: None,
                 caps,
             },
             turns_usual: None,
             rights: Rights { write_paths: self.write_paths, ..Rights::default() },
+            on_conflict: self.on_conflict,
+            isolation: self.isolation,
             output_schema: self.output_schema,
             verify: self.verify,
             detached: self.detached,

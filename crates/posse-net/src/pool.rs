@@ -1,4 +1,4 @@
-//! How a provider is reached: directly or through the system's proxy, in the clear or over TLS.
+//! How an endpoint is reached: directly or through the system's proxy, in the clear or over TLS.
 
 use std::io;
 use std::pin::Pin;
@@ -18,10 +18,11 @@ use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use posse_runtime::ports::BoxFuture;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tower_service::Service;
+
+use crate::BoxFuture;
 
 /// How long a connection that nobody uses is kept.
 const IDLE_MAX: Duration = Duration::from_secs(60);
@@ -30,7 +31,7 @@ type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Connections to one endpoint.
 #[derive(Debug, Clone)]
-pub(crate) struct Pool {
+pub struct Pool {
     client: Client<Dialler, Full<Bytes>>,
     /// For a proxy that is given requests in the clear; one that tunnels gets it when the tunnel is opened.
     proxy_authorization: Option<HeaderValue>,
@@ -63,12 +64,20 @@ impl Pool {
     }
 }
 
+/// Whether a host is this machine. A server here is never behind a proxy.
+pub fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 /// What the environment and the system say about proxies. A server on this machine is never behind one.
-pub(crate) fn system_proxies(is_loopback: bool) -> Option<Matcher> {
+pub fn system_proxies(is_loopback: bool) -> Option<Matcher> {
     (!is_loopback).then(Matcher::from_system)
 }
 
-fn tls(verify: bool) -> Result<ClientConfig, rustls::Error> {
+pub(crate) fn tls(verify: bool) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let config = if verify {

@@ -1,0 +1,148 @@
+//! `posse approvals`: calls that wait for a yes, whichever process made them.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use posse_core::approval::{Answer, Parked, Scope, State, Verdict, described, legible};
+use posse_core::context::wire::utc;
+use posse_core::text::{prefix, visible};
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::context::now_ms;
+use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
+use posse_store::SqliteStore;
+
+use super::tasks::age;
+use crate::args::{AnswerArgs, ApprovalsCommand, Global};
+use crate::{desk, setup, terminal};
+
+/// How often it looks for new questions.
+const LOOK: Duration = Duration::from_millis(300);
+
+pub async fn run(global: &Global, command: ApprovalsCommand) -> Result<ExitCode> {
+    let store = setup::store(global)?;
+    match command {
+        ApprovalsCommand::List { newest } => list(&store, newest, global.json).await,
+        ApprovalsCommand::Show { id } => show(&store, &id, global.json).await,
+        ApprovalsCommand::Approve { answer } => give(&store, answer, Verdict::Approve, global.json).await,
+        ApprovalsCommand::Deny { answer } => give(&store, answer, Verdict::Deny, global.json).await,
+        ApprovalsCommand::Watch => watch(&store, global.json).await,
+    }
+}
+
+async fn list(store: &SqliteStore, newest: Option<u32>, json: bool) -> Result<ExitCode> {
+    let query = newest.map_or(ApprovalQuery::Open, ApprovalQuery::Newest);
+    let found = store.approvals(query).await?;
+    if found.is_empty() && !json {
+        terminal::note("nothing waits for an answer");
+    }
+    for parked in &found {
+        tell(parked, json);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(parked: &Parked, json: bool) {
+    match json {
+        true => terminal::out(&parked.to_json().to_string()),
+        false => terminal::out(&line(parked)),
+    }
+}
+
+/// One line: enough to know which one it is, never enough to decide by.
+fn line(parked: &Parked) -> String {
+    let request = &parked.request;
+    let left = match &parked.state {
+        State::Open => {
+            let seconds = request.deadline_ms.saturating_sub(now_ms()) / 1000;
+            format!("{} in {seconds}s", request.on_deadline.wire())
+        }
+        State::Answered(answer) => format!("{} by {}", answer.scope.wire(), answer.by),
+        State::Closed(why) => why.clone(),
+    };
+    let whole = legible(&request.arguments).replace('\n', " ");
+    let about = prefix(&whole, 60);
+    let more = if about.len() < whole.len() { "…" } else { "" };
+    format!(
+        "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}{more}",
+        parked.id,
+        parked.state.wire(),
+        request.task.as_str(),
+        visible(&request.agent),
+        visible(&request.tool),
+        age(request.asked_ms),
+        visible(&left),
+    )
+}
+
+async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
+    let parked = store.approval(id).await?;
+    if json {
+        terminal::out(&parked.to_json().to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    for line in described(&parked) {
+        terminal::out(&line);
+    }
+    let default = parked.request.on_deadline.wire();
+    terminal::out(&match &parked.state {
+        State::Open => format!("open · {default} unless answered by {}", utc(parked.request.deadline_ms)),
+        State::Closed(why) => format!("closed · {}", visible(why)),
+        State::Answered(Answer { by, scope, reason, at_ms, .. }) => {
+            let reason = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
+            format!("{} by {by} ({}) at {}{reason}", parked.state.wire(), scope.wire(), utc(*at_ms))
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn give(store: &SqliteStore, args: AnswerArgs, verdict: Verdict, json: bool) -> Result<ExitCode> {
+    let parked = store.approval(&args.id).await?;
+    if args.hash.is_some_and(|hash| hash.is_empty() || !parked.request.hash.starts_with(&hash)) {
+        let text = format!("`{}` is about another call than the one with this hash", parked.id);
+        return Err(Error::new(ErrorCode::ApprovalMismatch, text)
+            .hint("`posse approvals show` shows what it is about, with its hash"));
+    }
+    let now = now_ms();
+    let answer = Answer {
+        scope: Scope::ALL.iter().copied().find(|scope| scope.wire() == args.scope).unwrap_or_default(),
+        reason: args.reason,
+        expires_ms: args.expires.map(|seconds| now.saturating_add(seconds * 1000)),
+        ..desk::by_operator(verdict)
+    };
+    let answered = store.answer(&parked.id, &parked.request.hash, answer).await?;
+    match json {
+        true => terminal::out(&answered.to_json().to_string()),
+        false => terminal::note(&format!("{} is {}", answered.id, answered.state.wire())),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// New questions as they come, and what became of them.
+async fn watch(store: &SqliteStore, json: bool) -> Result<ExitCode> {
+    let answers_here = !json && terminal::is_attended();
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    if !json {
+        terminal::note("waiting for questions; Ctrl-C ends");
+    }
+    loop {
+        let open = store.approvals(ApprovalQuery::Open).await?;
+        for parked in &open {
+            if !known.insert(parked.id.clone()) {
+                continue;
+            }
+            if answers_here {
+                desk::ask(store, &parked.id).await?;
+            } else {
+                tell(parked, json);
+            }
+        }
+        let gone: Vec<String> =
+            known.iter().filter(|id| !open.iter().any(|parked| parked.id == **id)).cloned().collect();
+        for id in gone {
+            known.remove(&id);
+            tell(&store.approval(&id).await?, json);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}

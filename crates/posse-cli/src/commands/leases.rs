@@ -1,0 +1,116 @@
+//! `posse leases`: who may write where, and taking a lease from somebody who is gone.
+
+use std::process::ExitCode;
+
+use posse_core::lease::Lease;
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::context::now_ms;
+use posse_runtime::ports::{Store, TaskRow};
+use serde_json::json;
+
+use super::tasks::{age, find};
+use crate::args::Global;
+use crate::setup::Setup;
+use crate::{owner, terminal};
+
+pub async fn list(global: &Global) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let store = setup.store()?;
+    let held = store.leases().await?;
+    if held.is_empty() && !global.json {
+        terminal::note("nobody holds a write lease; tasks with `write_paths` do while they run");
+    }
+    for lease in held {
+        let row = store.task(&lease.task).await?;
+        let standing = Standing::of(&lease, &row, setup.lease_ms());
+        if global.json {
+            terminal::out(&lease_json(&lease, &row, standing, setup.lease_ms()).to_string());
+        } else {
+            terminal::out(&format!(
+                "{:<14} {:<8} process {:<8} since {:>4}  {}  in {}",
+                lease.task.as_str(),
+                standing.word(),
+                owner::pid(&row),
+                age(lease.since_ms),
+                visible(&lease.places.paths.join(", ")),
+                visible(&lease.places.workspace)
+            ));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Takes a lease away from a holder that is gone, or from any with `force`.
+pub async fn release(global: &Global, wanted: &str, force: bool) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let store = setup.store()?;
+    let row = find(&*store, wanted).await?;
+    let held = store.leases().await?.into_iter().find(|lease| lease.task == row.id);
+    let Some(lease) = held else {
+        return Err(Error::new(ErrorCode::InvalidRequest, format!("`{}` holds no write lease", row.id))
+            .hint("`posse leases` shows who does"));
+    };
+    let paths = visible(&lease.places.paths.join(", ")).into_owned();
+    if Standing::of(&lease, &row, setup.lease_ms()) == Standing::Held {
+        if !force {
+            let text =
+                format!("`{}` is driven by process {} and may be writing {paths}", row.id, owner::pid(&row));
+            return Err(Error::new(ErrorCode::LeaseHeld, text).hint(format!(
+                "wait for it, or end it with `posse tasks cancel {0}`; `posse leases release {0} --force` takes the \
+                 lease away while it works",
+                row.id
+            )));
+        }
+        terminal::note(&format!(
+            "WARNING: `{}` is at work. Its writes to {paths} are refused from now on, unless it gets the lease again; what its \
+             commands are writing already is not stopped",
+            row.id
+        ));
+    }
+    store.end_lease(&lease.task, lease.token).await?;
+    terminal::note(&format!("released {paths} of `{}`", row.id));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What whoever wants the same places would find.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Held,
+    /// Its process is there and says nothing.
+    Expired,
+    Dead,
+}
+
+impl Standing {
+    fn of(lease: &Lease, row: &TaskRow, lease_ms: u64) -> Self {
+        match owner::lives(row) {
+            false => Standing::Dead,
+            true if lease.is_expired(now_ms(), lease_ms) => Standing::Expired,
+            true => Standing::Held,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Standing::Held => "held",
+            Standing::Expired => "expired",
+            Standing::Dead => "dead",
+        }
+    }
+}
+
+fn lease_json(lease: &Lease, row: &TaskRow, standing: Standing, lease_ms: u64) -> serde_json::Value {
+    json!({
+        "task_id": lease.task.as_str(),
+        "agent": row.agent,
+        "state": standing.word(),
+        "workspace": lease.places.workspace,
+        "paths": lease.places.paths,
+        "since_ms": lease.since_ms,
+        "expires_ms": lease.expires_ms(lease_ms),
+        "process": owner::pid(row),
+        "epoch": lease.epoch,
+        "token": lease.token,
+    })
+}

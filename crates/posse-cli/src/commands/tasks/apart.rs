@@ -1,0 +1,157 @@
+//! What a task changed that worked in a worktree of its own: looked at, applied, or discarded by a person.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use posse_core::lease::{Places, conflict, in_the_way};
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::{Store, TaskRow};
+use posse_store::SqliteStore;
+use posse_tools::worktree::{Applied, Worktree};
+use serde_json::json;
+
+use super::find;
+use crate::args::Global;
+use crate::setup::Setup;
+use crate::worktrees::trees;
+use crate::{owner, terminal};
+
+/// The patch, byte for byte unless a person looks at it.
+pub async fn diff(global: &Global, wanted: &str) -> Result<ExitCode> {
+    let Found { row, worktree, .. } = Found::of(global, wanted).await?;
+    // What a person corrected in there since is part of it.
+    if !is_at_work(&row) {
+        worktree.keep()?;
+    }
+    let path = worktree.patch();
+    let patch = std::fs::read(&path).map_err(|e| {
+        let text = format!("there is no patch of `{}` yet ({})", row.id, path.display());
+        Error::new(ErrorCode::TaskNotReady, text).hint("it is written when the task ends").caused_by(e)
+    })?;
+    if global.json {
+        let changed: Vec<String> = if worktree.is_applied() { Vec::new() } else { worktree.keep()? };
+        let (path, tree) = (path.display().to_string(), worktree.workspace().display().to_string());
+        terminal::out(
+            &json!({
+                "task_id": row.id.as_str(),
+                "patch": path,
+                "worktree": (!worktree.is_applied()).then_some(tree),
+                "applied": worktree.is_applied(),
+                "changed_files": changed,
+            })
+            .to_string(),
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    if patch.is_empty() {
+        terminal::note(&format!("`{}` changed nothing", row.id));
+    } else if std::io::stdout().is_terminal() {
+        terminal::out_foreign(String::from_utf8_lossy(&patch).trim_end());
+    } else {
+        std::io::stdout()
+            .write_all(&patch)
+            .map_err(|e| Error::new(ErrorCode::Io, "the patch cannot be written").caused_by(e))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub async fn apply(global: &Global, wanted: &str, protected: bool) -> Result<ExitCode> {
+    let Found { row, worktree, store } = Found::of(global, wanted).await?;
+    refuse_at_work(&row, "apply its changes")?;
+    if worktree.is_applied() {
+        terminal::note(&format!("what `{}` changed was applied before", row.id));
+        return Ok(ExitCode::SUCCESS);
+    }
+    refuse_leased(&store, &row, &worktree).await?;
+    let origin = worktree.origin().display().to_string();
+    let Applied { written, merged, same } = worktree.apply(protected)?;
+    if global.json {
+        terminal::out(
+            &json!({
+                "task_id": row.id.as_str(),
+                "applied_to": origin,
+                "written": written,
+                "merged": merged,
+                "unchanged": same,
+            })
+            .to_string(),
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    for name in written {
+        terminal::out(&format!("written {name}"));
+    }
+    for name in merged {
+        terminal::out(&format!("merged  {name}"));
+    }
+    terminal::note(&format!("applied to {origin}; the patch is kept, the worktree was removed"));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub async fn discard(global: &Global, wanted: &str) -> Result<ExitCode> {
+    let Found { row, worktree, .. } = Found::of(global, wanted).await?;
+    refuse_at_work(&row, "discard its changes")?;
+    let applied = worktree.is_applied();
+    worktree.discard()?;
+    terminal::note(&match applied {
+        true => format!("removed the patch of `{}`; what was applied stays", row.id),
+        false => format!("removed what `{}` changed", row.id),
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Found {
+    row: TaskRow,
+    worktree: Worktree,
+    store: std::sync::Arc<SqliteStore>,
+}
+
+impl Found {
+    async fn of(global: &Global, wanted: &str) -> Result<Self> {
+        let setup = Setup::load(global)?;
+        let store = setup.store()?;
+        let row = find(&*store, wanted).await?;
+        let worktree = trees(&setup.state).find(&row.id)?.ok_or_else(|| {
+            Error::new(ErrorCode::InvalidRequest, format!("`{}` has no worktree", row.id))
+                .hint("only tasks with `isolation: worktree` have one, until it is discarded; one that changed nothing is removed")
+        })?;
+        Ok(Self { row, worktree, store })
+    }
+}
+
+fn is_at_work(row: &TaskRow) -> bool {
+    row.status == "running" && owner::lives(row)
+}
+
+/// An interrupted task may be taken up again, and would miss its files.
+fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
+    if row.status != "running" {
+        return Ok(());
+    }
+    let (text, hint) = match is_at_work(row) {
+        true => (format!("`{}` is at work: cannot {what}", row.id), "wait for it".to_owned()),
+        false => (
+            format!("`{}` was interrupted: cannot {what}", row.id),
+            format!("go on with `posse tasks resume {0}`, or end it with `posse tasks cancel {0}`", row.id),
+        ),
+    };
+    Err(Error::new(ErrorCode::TaskNotReady, text).hint(hint))
+}
+
+/// Nobody's files are changed under a task that holds them.
+async fn refuse_leased(store: &SqliteStore, row: &TaskRow, worktree: &Worktree) -> Result<()> {
+    let files = worktree.changed_files()?;
+    let paths = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let wanted = Places { workspace: worktree.origin().display().to_string(), paths };
+    let mut held = store.leases().await?;
+    let mut living = Vec::new();
+    for lease in held.drain(..) {
+        if owner::lives(&store.task(&lease.task).await?) {
+            living.push(lease);
+        }
+    }
+    match in_the_way(&wanted, &row.id, &[], &living) {
+        none if none.is_empty() => Ok(()),
+        some => Err(conflict(&wanted, &some)),
+    }
+}

@@ -1,0 +1,228 @@
+//! Asking the person at the terminal: one question at a time, everything shown before it is answered.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use posse_core::approval::{Answer, By, Parked, Scope, Verdict, described};
+use posse_core::event::Event;
+use posse_core::id::TaskId;
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::context::now_ms;
+use posse_runtime::ports::{Observer, Store};
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::render::Live;
+use crate::terminal;
+
+/// How soon a question is taken back that was answered elsewhere.
+const LOOK: Duration = Duration::from_millis(200);
+/// Of a long call, so many lines are shown at first; `v` shows the rest.
+const LINES_FIRST: usize = 20;
+
+/// Who answers at a terminal.
+pub const OPERATOR: &str = "operator";
+
+const CHOICES: &str = "[y]es, once  yes for this [t]ask  yes for the [s]ession  [n]o  [v]iew everything: ";
+
+pub struct Desk {
+    store: Arc<dyn Store>,
+    waiting: Mutex<UnboundedReceiver<String>>,
+}
+
+/// Hears what is asked. A task asks about one call at a time, so there are never more than tasks.
+pub struct Bell(UnboundedSender<String>);
+
+impl Observer for Bell {
+    fn event(&self, _: &TaskId, event: &Event) {
+        if let Event::ApprovalRequested { approval, .. } = event {
+            // Nobody answers any more when the desk is gone.
+            let _ = self.0.send(approval.clone());
+        }
+    }
+}
+
+impl Desk {
+    pub fn new(store: Arc<dyn Store>) -> (Self, Arc<Bell>) {
+        let (bell, waiting) = unbounded_channel();
+        (Self { store, waiting: Mutex::new(waiting) }, Arc::new(Bell(bell)))
+    }
+
+    /// Answers one after the other, for as long as there are questions.
+    pub async fn work(&self, live: Option<&Live>) -> Error {
+        let mut waiting = self.waiting.lock().await;
+        while let Some(id) = waiting.recv().await {
+            if let Some(live) = live {
+                live.pause();
+            }
+            let asked = ask(&*self.store, &id).await;
+            if let Some(live) = live {
+                live.go_on();
+            }
+            if let Err(e) = asked {
+                return e;
+            }
+            // An answer for the session also answers others that wait; they hear it in this time.
+            tokio::time::sleep(LOOK * 2).await;
+        }
+        std::future::pending().await
+    }
+}
+
+/// Shows a call and takes the answer, unless somebody else answers first or the person gives none.
+pub async fn ask(store: &dyn Store, id: &str) -> Result<()> {
+    let parked = store.approval(id).await?;
+    if !parked.is_open() {
+        return Ok(());
+    }
+    let over = Over::default();
+    let (shown, flag) = (parked.clone(), over.0.clone());
+    let mut answering = tokio::task::spawn_blocking(move || question(&shown, &flag));
+    let answer = loop {
+        tokio::select! {
+            answer = &mut answering => break answer.ok().flatten(),
+            () = tokio::time::sleep(LOOK) => {
+                let now = store.approval(id).await?;
+                if !now.is_open() && !over.0.swap(true, Ordering::Relaxed) {
+                    terminal::note(&format!("\n{id} is {}", now.state.wire()));
+                }
+            }
+        }
+    };
+    let Some(answer) = answer else { return Ok(()) };
+    match store.answer(id, &parked.request.hash, answer).await {
+        Ok(_) => Ok(()),
+        Err(e) if e.code() == ErrorCode::ApprovalClosed => {
+            terminal::note(&visible(e.message()));
+            Ok(())
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Ends the thread that reads when nobody waits for it any more.
+#[derive(Default)]
+struct Over(Arc<AtomicBool>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The whole conversation about one call. `None`: no answer came from here.
+fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
+    let (width, _) = terminal::size();
+    let lines = wrapped(&described(parked), width);
+    let (first, rest) = lines.split_at(lines.len().min(LINES_FIRST));
+    terminal::note("");
+    show(first);
+    if !rest.is_empty() {
+        terminal::note(&format!("({} more lines; v shows everything)", rest.len()));
+    }
+    let left_s = parked.request.deadline_ms.saturating_sub(now_ms()) / 1000;
+    terminal::note(&format!("without an answer: {} in {left_s} s", parked.request.on_deadline.wire()));
+    loop {
+        prompt(CHOICES);
+        let line = read_line(over)?;
+        let yes = |scope| Some(Answer { scope, ..by_operator(Verdict::Approve) });
+        match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => return yes(Scope::Once),
+            "t" | "task" => return yes(Scope::Task),
+            "s" | "session" => return yes(Scope::Session),
+            "n" | "no" => {
+                prompt("why? the model reads it (Enter for no reason): ");
+                let reason = read_line(over)?;
+                let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+                return Some(Answer { reason, ..by_operator(Verdict::Deny) });
+            }
+            "v" | "view" => page(&lines, over)?,
+            _ => terminal::note("y, t, s, n or v"),
+        }
+    }
+}
+
+pub fn by_operator(verdict: Verdict) -> Answer {
+    Answer::new(verdict, By::Person(OPERATOR.to_owned()), now_ms())
+}
+
+/// Everything, a screen at a time.
+fn page(lines: &[String], over: &AtomicBool) -> Option<()> {
+    let (_, rows) = terminal::size();
+    let pages: Vec<&[String]> = lines.chunks(rows.saturating_sub(2).max(1)).collect();
+    for (number, page) in pages.iter().enumerate() {
+        show(page);
+        let left: usize = pages[number + 1..].iter().map(|page| page.len()).sum();
+        if left > 0 {
+            prompt(&format!("-- {left} more lines · Enter goes on, q ends --"));
+            if read_line(over)?.trim() == "q" {
+                break;
+            }
+        }
+    }
+    Some(())
+}
+
+fn show(lines: &[String]) {
+    lines.iter().for_each(|line| terminal::note(line));
+}
+
+/// Lines that are longer than the terminal is wide, as it shows them.
+fn wrapped(lines: &[String], width: usize) -> Vec<String> {
+    let mut out = Vec::new();
+    for line in lines {
+        let characters: Vec<char> = line.chars().collect();
+        match characters.is_empty() {
+            true => out.push(String::new()),
+            false => out.extend(characters.chunks(width.max(8)).map(|part| part.iter().collect::<String>())),
+        }
+    }
+    out
+}
+
+fn prompt(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+/// A line from the terminal. It looks whether there is one, so that the wait can end; `None`: it was to end, or the input has.
+fn read_line(over: &AtomicBool) -> Option<String> {
+    let mut line = Vec::new();
+    while !over.load(Ordering::Relaxed) {
+        let mut ready = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+        // SAFETY: polls one descriptor and writes to the one struct that is given.
+        if unsafe { libc::poll(&mut ready, 1, LOOK.as_millis() as i32) } <= 0 {
+            continue;
+        }
+        let mut bytes = [0_u8; 1];
+        // SAFETY: reads at most one byte into a buffer of one.
+        match unsafe { libc::read(libc::STDIN_FILENO, bytes.as_mut_ptr().cast(), 1) } {
+            1 if bytes[0] == b'\n' => return Some(String::from_utf8_lossy(&line).into_owned()),
+            1 if line.len() < LINE_BYTES_MAX => line.push(bytes[0]),
+            1 => {}
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// More than a person types as a reason.
+const LINE_BYTES_MAX: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_shown_in_full() {
+        let lines = ["x".repeat(25), String::new(), "日本語".to_owned()];
+        assert_eq!(
+            wrapped(&lines, 10),
+            ["x".repeat(10), "x".repeat(10), "x".repeat(5), String::new(), "日本語".to_owned()]
+        );
+        assert_eq!(wrapped(&lines, 0).concat(), lines.concat());
+    }
+}

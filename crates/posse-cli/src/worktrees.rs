@@ -1,0 +1,80 @@
+//! Tasks that work apart from others: their worktrees are below the state directory, and their tools are made as the
+//! session's are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::{self, BoxFuture};
+use posse_tools::sandbox::Sandbox;
+use posse_tools::worktree::Worktrees;
+
+use crate::config::Config;
+use crate::models::process_env;
+use crate::setup::Setup;
+use crate::telemetry::Telemetry;
+
+pub struct Apart {
+    trees: Worktrees,
+    config: Config,
+    state: PathBuf,
+    sandbox: Arc<Sandbox>,
+}
+
+/// Where worktrees are.
+pub fn trees(state: &Path) -> Worktrees {
+    Worktrees::new(state.join("worktrees"), process_env("PATH").unwrap_or_default().into())
+}
+
+impl Apart {
+    pub fn new(setup: &Setup) -> Arc<Self> {
+        let (config, state, sandbox) = (setup.config.clone(), setup.state.clone(), setup.sandbox.clone());
+        Arc::new(Self { trees: trees(&state), config, state, sandbox })
+    }
+
+    /// Works on the disk beside everything else.
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Worktrees) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let trees = self.trees.clone();
+        tokio::task::spawn_blocking(move || work(trees)).await.unwrap_or_else(|e| {
+            Err(Error::new(ErrorCode::Internal, "a worktree could not be worked on").caused_by(e))
+        })
+    }
+}
+
+impl ports::Worktrees for Apart {
+    fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<ports::Worktree>> {
+        let (task, origin) = (task.clone(), PathBuf::from(workspace));
+        Box::pin(async move {
+            let made = self.on_disk(move |trees| trees.make(&task, &origin)).await?;
+            let workspace = made.workspace();
+            let setup = Setup {
+                config: self.config.clone(),
+                workspace: workspace.clone(),
+                project: workspace.clone(),
+                state: self.state.clone(),
+                telemetry: Telemetry::default(),
+                sandbox: self.sandbox.clone(),
+            };
+            let found = setup.tools()?;
+            let verifier = setup.verifier(&found)?;
+            Ok(ports::Worktree { workspace: workspace.display().to_string(), tools: found.tools, verifier })
+        })
+    }
+
+    fn keep<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<String>>> {
+        let task = task.clone();
+        Box::pin(self.on_disk(move |trees| match trees.find(&task)? {
+            Some(made) => made.keep(),
+            None => Err(Error::new(ErrorCode::Io, format!("the worktree of `{task}` is gone"))),
+        }))
+    }
+
+    fn discard<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
+        let task = task.clone();
+        Box::pin(self.on_disk(move |trees| trees.find(&task)?.map_or(Ok(()), |made| made.discard())))
+    }
+}

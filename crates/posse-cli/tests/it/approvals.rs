@@ -1,0 +1,286 @@
+//! Calls that wait for a person's yes: answered from another process, at the terminal, or by nobody.
+
+use std::fs;
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::support::{Place, Ran, Running, until};
+use crate::terminal::Terminal;
+
+const ASKS: &str = "[approvals]\nask = [\"write\"]\n";
+
+/// A place whose user wants to be asked about writing, and a model that writes.
+fn place(config: &str) -> (Place, String) {
+    let place = Place::new();
+    place.write("home/.config/posse/config.toml", config);
+    let script = "[{calls: [{write: {path: a.txt, content: \"hello\\n\"}}]}, {text: Done.}]";
+    let model = place.script(script);
+    (place, model)
+}
+
+fn start(place: &Place, model: &str) -> Running {
+    Running::start(place.posse(["run", "--json", "--approvals", "ask", "--model", model, "Write it"]))
+}
+
+fn is_asked(event: &Value) -> bool {
+    event["type"] == "approval_requested"
+}
+
+fn written(place: &Place) -> Option<String> {
+    fs::read_to_string(place.workspace().join("a.txt")).ok()
+}
+
+fn list(place: &Place) -> Vec<Value> {
+    let ran = place.run(["approvals", "list", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+// G23
+#[test]
+fn what_one_process_asks_another_answers() {
+    let (place, model) = place(ASKS);
+    let mut running = start(&place, &model);
+    let event = running.until(is_asked);
+    assert_eq!((&event["approval"], &event["tool"]), (&json!("a1"), &json!("write")));
+    let waiting = list(&place);
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0]["arguments"], "{\"content\":\"hello\\n\",\"path\":\"a.txt\"}");
+    assert_eq!((&waiting[0]["status"], &waiting[0]["agent"]), (&json!("open"), &json!("orchestrator")));
+    assert_eq!(place.tasks()[0]["waiting_for_approval"], "a1");
+    let shown = place.run(["approvals", "show", "a1"]);
+    for part in
+        ["orchestrator wants to call `write`", "  | hello", "  path: a.txt", "open · deny unless answered by"]
+    {
+        assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+    }
+    let hash = waiting[0]["hash"].as_str().unwrap();
+    assert!(shown.stdout.contains(&format!("sha256 {hash}")), "{shown:?}");
+    let wrong = place.run(["approvals", "approve", "a1", "--hash", "0000", "--json"]);
+    assert_eq!((wrong.code, &wrong.json()[0]["code"]), (1, &json!("APPROVAL_MISMATCH")), "{wrong:?}");
+    assert_eq!(written(&place), None, "nothing happens before the yes");
+    let yes = place.run(["approvals", "approve", "a1", "--hash", &hash[..12], "--reason", "fine", "--json"]);
+    assert_eq!((yes.code, &yes.json()[0]["status"]), (0, &json!("approved")), "{yes:?}");
+    let resolved = running.until(|event| event["type"] == "approval_resolved");
+    assert_eq!((&resolved["approved"], &resolved["by"]), (&json!(true), &json!("operator")));
+    let ran = running.end();
+    assert_eq!((ran.code, written(&place).as_deref()), (0, Some("hello\n")), "{ran:?}");
+    let late = place.run(["approvals", "deny", "a1", "--json"]);
+    assert_eq!((late.code, &late.json()[0]["code"]), (1, &json!("APPROVAL_CLOSED")), "{late:?}");
+    let unknown = place.run(["approvals", "show", "a9", "--json"]);
+    assert_eq!(unknown.json()[0]["code"], "APPROVAL_NOT_FOUND");
+    assert!(list(&place).is_empty());
+    let past = place.run(["approvals", "list", "--newest", "5"]);
+    assert!(past.stdout.starts_with("a1    approved"), "{past:?}");
+}
+
+#[test]
+fn a_no_from_another_process_reaches_the_model() {
+    let (place, model) = place(ASKS);
+    let mut running = start(&place, &model);
+    running.until(is_asked);
+    assert_eq!(place.run(["approvals", "deny", "a1", "--reason", "wrong file"]).code, 0);
+    let ran = running.end();
+    assert_eq!((ran.code, written(&place)), (0, None), "{ran:?}");
+    let task = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    let result = place.run(["tasks", "show", &task, "--result", "1.0"]);
+    assert_eq!(result.stdout, "refused: a person said no: wrong file\n");
+    let shown = place.run(["tasks", "show", &task]);
+    assert!(shown.stdout.contains("-- [1.0] denied by operator (a1)"), "{shown:?}");
+}
+
+/// Killed while it waits. The answer comes while nobody drives the task, or after somebody took it up.
+// G23
+#[test]
+fn a_question_outlives_its_process() {
+    for answered_before in [true, false] {
+        // The worker itself would ask nobody: what waits already goes on waiting all the same.
+        let (place, model) = place(ASKS);
+        let mut running = start(&place, &model);
+        running.until(is_asked);
+        running.kill();
+        assert_eq!(list(&place).len(), 1, "it still waits");
+        let approve = || {
+            let ran = place.run(["approvals", "approve", "a1"]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+        };
+        if answered_before {
+            approve();
+        }
+        let worker = Running::start(place.posse(["worker", "--local", "--until-idle", "--json"]));
+        if !answered_before {
+            let task = || place.tasks()[0].clone();
+            until("the worker has it", || (task()["status"] == "running").then_some(()));
+            assert_eq!((written(&place), &task()["waiting_for_approval"]), (None, &json!("a1")));
+            approve();
+        }
+        let ran = worker.end();
+        assert_eq!((ran.code, written(&place).as_deref()), (0, Some("hello\n")), "{ran:?}");
+        let task = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+        let journal = place.journal(&task);
+        let count = |kind: &str| journal.iter().filter(|record| record["record"] == kind).count();
+        assert_eq!((count("intended"), count("resolved"), count("done")), (1, 1, 1));
+        assert_eq!(place.run(["approvals", "list", "--newest", "9", "--json"]).json().len(), 1);
+    }
+}
+
+// T16
+#[test]
+fn where_nobody_sits_nobody_is_waited_for() {
+    let (place, model) = place(ASKS);
+    let ran = place.run(["run", "--json", "--model", &model, "Write it"]);
+    let envelope = ran.envelope();
+    assert_eq!((ran.code, written(&place)), (0, None), "{ran:?}");
+    let warning = "`write` needs a person's yes and was refused; nobody was asked";
+    assert_eq!(envelope["warnings"], json!([warning]));
+    assert!(ran.json().iter().any(|event| event["type"] == "approval_resolved" && event["by"] == "policy"));
+    let (place, model) = self::place(&format!("{ASKS}mode = \"allow-listed\"\nallow = [\"write(*.txt)\"]\n"));
+    let ran = place.run(["run", "--model", &model, "Write it"]);
+    assert_eq!(written(&place).as_deref(), Some("hello\n"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("warning: `write` was allowed by `approvals.allow`; nobody was asked"),
+        "{ran:?}"
+    );
+    let (place, model) = self::place(&format!("{ASKS}mode = \"ask\"\ndeadline_s = 1\n"));
+    let ran = place.run(["run", "--model", &model, "Write it"]);
+    assert_eq!((ran.code, written(&place)), (0, None), "{ran:?}");
+    assert!(ran.stderr.contains("warning: nobody answered in time about `write`; it was refused"), "{ran:?}");
+}
+
+#[test]
+fn a_project_may_ask_for_more_and_decide_nothing() {
+    let (place, model) = place("");
+    place.write("workspace/posse.toml", ASKS);
+    let ran = place.run(["run", "--model", &model, "Write it"]);
+    assert_eq!((ran.code, written(&place)), (0, None), "{ran:?}");
+    for key in ["mode = \"allow-listed\"", "default = \"approve\"", "allow = [\"*\"]", "deadline_s = 9"] {
+        place.write("workspace/posse.toml", &format!("[approvals]\n{key}\n"));
+        let ran = place.run(["run", "--model", &model, "Write it"]);
+        let name = key.split(' ').next().unwrap();
+        assert!(ran.stderr.contains(&format!("`approvals.{name}` cannot be set by a project")), "{ran:?}");
+    }
+    place.write("home/.config/posse/config.toml", "[approvals]\nask = [\"wri te\"]\n");
+    place.write("workspace/posse.toml", "");
+    let ran = place.run(["run", "--model", &model, "Write it"]);
+    assert!(ran.stderr.contains("error[CONFIG_INVALID]: `approvals.ask`: `wri te` names no tool"), "{ran:?}");
+}
+
+/// Answers at a terminal: what is typed after what is seen.
+fn talk(place: &Place, args: &[&str], typed: &[(&str, &str)]) -> (i32, String) {
+    let terminal = Terminal::new(100);
+    let mut command = place.posse(args.iter().copied());
+    command.env("TERM", "xterm");
+    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut hand, shown, reader) = terminal.watch();
+    let mut from = 0;
+    for (sees, types) in typed {
+        from = until(sees, || {
+            let shown = shown.lock().unwrap();
+            shown[from..].find(sees).map(|at| from + at + sees.len())
+        });
+        hand.write_all(format!("{types}\r").as_bytes()).unwrap();
+    }
+    let status = child.wait().unwrap();
+    reader.join().unwrap();
+    let shown = shown.lock().unwrap().clone();
+    assert!(!shown.contains("panicked"), "{shown}");
+    (status.code().unwrap(), shown)
+}
+
+const CHOICES: &str = "[v]iew everything: ";
+
+// G29 S28
+#[test]
+fn whoever_sits_at_the_terminal_is_asked_there() {
+    let (place, model) = place(ASKS);
+    let run = ["run", "--model", &model, "Write it"];
+    let (code, shown) = talk(&place, &run, &[(CHOICES, "what?"), (CHOICES, "y")]);
+    assert_eq!((code, written(&place).as_deref()), (0, Some("hello\n")), "{shown}");
+    for part in ["orchestrator wants to call `write`", "  | hello", "  path: a.txt", "y, t, s, n or v"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    fs::remove_file(place.workspace().join("a.txt")).unwrap();
+    let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "not this file")]);
+    assert_eq!(written(&place), None, "{shown}");
+    assert!(shown.contains("write refused: a person said no: not this file"), "{shown}");
+}
+
+#[test]
+fn a_long_call_is_shown_page_by_page_and_whole_and_nothing_hides_in_it() {
+    let place = Place::new();
+    place.write("home/.config/posse/config.toml", ASKS);
+    let mut lines: Vec<String> = (1..=60).map(|n| format!("line {n}")).collect();
+    lines[41] = "evil \\e[2K \\u202e rm".to_owned();
+    let content = lines.join("\\n");
+    let script = format!(
+        "[{{calls: [{{write: {{path: a.txt, content: \"{content}\"}}}}, {{write: {{path: b.txt, content: x}}}}]}}, {{text: Done.}}]"
+    );
+    let model = place.script(&script);
+    let (code, shown) = talk(
+        &place,
+        &["run", "--model", &model, "Write it"],
+        &[(CHOICES, "v"), ("Enter goes on, q ends --", ""), ("Enter goes on, q ends --", ""), (CHOICES, "t")],
+    );
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("more lines; v shows everything)"), "{shown}");
+    for n in (1..=60).filter(|n| *n != 42) {
+        assert!(shown.contains(&format!("  | line {n}\r\n")), "{n}: {shown}");
+    }
+    assert!(shown.contains("  | evil \\u{1b}[2K \\u{202e} rm\r\n"), "{shown}");
+    assert!(!shown.contains("\u{1b}[2K") && !shown.contains('\u{202e}'), "{shown}");
+    assert!(place.workspace().join("b.txt").exists(), "the answer was for the task: {shown}");
+    assert_eq!(place.run(["approvals", "list", "--newest", "9", "--json"]).json().len(), 1);
+}
+
+#[test]
+fn a_question_that_is_answered_elsewhere_is_taken_back() {
+    let (place, model) = place(ASKS);
+    let terminal = Terminal::new(100);
+    let mut command = place.posse(["chat", "--model", &model]);
+    command.env("TERM", "xterm");
+    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut hand, shown, reader) = terminal.watch();
+    let sees = |text: &str| until(text, || shown.lock().unwrap().contains(text).then_some(()));
+    sees("/quit or Ctrl-D");
+    hand.write_all(b"Write it\r").unwrap();
+    sees(CHOICES);
+    assert_eq!(place.run(["approvals", "approve", "a1"]).code, 0);
+    sees("a1 is approved");
+    sees("Done.");
+    until("a prompt", || shown.lock().unwrap().rsplit("Done.").next()?.contains("> ").then_some(()));
+    hand.write_all(b"\x04").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    reader.join().unwrap();
+    assert_eq!(written(&place).as_deref(), Some("hello\n"));
+}
+
+#[test]
+fn questions_can_be_followed_and_answered_from_another_terminal() {
+    let (place, model) = place(ASKS);
+    let mut watching = Running::start(place.posse(["approvals", "watch", "--json"]));
+    let mut running = start(&place, &model);
+    running.until(is_asked);
+    let asked = watching.until(|line| line["approval"] == "a1");
+    assert_eq!((&asked["status"], &asked["tool"]), (&json!("open"), &json!("write")));
+    let terminal = Terminal::new(100);
+    let mut command = place.posse(["approvals", "watch"]);
+    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let (mut hand, shown, reader) = terminal.watch();
+    until("a question", || shown.lock().unwrap().contains(CHOICES).then_some(()));
+    hand.write_all(b"y\r").unwrap();
+    let ran: Ran = running.end();
+    assert_eq!((ran.code, written(&place).as_deref()), (0, Some("hello\n")), "{ran:?}");
+    let answered = watching.until(|line| line["status"] == "approved");
+    assert_eq!(answered["answer"]["by"], "operator");
+    watching.kill();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap();
+}

@@ -1,0 +1,133 @@
+//! Write leases between processes: a holder that is stopped or killed, and what a person sees of it.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{Place, Ran, Running, until};
+
+/// Two agents that write below `src`. A holder may be silent for a second.
+fn place() -> Place {
+    let place = Place::new();
+    place.write("home/.config/posse/config.toml", "[session]\nlease_s = 1\n");
+    for name in ["holder", "taker"] {
+        let agent = format!("---\nname: {name}\ndescription: x\nwrite_paths: src/**\n---\nYou write.");
+        place.write(&format!("home/.config/posse/agents/{name}.md"), &agent);
+    }
+    place.write("workspace/src/a.txt", "old\n");
+    place
+}
+
+fn script(place: &Place, name: &str, steps: &str) -> String {
+    format!("scripted:{}", place.write(&format!("{name}.yaml"), steps).display())
+}
+
+fn start(place: &Place, agent: &str, model: &str) -> Running {
+    Running::start(place.posse(["run", "--json", "--agent", agent, "--model", model, "Write"]))
+}
+
+/// A holder that has read a file and thinks about what to write.
+fn thinking_holder(place: &Place) -> Running {
+    let steps = "[{calls: [{read: {path: src/a.txt}}]}, \
+                  {delay_ms: 700, calls: [{write: {path: src/a.txt, content: stale}}, {write: {path: src/new.txt, content: stale}}]}, \
+                  {text: Done.}]";
+    let model = script(place, "holder", steps);
+    let mut holder = start(place, "holder", &model);
+    holder.until(|line| line["type"] == "turn" && line["turn"] == 2);
+    holder
+}
+
+fn leases(place: &Place) -> Vec<Value> {
+    let ran = place.run(["leases", "--json"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+fn take(place: &Place, steps: &str) -> Ran {
+    let model = script(place, "taker", steps);
+    place.run(["run", "--json", "--agent", "taker", "--model", &model, "Write"])
+}
+
+const WRITE: &str = "[{calls: [{write: {path: src/b.txt, content: new}}]}, {text: Done.}]";
+
+#[test]
+fn a_holder_that_was_stopped_for_too_long_writes_nothing_when_it_wakes() {
+    // G9 T19. Without the fence (`Job::permit`, `Fence::raise`) both files are written by the stale holder.
+    let place = place();
+    let holder = thinking_holder(&place);
+    let held = leases(&place);
+    assert_eq!((held.len(), &held[0]["state"], &held[0]["paths"][0]), (1, &"held".into(), &"src/**".into()));
+    assert_eq!(held[0]["process"], holder.id().to_string());
+    let refused = take(&place, WRITE);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let message = "Cannot acquire file locks. Conflicts: src/**";
+    assert!(refused.stdout.contains("LEASE_CONFLICT") && refused.stdout.contains(message), "{refused:?}");
+
+    holder.signal(libc::SIGSTOP);
+    until("the lease expires", || (leases(&place)[0]["state"] == "expired").then_some(()));
+    // It holds the lease until the end of the test.
+    let steps = "[{calls: [{read: {path: src/a.txt}}]}, {calls: [{write: {path: src/a.txt, content: new}}]}, \
+                  {delay_ms: 600000, text: Done.}]";
+    let model = script(&place, "taker", steps);
+    let mut taker = start(&place, "taker", &model);
+    taker.until(|line| line["type"] == "turn" && line["turn"] == 3);
+    assert_eq!(leases(&place)[0]["process"], taker.id().to_string());
+
+    holder.signal(libc::SIGCONT);
+    let ran = holder.end();
+    assert_eq!(fs::read_to_string(place.workspace().join("src/a.txt")).unwrap(), "new");
+    assert!(!place.workspace().join("src/new.txt").exists(), "{ran:?}");
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let journal = place.journal(&id);
+    let refused = |record: &&Value| {
+        record["result"]["text"].as_str().is_some_and(|text| text.contains("lost its write paths"))
+    };
+    assert_eq!(journal.iter().filter(refused).count(), 2, "{journal:#?}");
+    assert_eq!(leases(&place).len(), 1, "the taker has what it took");
+    taker.kill();
+}
+
+#[test]
+fn the_lease_of_a_killed_process_stands_in_nobodys_way() {
+    // T17
+    let place = place();
+    let holder = thinking_holder(&place);
+    let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
+    holder.kill();
+    assert_eq!(leases(&place)[0]["state"], "dead");
+    let ran = take(&place, WRITE);
+    assert_eq!((ran.code, leases(&place).len()), (0, 0), "{ran:?}");
+    assert_eq!(fs::read_to_string(place.workspace().join("src/b.txt")).unwrap(), "new");
+    // The interrupted task gets its lease again when it goes on, and reads what changed.
+    let resumed = place.run(["tasks", "resume", &id, "--json"]);
+    assert_eq!((resumed.code, leases(&place).len()), (0, 0), "{resumed:?}");
+    assert_eq!(fs::read_to_string(place.workspace().join("src/new.txt")).unwrap(), "stale");
+}
+
+#[test]
+fn a_person_sees_leases_and_can_take_them_away() {
+    let place = place();
+    let none = place.run(["leases"]);
+    assert!(none.code == 0 && none.stderr.contains("nobody holds a write lease"), "{none:?}");
+    let holder = thinking_holder(&place);
+    let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
+    let shown = place.run(["leases"]);
+    assert!(shown.stdout.contains(&id) && shown.stdout.contains("src/**"), "{shown:?}");
+    holder.signal(libc::SIGSTOP);
+    // As long as it counts as alive, only force helps.
+    place.write("home/.config/posse/config.toml", "[session]\nlease_s = 3600\n");
+    let refused = place.run(["leases", "release", &id]);
+    assert!(refused.code == 1 && refused.stderr.contains("LEASE_HELD"), "{refused:?}");
+    let forced = place.run(["leases", "release", &id, "--force"]);
+    assert!(forced.code == 0 && forced.stderr.contains("WARNING"), "{forced:?}");
+    assert_eq!(leases(&place).len(), 0);
+    let again = place.run(["leases", "release", &id]);
+    assert!(again.stderr.contains("holds no write lease"), "{again:?}");
+    holder.signal(libc::SIGCONT);
+    assert_eq!(holder.end().code, 0, "what is free it gets again");
+    let dead = thinking_holder(&place);
+    dead.kill();
+    let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(place.run(["leases", "release", &id]).code, 0);
+    assert_eq!(leases(&place).len(), 0);
+}

@@ -1,0 +1,720 @@
+//! Asking a person before a call is made: what is asked, what is answered, and for how long an answer holds. Stores keep
+//! these values and apply these rules inside one transaction, so that of several answers the first one counts.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::grant::Call;
+use crate::id::{CallKey, TaskId};
+use crate::pattern::{Fit, Purpose, Subject, ToolPattern};
+use crate::text::{prefix, visible};
+
+/// Longest reason that is kept: the model reads it.
+pub const REASON_BYTES_MAX: usize = 2_000;
+
+/// A yes to one call is for now: whoever comes back later is asked again.
+pub const ONCE_MS_MAX: u64 = 3_600_000;
+
+/// How long a call waits for its answer when the operator does not say.
+pub const DEADLINE_MS_USUAL: u64 = 600_000;
+
+/// Characters of a prompt that a launch shows first (the whole of it is among the arguments).
+pub const PROMPT_CHARS_SHOWN: usize = 100;
+
+/// What is asked about a call, as `Grant::decide` says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Why a person has to say yes, for the person and for the model.
+    pub why: String,
+    /// The rules that ask, as patterns. An answer for more than this call covers what the same rules ask about.
+    pub covers: Vec<String>,
+}
+
+/// A call that waits, exactly as it would be executed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    pub task: TaskId,
+    pub key: CallKey,
+    pub agent: String,
+    /// Who delegated to whom, the session's own task first; without the task itself.
+    pub path: Vec<TaskId>,
+    /// The canonical name.
+    pub tool: String,
+    /// Canonical JSON, whole. These bytes are what the tool gets.
+    pub arguments: String,
+    /// Of everything that decides what is executed.
+    pub hash: String,
+    pub why: String,
+    pub covers: Vec<String>,
+    /// What the tool itself says about the call, such as a launch does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<Value>,
+    pub asked_ms: u64,
+    pub deadline_ms: u64,
+    /// What counts as the answer when none came in time.
+    pub on_deadline: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    Approve,
+    Deny,
+}
+
+/// How far an answer reaches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// This call and no other.
+    #[default]
+    Once,
+    /// What the same rules ask about in this task.
+    Task,
+    /// The same, and in the tasks below it.
+    Subtree,
+    Session,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub verdict: Verdict,
+    #[serde(default)]
+    pub scope: Scope,
+    /// The model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    pub by: By,
+    pub at_ms: u64,
+    /// From then on it does not count any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_ms: Option<u64>,
+}
+
+/// Who decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// A person, or a program in their place; its name.
+    Person(String),
+    /// Nobody answered in time.
+    Deadline,
+    /// The operator's configuration: nobody was asked.
+    Policy,
+    /// An earlier answer that covers this call; its id.
+    Standing(String),
+}
+
+impl std::fmt::Display for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            By::Person(name) => f.write_str(name),
+            By::Deadline => f.write_str("deadline"),
+            By::Policy => f.write_str("policy"),
+            By::Standing(id) => write!(f, "earlier answer {id}"),
+        }
+    }
+}
+
+/// A parked call and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Parked {
+    /// Short enough to type; never used again in its store.
+    pub id: String,
+    pub request: Request,
+    pub state: State,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Open,
+    Answered(Answer),
+    /// Nobody waits for an answer any more; why.
+    Closed(String),
+}
+
+impl State {
+    pub fn wire(&self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Answered(Answer { verdict: Verdict::Approve, .. }) => "approved",
+            State::Answered(Answer { verdict: Verdict::Deny, .. }) => "denied",
+            State::Closed(_) => "closed",
+        }
+    }
+}
+
+impl Verdict {
+    pub fn wire(self) -> &'static str {
+        match self {
+            Verdict::Approve => "approve",
+            Verdict::Deny => "deny",
+        }
+    }
+}
+
+impl Scope {
+    pub const ALL: &[Scope] = &[Scope::Once, Scope::Task, Scope::Subtree, Scope::Session];
+
+    pub fn wire(self) -> &'static str {
+        match self {
+            Scope::Once => "once",
+            Scope::Task => "task",
+            Scope::Subtree => "subtree",
+            Scope::Session => "session",
+        }
+    }
+}
+
+impl Parked {
+    pub fn new(id: String, request: Request) -> Self {
+        Self { id, request, state: State::Open }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("approvals hold no maps with foreign keys and no failing serialisers")
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes).map_err(|e| {
+            Error::new(ErrorCode::JournalInvalid, "an approval in the store cannot be read").caused_by(e)
+        })
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.state == State::Open
+    }
+
+    /// For programs: everything there is to know before and after an answer.
+    pub fn to_json(&self) -> Value {
+        let Request { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } = &self.request;
+        let mut value = json!({
+            "approval": self.id, "status": self.state.wire(), "task_id": task.as_str(),
+            "session_id": task.session(), "path": path.iter().map(TaskId::as_str).collect::<Vec<_>>(),
+            "agent": agent, "call": key.to_string(), "tool": tool, "arguments": arguments, "hash": hash,
+            "why": why, "covers": covers, "shown": shown, "asked_ms": self.request.asked_ms,
+            "deadline_ms": self.request.deadline_ms, "default": self.request.on_deadline.wire(),
+        });
+        match &self.state {
+            State::Open => {}
+            State::Closed(why) => value["closed"] = json!(why),
+            State::Answered(Answer { scope, reason, by, at_ms, expires_ms, .. }) => {
+                value["answer"] = json!({
+                    "scope": scope.wire(), "reason": reason, "by": by.to_string(), "at_ms": at_ms,
+                    "expires_ms": expires_ms,
+                });
+            }
+        }
+        value
+    }
+
+    /// Whether it holds for more than its own call.
+    pub fn is_standing(&self) -> bool {
+        matches!(&self.state, State::Answered(answer) if answer.scope != Scope::Once)
+    }
+
+    /// The same call is asked about again, by whoever drives its task now. What still waits goes on waiting, an answer
+    /// stands while it counts; otherwise the question is new.
+    pub fn park_again(&self, request: Request) -> Result<Parked> {
+        self.check_hash(&request.hash)?;
+        let goes_on = match &self.state {
+            State::Open => true,
+            State::Answered(answer) => answer.counts(request.asked_ms),
+            State::Closed(_) => false,
+        };
+        Ok(if goes_on { self.clone() } else { Parked::new(self.id.clone(), request) })
+    }
+
+    /// The first answer counts. It names what it answers by its hash: an answer to something else is refused.
+    pub fn answer(&self, hash: &str, answer: Answer) -> Result<Parked> {
+        self.check_hash(hash)?;
+        let closed = |why: String| {
+            Error::new(ErrorCode::ApprovalClosed, format!("`{}` cannot be answered: {why}", self.id))
+                .hint("`posse approvals list` shows what waits for an answer")
+        };
+        match &self.state {
+            State::Open => {}
+            State::Answered(first) => {
+                return Err(closed(format!("it was {} by {}", self.state.wire(), first.by)));
+            }
+            State::Closed(why) => return Err(closed(why.clone())),
+        }
+        let overdue = answer.at_ms > self.request.deadline_ms && answer.by != By::Deadline;
+        if overdue {
+            return Err(closed("its time is over, and its default counts".to_owned()));
+        }
+        Ok(Parked { state: State::Answered(answer.bounded()), ..self.clone() })
+    }
+
+    pub fn close(&self, why: &str) -> Parked {
+        match self.state {
+            State::Open => Parked { state: State::Closed(why.to_owned()), ..self.clone() },
+            State::Answered(_) | State::Closed(_) => self.clone(),
+        }
+    }
+
+    /// Whether this very call may be made now: the answer is a yes that still counts, and what would be executed is what
+    /// was approved.
+    pub fn permits(&self, task: &TaskId, key: CallKey, hash: &str, now_ms: u64) -> Result<()> {
+        self.check_hash(hash)?;
+        if self.request.task != *task || self.request.key != key {
+            return Err(mismatch(&self.id));
+        }
+        match &self.state {
+            State::Answered(answer) if answer.verdict == Verdict::Approve && answer.counts(now_ms) => Ok(()),
+            state => Err(Error::new(
+                ErrorCode::ApprovalClosed,
+                format!("`{}` does not allow the call: it is {}", self.id, state.wire()),
+            )),
+        }
+    }
+
+    fn check_hash(&self, hash: &str) -> Result<()> {
+        if self.request.hash == hash { Ok(()) } else { Err(mismatch(&self.id)) }
+    }
+}
+
+fn mismatch(id: &str) -> Error {
+    Error::new(ErrorCode::ApprovalMismatch, format!("`{id}` is about another call than this one"))
+        .hint("`posse approvals show` shows what it is about, with its hash")
+}
+
+impl Answer {
+    pub fn new(verdict: Verdict, by: By, at_ms: u64) -> Self {
+        Self { verdict, scope: Scope::Once, reason: None, by, at_ms, expires_ms: None }
+    }
+
+    fn counts(&self, now_ms: u64) -> bool {
+        self.expires_ms.is_none_or(|end| now_ms < end)
+    }
+
+    fn bounded(mut self) -> Self {
+        self.reason = self.reason.filter(|reason| !reason.trim().is_empty());
+        self.reason = self.reason.map(|reason| prefix(&reason, REASON_BYTES_MAX).to_owned());
+        if self.scope == Scope::Once {
+            let end = self.at_ms.saturating_add(ONCE_MS_MAX);
+            self.expires_ms = Some(self.expires_ms.map_or(end, |asked| asked.min(end)));
+        }
+        self
+    }
+}
+
+/// What earlier answers say about a call: a no for any of what is asked is a no; a yes needs one for all of it.
+pub fn standing(
+    covers: &[String],
+    task: &TaskId,
+    path: &[TaskId],
+    earlier: &[Parked],
+    now_ms: u64,
+) -> Option<Answer> {
+    let reaches = |parked: &&Parked| match &parked.state {
+        State::Answered(answer) if answer.counts(now_ms) => match answer.scope {
+            Scope::Once => false,
+            Scope::Task => parked.request.task == *task,
+            Scope::Subtree => parked.request.task == *task || path.contains(&parked.request.task),
+            Scope::Session => parked.request.task.session() == task.session(),
+        },
+        State::Answered(_) | State::Open | State::Closed(_) => false,
+    };
+    let reaching: Vec<&Parked> = earlier.iter().filter(reaches).collect();
+    let of = |verdict: Verdict, rule: &String| {
+        reaching.iter().copied().find(|parked| {
+            let says = matches!(&parked.state, State::Answered(answer) if answer.verdict == verdict);
+            says && parked.request.covers.contains(rule)
+        })
+    };
+    let denied = covers.iter().find_map(|rule| of(Verdict::Deny, rule));
+    let approved = || {
+        let all = covers.iter().all(|rule| of(Verdict::Approve, rule).is_some());
+        covers.first().filter(|_| all).and_then(|rule| of(Verdict::Approve, rule))
+    };
+    let (verdict, parked) = match denied {
+        Some(parked) => (Verdict::Deny, parked),
+        None => (Verdict::Approve, approved()?),
+    };
+    let reason = match &parked.state {
+        State::Answered(answer) => answer.reason.clone(),
+        State::Open | State::Closed(_) => None,
+    };
+    Some(Answer { reason, ..Answer::new(verdict, By::Standing(parked.id.clone()), now_ms) })
+}
+
+/// What the operator wants to happen with calls that somebody has to be asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    pub mode: Mode,
+    /// The operator's yes in advance.
+    pub allow: Vec<ToolPattern>,
+    pub deadline_ms: u64,
+    pub on_deadline: Verdict,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The call waits for a person.
+    Ask,
+    /// Nobody is asked: no.
+    Deny,
+    /// Nobody is asked: what is on the list is done, all else is not.
+    AllowListed,
+    /// Nobody is there who could be asked, and the operator did not say what to do then: as `AllowListed`.
+    Unattended,
+}
+
+/// What the policy makes of a call that would be asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    Allow,
+    /// A person decides.
+    Park,
+    /// Why, for the model and for whoever reads the warnings.
+    Deny(&'static str),
+}
+
+impl Default for Policy {
+    /// For programs that say nothing: nobody is asked.
+    fn default() -> Self {
+        Self::new(Mode::Unattended)
+    }
+}
+
+impl Policy {
+    pub fn new(mode: Mode) -> Self {
+        let (deadline_ms, on_deadline) = (DEADLINE_MS_USUAL, Verdict::Deny);
+        Self { mode, allow: Vec::new(), deadline_ms, on_deadline }
+    }
+
+    pub fn resolve(&self, call: Call<'_>) -> Resolution {
+        match self.mode {
+            Mode::Deny => Resolution::Deny("nobody is asked here (`approvals.mode` is `deny`)"),
+            Mode::Ask | Mode::AllowListed | Mode::Unattended if self.allows(call) => Resolution::Allow,
+            Mode::Ask => Resolution::Park,
+            Mode::AllowListed => {
+                Resolution::Deny("nobody is asked here, and it is not among `approvals.allow`")
+            }
+            Mode::Unattended => Resolution::Deny("nobody can be asked here"),
+        }
+    }
+
+    /// Every part of the call has to be on the list, for certain.
+    fn allows(&self, call: Call<'_>) -> bool {
+        let subjects = crate::grant::subjects(call);
+        let listed = |subject: &Subject<'_>| {
+            let fits = |pattern: &ToolPattern| {
+                pattern.argument().is_none_or(|wanted| subject.fit(wanted, Purpose::Give) == Fit::Surely)
+            };
+            self.allow.iter().filter(|pattern| pattern.names(call.tool)).any(fits)
+        };
+        !subjects.is_empty() && subjects.iter().all(listed)
+    }
+}
+
+/// The arguments in one form: keys sorted, no space, each value as a tool reads it. `None` if they are no JSON.
+pub fn canonical_arguments(arguments: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(arguments).ok()?;
+    Some(value.to_string())
+}
+
+/// The beginning of a prompt, as a launch shows it.
+pub fn shown_prompt(prompt: &str) -> String {
+    match prompt.char_indices().nth(PROMPT_CHARS_SHOWN) {
+        None => prompt.to_owned(),
+        Some((at, _)) => format!("{}...", &prompt[..at]),
+    }
+}
+
+/// Everything a person has to see before they answer, line by line and whole. What is invisible is made visible, and letters
+/// that pretend to be Latin ones are named.
+pub fn described(parked: &Parked) -> Vec<String> {
+    let Request { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } = &parked.request;
+    let mut lines = vec![format!("{} wants to call `{}`: {}", legible(agent), legible(tool), legible(why))];
+    let way: Vec<&str> = path.iter().chain([task]).map(TaskId::as_str).collect();
+    lines.push(format!("task {} · call {key} · approval {}", way.join(" > "), parked.id));
+    let fields = match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::from_iter([("arguments".to_owned(), json!(arguments))]),
+    };
+    // What the tool says beside what is there anyway.
+    let said = shown.iter().filter_map(Value::as_object).flatten();
+    for (name, value) in said.filter(|(name, _)| !fields.contains_key(*name)).chain(&fields) {
+        lines.extend(field(name, value));
+    }
+    lines.push(format!("{} bytes · sha256 {hash}", arguments.len()));
+    lines.push(format!("an answer for more than this call covers: {}", legible(&covers.join(", "))));
+    lines
+}
+
+/// One argument; the lines of a long text stand below its name.
+fn field(name: &str, value: &Value) -> Vec<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let name = legible(name);
+    match text.contains('\n') {
+        false => vec![format!("  {name}: {}", legible(&text))],
+        true => {
+            let below = text.split('\n').map(|line| format!("  | {}", legible(line)));
+            std::iter::once(format!("  {name}:")).chain(below).collect()
+        }
+    }
+}
+
+/// `visible`, and a word that mixes Latin letters with Greek or Cyrillic ones shows which of them are not Latin.
+pub fn legible(text: &str) -> String {
+    let text = visible(text);
+    let foreign =
+        |c: char| matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{ff01}'..='\u{ff5e}');
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        if word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(foreign) {
+            for c in word.chars() {
+                if foreign(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+            }
+        } else {
+            out.push_str(word);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::Effect;
+    use proptest::prelude::*;
+
+    fn task(name: &str) -> TaskId {
+        TaskId::from_store(name.to_owned())
+    }
+
+    fn request() -> Request {
+        Request {
+            task: task("s.t_01"),
+            key: CallKey { turn: 2, index: 1 },
+            agent: "helper".to_owned(),
+            path: vec![task("s")],
+            tool: "bash".to_owned(),
+            arguments: r#"{"command":"rm -rf build"}"#.to_owned(),
+            hash: "abc".to_owned(),
+            why: "`bash` needs a person's yes".to_owned(),
+            covers: vec!["bash".to_owned()],
+            shown: None,
+            asked_ms: 1_000,
+            deadline_ms: 2_000,
+            on_deadline: Verdict::Deny,
+        }
+    }
+
+    fn answered(answer: Answer) -> Parked {
+        Parked::new("a1".to_owned(), request()).answer("abc", answer).unwrap()
+    }
+
+    fn yes() -> Answer {
+        Answer::new(Verdict::Approve, By::Person("ada".to_owned()), 1_500)
+    }
+
+    // G23
+    #[test]
+    fn a_yes_is_for_this_call_and_for_a_while() {
+        let parked = answered(yes());
+        let (id, key) = (task("s.t_01"), CallKey { turn: 2, index: 1 });
+        assert!(parked.permits(&id, key, "abc", 1_600).is_ok());
+        let code = |e: Error| e.code();
+        assert_eq!(parked.permits(&id, key, "abd", 1_600).map_err(code), Err(ErrorCode::ApprovalMismatch));
+        let other = CallKey { turn: 2, index: 2 };
+        assert_eq!(parked.permits(&id, other, "abc", 1_600).map_err(code), Err(ErrorCode::ApprovalMismatch));
+        assert_eq!(parked.permits(&task("s"), key, "abc", 1).map_err(code), Err(ErrorCode::ApprovalMismatch));
+        let end = 1_500 + ONCE_MS_MAX;
+        assert!(parked.permits(&id, key, "abc", end - 1).is_ok());
+        assert_eq!(parked.permits(&id, key, "abc", end).map_err(code), Err(ErrorCode::ApprovalClosed));
+        let soon = answered(Answer { expires_ms: Some(1_700), ..yes() });
+        assert!(
+            soon.permits(&id, key, "abc", 1_699).is_ok() && soon.permits(&id, key, "abc", 1_700).is_err()
+        );
+        let no = answered(Answer { verdict: Verdict::Deny, ..yes() });
+        assert_eq!(no.permits(&id, key, "abc", 1_600).map_err(code), Err(ErrorCode::ApprovalClosed));
+        let open = Parked::new("a1".to_owned(), request());
+        assert_eq!(open.permits(&id, key, "abc", 1_600).map_err(code), Err(ErrorCode::ApprovalClosed));
+    }
+
+    #[test]
+    fn a_reason_is_bounded_and_an_empty_one_is_none() {
+        let reason = |text: String| match answered(Answer { reason: Some(text), ..yes() }).state {
+            State::Answered(answer) => answer.reason,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(reason(" ".to_owned()), None);
+        assert_eq!(reason("é".repeat(2_000)).unwrap().len(), REASON_BYTES_MAX);
+    }
+
+    #[test]
+    fn an_answer_reaches_as_far_as_it_says_and_no_further() {
+        let asked = ["bash".to_owned()];
+        let reaches = |scope: Scope, of: &str, path: &[&str]| {
+            let path: Vec<TaskId> = path.iter().map(|id| task(id)).collect();
+            standing(&asked, &task(of), &path, &[answered(Answer { scope, ..yes() })], 1_600).is_some()
+        };
+        for (scope, itself, below, beside, elsewhere) in [
+            (Scope::Once, false, false, false, false),
+            (Scope::Task, true, false, false, false),
+            (Scope::Subtree, true, true, false, false),
+            (Scope::Session, true, true, true, false),
+        ] {
+            assert_eq!(reaches(scope, "s.t_01", &["s"]), itself, "{scope:?}");
+            assert_eq!(reaches(scope, "s.t_02", &["s", "s.t_01"]), below, "{scope:?}");
+            assert_eq!(reaches(scope, "s.t_03", &["s"]), beside, "{scope:?}");
+            assert_eq!(reaches(scope, "r.t_01", &["r"]), elsewhere, "{scope:?}");
+        }
+        let expired = answered(Answer { scope: Scope::Session, expires_ms: Some(1_550), ..yes() });
+        assert_eq!(standing(&asked, &task("s"), &[], &[expired], 1_600), None);
+    }
+
+    #[test]
+    fn a_yes_covers_what_was_asked_and_a_no_counts_before_it() {
+        let with = |verdict, covers: &str, id: &str| {
+            let mut parked = answered(Answer { verdict, scope: Scope::Session, ..yes() });
+            (parked.id, parked.request.covers) = (id.to_owned(), vec![covers.to_owned()]);
+            parked
+        };
+        let asked = |covers: &[&str]| covers.iter().map(|rule| (*rule).to_owned()).collect::<Vec<String>>();
+        let said = |covers: &[&str], earlier: &[Parked]| {
+            standing(&asked(covers), &task("s"), &[], earlier, 1_600)
+                .map(|answer| (answer.verdict, answer.by))
+        };
+        let push = with(Verdict::Approve, "bash(git push *)", "a1");
+        let all = with(Verdict::Approve, "bash", "a2");
+        let no = with(Verdict::Deny, "bash", "a3");
+        let by = |id: &str| By::Standing(id.to_owned());
+        assert_eq!(
+            said(&["bash(git push *)"], std::slice::from_ref(&push)),
+            Some((Verdict::Approve, by("a1")))
+        );
+        assert_eq!(said(&["bash"], std::slice::from_ref(&push)), None, "another rule asks");
+        assert_eq!(
+            said(&["bash", "bash(git push *)"], std::slice::from_ref(&push)),
+            None,
+            "one of two rules is answered"
+        );
+        assert!(said(&["bash", "bash(git push *)"], &[push, all.clone()]).is_some());
+        assert_eq!(said(&["bash"], &[all, no]), Some((Verdict::Deny, by("a3"))));
+    }
+
+    #[test]
+    fn the_operator_decides_what_is_asked_allowed_and_refused() {
+        let call = |command: &'static str| -> Resolution {
+            let arguments = json!({ "command": command }).to_string();
+            let allow = ToolPattern::parse("Bash(git *)").unwrap();
+            let policy = Policy { allow, ..Policy::new(Mode::Ask) };
+            policy.resolve(Call {
+                tool: "bash",
+                effect: Effect::Unsafe,
+                arguments: &arguments,
+                workspace: "",
+            })
+        };
+        assert_eq!(call("git status"), Resolution::Allow);
+        for other in ["ls", "git status; ls", "git $(ls)", ""] {
+            assert_eq!(call(other), Resolution::Park, "{other}");
+        }
+        let with = |mode, allow: &str| {
+            let allow = if allow.is_empty() { Vec::new() } else { ToolPattern::parse(allow).unwrap() };
+            let arguments = r#"{"path":"docs/a.md"}"#;
+            let policy = Policy { allow, ..Policy::new(mode) };
+            policy.resolve(Call { tool: "write", effect: Effect::Unsafe, arguments, workspace: "" })
+        };
+        assert_eq!(with(Mode::AllowListed, "*"), Resolution::Allow);
+        assert_eq!(with(Mode::AllowListed, "Write(docs/**)"), Resolution::Allow);
+        assert_eq!(with(Mode::Unattended, "Write(docs/**)"), Resolution::Allow);
+        assert!(matches!(with(Mode::AllowListed, "Write(src/**)"), Resolution::Deny(_)));
+        assert!(matches!(with(Mode::Unattended, ""), Resolution::Deny(_)));
+        assert!(matches!(with(Mode::Deny, "*"), Resolution::Deny(_)), "deny is deny");
+    }
+
+    // R412
+    #[test]
+    fn a_launch_shows_the_first_hundred_characters_of_its_prompt() {
+        assert_eq!(shown_prompt(&"é".repeat(100)), "é".repeat(100));
+        assert_eq!(shown_prompt(&"é".repeat(101)), format!("{}...", "é".repeat(100)));
+    }
+
+    /// What a person must not be deceived by. Removed to see it fail: each range of `is_hidden`, and `legible`.
+    // G29 S27 S28
+    #[test]
+    fn whatever_hides_in_a_call_is_shown() {
+        for (hidden, shown) in [
+            ("\u{1b}[2K\u{1b}[1A", "\\u{1b}[2K\\u{1b}[1A"),
+            ("\u{1b}]0;t\u{7}", "\\u{1b}]0;t\\u{7}"),
+            ("\u{9b}31m", "\\u{9b}31m"),
+            ("a\rb", "a\\u{d}b"),
+            ("a\u{8}b", "a\\u{8}b"),
+            ("\u{0}", "\\u{0}"),
+            ("\u{7f}", "\\u{7f}"),
+            ("\u{202e}txt.exe\u{202c}", "\\u{202e}txt.exe\\u{202c}"),
+            ("\u{2066}a\u{2069}", "\\u{2066}a\\u{2069}"),
+            ("\u{61c}\u{200e}\u{200f}", "\\u{61c}\\u{200e}\\u{200f}"),
+            ("r\u{200b}m", "r\\u{200b}m"),
+            ("r\u{200d}m\u{200c}", "r\\u{200d}m\\u{200c}"),
+            ("r\u{ad}m\u{2060}\u{feff}", "r\\u{ad}m\\u{2060}\\u{feff}"),
+            ("a\u{2028}b\u{2029}", "a\\u{2028}b\\u{2029}"),
+            ("\u{3164}\u{115f}\u{ffa0}\u{2800}", "\\u{3164}\\u{115f}\\u{ffa0}\\u{2800}"),
+            ("x\u{e0041}\u{e0100}", "x\\u{e0041}\\u{e0100}"),
+            ("a\u{fe0f}", "a\\u{fe0f}"),
+            ("\u{fff9}a\u{fffb}", "\\u{fff9}a\\u{fffb}"),
+            ("p\u{430}ypal", "p\\u{430}ypal"),
+            ("\u{3bf}pen", "\\u{3bf}pen"),
+            ("\u{ff52}m x", "\\u{ff52}m x"),
+            ("日本語 привет ελληνικά é", "日本語 привет ελληνικά é"),
+            ("❤\u{fe0f}\u{200d}🔥 क\u{94d}\u{200d}ष", "❤\u{fe0f}\u{200d}🔥 क\u{94d}\u{200d}ष"),
+            ("❤\u{fe0f}\u{200d}\u{200d}", "❤\u{fe0f}\u{200d}\\u{200d}"),
+            ("a\tb", "a\tb"),
+        ] {
+            assert_eq!(legible(hidden).as_bytes(), shown.as_bytes(), "{hidden:?}");
+            let arguments = json!({ "command": hidden, hidden: 1 }).to_string();
+            let lines = described(&Parked::new("a1".to_owned(), Request { arguments, ..request() }));
+            assert!(lines.contains(&format!("  command: {shown}")), "{lines:?}");
+            assert!(lines.contains(&format!("  {shown}: 1")), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_shown_whole_with_who_wants_it_and_why() {
+        let long = format!("first\n{}\nlast", "x".repeat(100_000));
+        let arguments = json!({ "path": "a.md", "content": long }).to_string();
+        let (shown, bytes) = (Some(json!({ "prompt": "p..." })), arguments.len());
+        let lines = described(&Parked::new("a7".to_owned(), Request { arguments, shown, ..request() }));
+        let expected = [
+            "helper wants to call `bash`: `bash` needs a person's yes",
+            "task s > s.t_01 · call 2.1 · approval a7",
+            "  prompt: p...",
+            "  content:",
+            "  | first",
+            &format!("  | {}", "x".repeat(100_000)),
+            "  | last",
+            "  path: a.md",
+            &format!("{bytes} bytes · sha256 abc"),
+            "an answer for more than this call covers: bash",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn what_is_shown_is_what_a_tool_reads() {
+        let same = |a: &str, b: &str| assert_eq!(canonical_arguments(a), canonical_arguments(b), "{a}");
+        same(r#"{"b": 1, "a": "\u0072m"}"#, r#"{"a":"rm","b":1}"#);
+        same(r#"{"a":1e2}"#, r#"{"a":100.0}"#);
+        assert_eq!(canonical_arguments("no"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_comes_back(command in "\\PC{0,40}", reason in proptest::option::of("\\PC{1,20}")) {
+            let arguments = json!({ "command": command }).to_string();
+            let parked = Parked::new("a1".to_owned(), Request { arguments, ..request() });
+            let parked = parked.answer("abc", Answer { reason, ..yes() }).unwrap();
+            prop_assert_eq!(Parked::decode(&parked.encode()).unwrap(), parked);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Who may read and write a key. The orchestrator and the operator always may: the session is theirs.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Head, Key, OPERATOR, ORCHESTRATOR};
+use crate::error::{Error, ErrorCode, Result};
+use crate::pattern::wildcard;
+use crate::text::prefix;
+
+/// Patterns in one list, and characters of one: a list that a person can still judge.
+pub const PATTERNS_MAX: usize = 16;
+pub const PATTERN_MAX: usize = 128;
+
+/// Patterns of participants, such as `subagent:researcher:*`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audience {
+    pub readable_by: Vec<String>,
+    pub writable_by: Vec<String>,
+}
+
+impl Default for Audience {
+    fn default() -> Self {
+        let everyone = || vec!["*".to_owned()];
+        Self { readable_by: everyone(), writable_by: everyone() }
+    }
+}
+
+/// What a write wants to be different about it; what it leaves out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub readable_by: Option<Vec<String>>,
+    pub writable_by: Option<Vec<String>>,
+}
+
+impl Wanted {
+    pub fn parse(readable_by: Option<Vec<String>>, writable_by: Option<Vec<String>>) -> Result<Self> {
+        for (name, list) in [("readable_by", &readable_by), ("writable_by", &writable_by)] {
+            list.as_deref().map_or(Ok(()), |patterns| check(name, patterns))?;
+        }
+        Ok(Self { readable_by, writable_by })
+    }
+
+    /// All of it, whatever is there now.
+    pub fn exactly(audience: &Audience) -> Self {
+        let Audience { readable_by, writable_by } = audience.clone();
+        Self { readable_by: Some(readable_by), writable_by: Some(writable_by) }
+    }
+
+    pub(super) fn over(&self, current: Option<&Audience>) -> Audience {
+        let current = current.cloned().unwrap_or_default();
+        Audience {
+            readable_by: self.readable_by.clone().unwrap_or(current.readable_by),
+            writable_by: self.writable_by.clone().unwrap_or(current.writable_by),
+        }
+    }
+}
+
+fn check(name: &str, patterns: &[String]) -> Result<()> {
+    let invalid = |text: String| {
+        Error::new(ErrorCode::InvalidRequest, text)
+            .hint("name participants as in `written_by`, such as `subagent:researcher:*`; `*` is everyone")
+    };
+    if patterns.len() > PATTERNS_MAX {
+        return Err(invalid(format!("`{name}` has more than {PATTERNS_MAX} patterns")));
+    }
+    let legal = |c: char| c.is_ascii_alphanumeric() || "_-:.*".contains(c);
+    let is_pattern = |raw: &&String| !raw.is_empty() && raw.len() <= PATTERN_MAX && raw.chars().all(legal);
+    match patterns.iter().find(|raw| !is_pattern(raw)) {
+        Some(raw) => Err(invalid(format!(
+            "`{}` in `{name}` is no pattern of participants",
+            prefix(raw, PATTERN_MAX).escape_default()
+        ))),
+        None => Ok(()),
+    }
+}
+
+impl Audience {
+    pub fn may_read(&self, participant: &str) -> bool {
+        is_in(&self.readable_by, participant)
+    }
+
+    pub fn may_write(&self, participant: &str) -> bool {
+        is_in(&self.writable_by, participant)
+    }
+
+    /// As a store keeps it; nothing if it is for everyone.
+    pub fn to_store(&self) -> Option<String> {
+        let text = || serde_json::to_string(self).expect("lists of text are JSON");
+        (*self != Self::default()).then(text)
+    }
+
+    /// A list that cannot be read is for nobody: a check that cannot be made counts as refused.
+    pub fn from_store(text: Option<&str>) -> Self {
+        let nobody = || Self { readable_by: Vec::new(), writable_by: Vec::new() };
+        text.map_or_else(Self::default, |text| serde_json::from_str(text).unwrap_or_else(|_| nobody()))
+    }
+}
+
+fn is_in(patterns: &[String], participant: &str) -> bool {
+    participant == ORCHESTRATOR
+        || participant == OPERATOR
+        || patterns.iter().any(|pattern| wildcard(pattern, participant))
+}
+
+/// The error for a reader who is not among those a key is for.
+pub fn unreadable(key: &Key) -> Error {
+    denied(format!("`{key}` is not for you to read"))
+}
+
+pub(super) fn check_writer(head: &Head, participant: &str) -> Result<()> {
+    if head.audience.may_write(participant) {
+        return Ok(());
+    }
+    Err(denied(format!("`{}` is not for you to write or delete", head.key)))
+}
+
+fn denied(text: String) -> Error {
+    Error::new(ErrorCode::AccessDenied, text)
+        .hint("go on without it, or ask whoever delegated to you; use another key for what you found")
+}

@@ -1,0 +1,310 @@
+//! Who may write where. A task with write paths holds one lease on all of them, or none; two leases never fit a common
+//! path, except that a task works inside the lease of those that delegated to it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorCode, Result};
+use crate::glob::Glob;
+use crate::id::TaskId;
+
+/// More places than this, or longer ones, are no places any more.
+const PATHS_MAX: usize = 100;
+const PATH_BYTES_MAX: usize = 1_024;
+
+/// A holder that was silent for this long may be put out, also if its process is still there. It beats every five seconds.
+pub const SILENCE_MS_MAX: u64 = 60_000;
+
+/// What happens to a task whose places somebody else holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnConflict {
+    #[default]
+    Fail,
+    /// It is created, and begins when the places are free.
+    Wait,
+}
+
+/// Places that a task wants to write to: globs below one directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    pub workspace: String,
+    pub paths: Vec<String>,
+}
+
+/// Places that a task holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    pub task: TaskId,
+    /// Of this very lease: whoever loses it and gets it again has another one.
+    pub token: u64,
+    pub places: Places,
+    pub since_ms: u64,
+    /// Who drives the task, and when that was last heard of.
+    pub owner: String,
+    pub epoch: u64,
+    pub seen_ms: u64,
+}
+
+/// What has to be known before a task writes, as of one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writing {
+    /// Of the task now.
+    pub epoch: u64,
+    /// Those that delegated to it, directly or not.
+    pub ancestors: Vec<TaskId>,
+    /// Everybody's.
+    pub leases: Vec<Lease>,
+}
+
+impl Places {
+    /// Only what can be compared with the paths that tools write.
+    pub fn parse(workspace: &str, paths: &[String]) -> Result<Self> {
+        let wrong = |path: &str, why: &str| {
+            let shown = crate::text::prefix(path, 80).escape_debug().to_string();
+            Error::new(ErrorCode::InvalidRequest, format!("the write path `{shown}` {why}"))
+                .hint("write paths are globs below the workspace, such as `src/**` or `docs/*.md`")
+        };
+        if paths.len() > PATHS_MAX {
+            let text = format!("{} write paths are more than the {PATHS_MAX} there may be", paths.len());
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint("name directories instead of files"));
+        }
+        for path in paths {
+            let why = match path {
+                _ if path.trim().is_empty() => "is empty",
+                _ if path.len() > PATH_BYTES_MAX => "is too long",
+                _ if path.chars().any(char::is_control) => "contains a control character",
+                _ if path.starts_with('/') => "is not relative to the workspace",
+                _ if path.split('/').any(|part| part == "..") => "contains `..`",
+                _ => continue,
+            };
+            return Err(wrong(path, why));
+        }
+        Ok(Self { workspace: workspace.trim_end_matches('/').to_owned(), paths: paths.to_vec() })
+    }
+
+    /// Those of these places that have a path in common with the others.
+    fn common<'a>(&'a self, other: &Places) -> Vec<&'a str> {
+        let theirs: Vec<Glob> = other.globs(&self.workspace);
+        let mine = self.paths.iter().zip(self.globs(&other.workspace));
+        let common = mine.filter(|(_, mine)| theirs.iter().any(|theirs| mine.overlaps(theirs)));
+        common.map(|(path, _)| path.as_str()).collect()
+    }
+
+    /// In one workspace relative paths are compared, otherwise whole ones: one workspace may be inside the other.
+    fn globs(&self, compared_with: &str) -> Vec<Glob> {
+        let glob = |path: &String| match self.workspace == compared_with {
+            true => Glob::place(path),
+            false => Glob::place(&format!("{}/{}", self.workspace, path.trim_start_matches("./"))),
+        };
+        self.paths.iter().map(glob).collect()
+    }
+
+    /// Whether a file, named by its path relative to this workspace, is in one of the places.
+    fn has(&self, workspace: &str, path: &str) -> bool {
+        let whole = format!("{}/{path}", workspace.trim_end_matches('/'));
+        match whole.strip_prefix(&self.workspace).and_then(|rest| rest.strip_prefix('/')) {
+            Some(relative) => self.paths.iter().any(|glob| Glob::place(glob).fits(relative)),
+            None => false,
+        }
+    }
+}
+
+/// Whether each place is surely within the others. Those are what a task above has.
+pub fn are_within(paths: &[String], outer: &[String]) -> bool {
+    let outer: Vec<Glob> = outer.iter().map(|path| Glob::place(path)).collect();
+    paths.iter().all(|path| Glob::place(path).is_within(&outer))
+}
+
+/// The directories, or files, in which everything is that these globs fit; an empty path is the workspace. For those who
+/// confine programs by directory.
+pub fn roots(paths: &[String]) -> Vec<String> {
+    let root = |path: &String| {
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        let path = if path == "." { "" } else { path };
+        match path.find(['*', '?']) {
+            None => path.to_owned(),
+            Some(at) => path[..at].rfind('/').map_or(String::new(), |end| path[..end].to_owned()),
+        }
+    };
+    let mut roots: Vec<String> = paths.iter().map(root).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots
+}
+
+impl Lease {
+    /// Whether its holder was silent for too long.
+    pub fn is_expired(&self, now_ms: u64, silence_ms_max: u64) -> bool {
+        now_ms > self.expires_ms(silence_ms_max)
+    }
+
+    pub fn expires_ms(&self, silence_ms_max: u64) -> u64 {
+        self.seen_ms.saturating_add(silence_ms_max)
+    }
+}
+
+/// The leases of others that stand in the way of a task.
+pub fn in_the_way<'a>(
+    wanted: &Places,
+    task: &TaskId,
+    ancestors: &[TaskId],
+    held: &'a [Lease],
+) -> Vec<&'a Lease> {
+    let others = held.iter().filter(|lease| lease.task != *task && !ancestors.contains(&lease.task));
+    others.filter(|lease| !wanted.common(&lease.places).is_empty()).collect()
+}
+
+/// What a task is told that cannot have its places.
+pub fn conflict(wanted: &Places, in_the_way: &[&Lease]) -> Error {
+    let mut places: Vec<&str> = in_the_way.iter().flat_map(|lease| wanted.common(&lease.places)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let holders: Vec<String> = in_the_way.iter().take(3).map(|lease| holder(lease)).collect();
+    let text = format!("Cannot acquire file locks. Conflicts: {}", places.join(", "));
+    Error::new(ErrorCode::LeaseConflict, text)
+        .hint(format!("{}; wait until it has ended, or choose other paths", holders.join(", ")))
+}
+
+/// What a task is told that has ended and wants places.
+pub fn has_ended(task: &TaskId) -> Error {
+    Error::new(ErrorCode::InvalidRequest, format!("`{task}` has ended, so it can hold no write lease"))
+}
+
+fn holder(lease: &Lease) -> String {
+    format!("`{}` holds {}", lease.task, lease.places.paths.join(", "))
+}
+
+/// Whether a file may be put in place now. `token` is the lease that the call was begun with, if the task has places of
+/// its own. The refusal is for the model.
+pub fn permit(
+    now: &Writing,
+    task: &TaskId,
+    epoch: u64,
+    token: Option<u64>,
+    workspace: &str,
+    path: &str,
+) -> Result<(), String> {
+    if now.epoch != epoch {
+        return Err(format!(
+            "another process drives this task now (epoch {}, this was {epoch}); nothing was written",
+            now.epoch
+        ));
+    }
+    if let Some(token) = token {
+        let own = now.leases.iter().find(|lease| lease.task == *task && lease.token == token);
+        let Some(own) = own else {
+            return Err(
+                "the lease on this task's write paths was lost meanwhile; nothing was written. Read \
+                        the file again, then repeat the change on its present content"
+                    .to_owned(),
+            );
+        };
+        if !own.places.has(workspace, path) {
+            return Err(format!(
+                "`{path}` is not in this task's write paths: {}; nothing was written",
+                own.places.paths.join(", ")
+            ));
+        }
+    }
+    let others =
+        now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
+    match others.into_iter().find(|lease| lease.places.has(workspace, path)) {
+        None => Ok(()),
+        Some(lease) => Err(format!(
+            "`{path}` is leased to another task: {}; nothing was written. Wait until that task has ended, or leave \
+             the file to it",
+            holder(lease)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(workspace: &str, paths: &[&str]) -> Places {
+        Places::parse(workspace, &strings(paths)).unwrap()
+    }
+
+    fn strings(paths: &[&str]) -> Vec<String> {
+        paths.iter().map(|path| (*path).to_owned()).collect()
+    }
+
+    fn lease(task: &str, places: Places) -> Lease {
+        let (task, owner) = (TaskId::from_store(task.to_owned()), "me".to_owned());
+        Lease { task, token: 1, places, since_ms: 0, owner, epoch: 1, seen_ms: 0 }
+    }
+
+    fn id(raw: &str) -> TaskId {
+        TaskId::from_store(raw.to_owned())
+    }
+
+    #[test]
+    fn only_others_stand_in_the_way_and_what_conflicts_is_named() {
+        // R416
+        let held = [
+            lease("s", places("/w", &["src/**", "docs"])),
+            lease("s.t_01", places("/w", &["src/a/**"])),
+            lease("x", places("/elsewhere", &["src/**"])),
+        ];
+        let wanted = places("/w", &["src/a/b.rs", "src/c.rs", "docs/x.md"]);
+        let found = in_the_way(&wanted, &id("s.t_02"), &[id("s")], &held);
+        assert_eq!(found, [&held[1]], "a sibling conflicts, the parent does not");
+        let e = conflict(&wanted, &found);
+        assert_eq!(e.message(), "Cannot acquire file locks. Conflicts: src/a/b.rs");
+        let found = in_the_way(&wanted, &id("y"), &[], &held);
+        let e = conflict(&wanted, &found);
+        assert_eq!(e.message(), "Cannot acquire file locks. Conflicts: docs/x.md, src/a/b.rs, src/c.rs");
+        assert!(in_the_way(&places("/w", &["test"]), &id("y"), &[], &held).is_empty());
+        assert!(in_the_way(&wanted, &id("s.t_01"), &[id("s")], &held).is_empty(), "its own is no conflict");
+    }
+
+    #[test]
+    fn a_workspace_inside_of_another_one_is_seen_as_that() {
+        let held = [lease("x", places("/w", &["crates/**"]))];
+        let meets = |workspace: &str, path: &str| {
+            !in_the_way(&places(workspace, &[path]), &id("y"), &[], &held).is_empty()
+        };
+        assert!(meets("/w/crates/core", "src") && meets("/w/crates", ".") && meets("/", "w"));
+        assert!(!meets("/w/docs", "**") && !meets("/w2", "crates/**"));
+    }
+
+    #[test]
+    fn a_write_needs_the_lease_it_was_begun_with_and_nobody_elses() {
+        // G9
+        let own = lease("s.t_01", places("/w", &["src/**"]));
+        let now = Writing {
+            epoch: 2,
+            ancestors: vec![id("s")],
+            leases: vec![lease("s", places("/w", &["."])), own, lease("x", places("/w", &["docs"]))],
+        };
+        let permit = |epoch, token, path: &str| permit(&now, &id("s.t_01"), epoch, token, "/w", path);
+        assert_eq!(permit(2, Some(1), "src/a.rs"), Ok(()));
+        assert!(permit(1, Some(1), "src/a.rs").unwrap_err().contains("another process drives"));
+        assert!(permit(2, Some(9), "src/a.rs").unwrap_err().contains("was lost"));
+        assert!(permit(2, Some(1), "test/a.rs").unwrap_err().contains("not in this task's write paths"));
+        assert!(permit(2, None, "docs/a.md").unwrap_err().contains("`x` holds docs"));
+        assert_eq!(
+            permit(2, None, "test/a.rs"),
+            Ok(()),
+            "without places of its own it may write what is free"
+        );
+    }
+
+    #[test]
+    fn paths_that_no_tool_could_write_are_no_places() {
+        for wrong in ["", " ", "/etc", "../x", "a/../../b", "a\nb", &"x".repeat(2_000)] {
+            let e = Places::parse("/w", &strings(&[wrong])).unwrap_err();
+            assert_eq!(e.code(), ErrorCode::InvalidRequest, "{wrong:?}");
+        }
+        assert!(Places::parse("/w", &vec!["a".to_owned(); 101]).is_err());
+    }
+
+    #[test]
+    fn a_root_is_where_everything_of_a_glob_is() {
+        let paths = strings(&["src/**/*.ts", "docs/a.md", "./lib/", "*.rs", "src/x?y/z", "."]);
+        assert_eq!(roots(&paths), ["", "docs/a.md", "lib", "src"]);
+        assert!(are_within(&strings(&["src/a/**"]), &strings(&["src"])));
+        assert!(!are_within(&strings(&["src/a/**", "docs"]), &strings(&["src"])));
+    }
+}

@@ -1,0 +1,238 @@
+//! A client for addresses that a model named. A name is resolved once, every number it stands for is checked, and the
+//! connection goes to one of these numbers and nowhere else. Redirects are not followed here: whoever asked decides
+//! about each of them, and the next hop is resolved and checked like the first.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{self, HeaderValue};
+use http::{Request, Uri};
+use http_body_util::{BodyExt, Empty};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use posse_core::web::{Address, Host, not_public};
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+use crate::pool::tls;
+use crate::{BoxFuture, causes};
+
+/// A name with more numbers than this is not one that people read pages from.
+const NUMBERS_MAX: usize = 32;
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
+/// What we can read. Nothing compressed: a small answer must not grow without bound.
+const ACCEPT: &str = "text/html, text/plain, text/markdown, application/json, text/*;q=0.8, */*;q=0.1";
+
+/// Finds the numbers of a name.
+pub trait Resolver: Send + Sync {
+    fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// As the system does it.
+pub struct SystemResolver;
+
+impl Resolver for SystemResolver {
+    fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name, 0)).await?;
+            Ok(found.map(|address| address.ip()).take(NUMBERS_MAX + 1).collect())
+        })
+    }
+}
+
+/// A number that the operator allows although it is not public; without a port, all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exception {
+    number: IpAddr,
+    port: Option<u16>,
+}
+
+impl Exception {
+    /// `127.0.0.1:8080`, `[::1]:8080`, or the number alone.
+    pub fn parse(raw: &str) -> Option<Self> {
+        let raw = raw.trim();
+        if let Ok(address) = raw.parse::<SocketAddr>() {
+            return (address.port() > 0).then(|| Self { number: address.ip(), port: Some(address.port()) });
+        }
+        let number = raw.trim_matches(['[', ']']).parse().ok()?;
+        Some(Self { number, port: None })
+    }
+
+    fn fits(&self, number: IpAddr, port: u16) -> bool {
+        self.number == number && self.port.is_none_or(|only| only == port)
+    }
+}
+
+pub struct Pinned {
+    resolver: Arc<dyn Resolver>,
+    exceptions: Vec<Exception>,
+    /// Made at the first call that needs it: roots take a while to read.
+    tls: OnceLock<Arc<ClientConfig>>,
+}
+
+/// Why there is no page; each is told to the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failure {
+    /// The address leads to where nobody may ask.
+    Forbidden(String),
+    Unreachable(String),
+}
+
+/// The head of an answer, and its body to be read.
+#[derive(Debug)]
+pub struct Page {
+    pub status: u16,
+    /// Lower case; empty if it is not said.
+    pub content_type: String,
+    /// Where a redirect leads.
+    pub location: Option<String>,
+    pub encoding: Option<String>,
+    body: hyper::body::Incoming,
+}
+
+impl Pinned {
+    pub fn new(resolver: Arc<dyn Resolver>, exceptions: Vec<Exception>) -> Self {
+        Self { resolver, exceptions, tls: OnceLock::new() }
+    }
+
+    /// Asks for one page. Whoever calls this bounds the time it may take.
+    pub async fn get(&self, address: &Address) -> Result<Page, Failure> {
+        let numbers = self.checked(address).await?;
+        let target = Uri::try_from(address.to_string()).map_err(|e| Failure::Forbidden(e.to_string()))?;
+        let mut request = Request::new(Empty::<Bytes>::new());
+        *request.uri_mut() = target;
+        let headers = request.headers_mut();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        let dialler = HttpsConnector::from((Dialler { numbers: numbers.into() }, self.tls(address)?));
+        let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dialler);
+        let response = client.request(request).await.map_err(|e| Failure::Unreachable(causes(&e)))?;
+        let said = |name: header::HeaderName| {
+            response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        Ok(Page {
+            status: response.status().as_u16(),
+            content_type: said(header::CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
+            location: said(header::LOCATION),
+            encoding: said(header::CONTENT_ENCODING).filter(|encoding| {
+                !encoding.trim().is_empty() && !encoding.trim().eq_ignore_ascii_case("identity")
+            }),
+            body: response.into_body(),
+        })
+    }
+
+    fn tls(&self, address: &Address) -> Result<Arc<ClientConfig>, Failure> {
+        let make = |verify| tls(verify).map(Arc::new).map_err(|e| Failure::Unreachable(e.to_string()));
+        if !address.is_tls() {
+            return make(false);
+        }
+        match self.tls.get() {
+            Some(config) => Ok(config.clone()),
+            None => make(true).map(|config| self.tls.get_or_init(|| config).clone()),
+        }
+    }
+
+    /// Where a connection may go. One number that is not allowed spoils the whole name: it may be the one that is
+    /// used the next time.
+    async fn checked(&self, address: &Address) -> Result<Vec<SocketAddr>, Failure> {
+        let numbers = match address.host() {
+            Host::V4(number) => vec![IpAddr::V4(*number)],
+            Host::V6(number) => vec![IpAddr::V6(*number)],
+            Host::Name(name) => {
+                let found = self.resolver.resolve(name).await;
+                found.map_err(|e| Failure::Unreachable(format!("`{name}` has no address: {e}")))?
+            }
+        };
+        let host = address.host();
+        if numbers.is_empty() {
+            return Err(Failure::Unreachable(format!("`{host}` has no address")));
+        }
+        if numbers.len() > NUMBERS_MAX {
+            return Err(Failure::Forbidden(format!("`{host}` has too many addresses")));
+        }
+        for number in &numbers {
+            if let Some(what) = not_public(*number)
+                && !self.exceptions.iter().any(|exception| exception.fits(*number, address.port()))
+            {
+                return Err(Failure::Forbidden(format!("`{host}` is {number}, which is {what}")));
+            }
+        }
+        Ok(numbers.into_iter().map(|number| SocketAddr::new(number, address.port())).collect())
+    }
+}
+
+impl Page {
+    /// At most so many bytes, and whether there were more.
+    pub async fn read(mut self, bytes_max: usize) -> Result<(Vec<u8>, bool), Failure> {
+        let mut read = Vec::new();
+        while let Some(frame) = self.body.frame().await {
+            let frame = frame.map_err(|e| Failure::Unreachable(causes(&e)))?;
+            let Ok(bytes) = frame.into_data() else { continue };
+            let room = bytes_max - read.len();
+            read.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            if bytes.len() > room {
+                return Ok((read, true));
+            }
+        }
+        Ok((read, false))
+    }
+}
+
+/// Connects to one of the numbers that were checked, whatever name it is asked for.
+#[derive(Clone)]
+struct Dialler {
+    numbers: Arc<[SocketAddr]>,
+}
+
+impl Service<Uri> for Dialler {
+    type Response = TokioIo<TcpStream>;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Uri) -> Self::Future {
+        let numbers = self.numbers.clone();
+        Box::pin(async move {
+            let mut last = io::Error::from(io::ErrorKind::TimedOut);
+            for number in numbers.iter() {
+                match tokio::time::timeout(CONNECT_WAIT, TcpStream::connect(number)).await {
+                    Ok(Ok(stream)) => return Ok(TokioIo::new(stream)),
+                    Ok(Err(e)) => last = e,
+                    Err(_) => last = io::Error::from(io::ErrorKind::TimedOut),
+                }
+            }
+            Err(last)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_is_a_number_and_perhaps_a_port() {
+        let fits = |raw: &str, number: &str, port| {
+            Exception::parse(raw).is_some_and(|exception| exception.fits(number.parse().unwrap(), port))
+        };
+        assert!(fits("127.0.0.1:80", "127.0.0.1", 80) && !fits("127.0.0.1:80", "127.0.0.1", 81));
+        assert!(fits("[::1]:80", "::1", 80) && fits("::1", "::1", 7) && fits("10.0.0.1", "10.0.0.1", 9));
+        assert!(!fits("127.0.0.1", "127.0.0.2", 80));
+        for wrong in ["", "localhost:80", "127.0.0.1:0", "127.0.0.0/8", "*"] {
+            assert_eq!(Exception::parse(wrong), None, "{wrong}");
+        }
+    }
+}

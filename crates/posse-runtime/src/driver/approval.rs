@@ -1,0 +1,377 @@
+//! Asking before a call is made. This comes before its intent is written down, so a call that waits is never in doubt: whoever
+//! takes the task over goes on waiting, and an answer that came meanwhile counts.
+
+use std::time::Duration;
+
+use posse_core::approval::{Answer, Asked, By, Parked, Request, Resolution, Scope, State, Verdict};
+use posse_core::approval::{canonical_arguments, standing};
+use posse_core::event::{Event, reason, summary};
+use posse_core::grant::Call;
+use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::message::{Arguments, ToolCall, ToolResult};
+use posse_core::run::{Action, Planned, Run};
+use posse_core::tool::{Effect, canonical};
+use posse_core::{ErrorCode, Result};
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::{Life, Scene};
+use crate::context::now_ms;
+use crate::panics::Contained;
+use crate::ports::{Approval, ApprovalQuery, Proposal, ProposedCall, ToolInput};
+
+/// How soon an answer from another process is heard.
+const LISTEN: Duration = Duration::from_millis(200);
+
+/// Levels of delegation are few; a longer way up is a circle in a damaged store.
+const PATH_MAX: usize = 64;
+
+/// What was decided about a call, and where the question is kept.
+struct Resolved {
+    approval: Option<String>,
+    answer: Answer,
+}
+
+impl Life<'_> {
+    /// Asks whoever has to be asked. What comes back is executed or refused; `None`: the run is over before an answer came.
+    pub(super) async fn permit(
+        &mut self,
+        run: &mut Run,
+        mut batch: Vec<Planned>,
+    ) -> Result<Option<Vec<Planned>>> {
+        for planned in &mut batch {
+            let (effect, asked) = match &planned.action {
+                Action::Refuse(_) => continue,
+                Action::Ask(effect, asked) => (*effect, Some(asked.clone())),
+                Action::Execute(Effect::Pure) => continue,
+                Action::Execute(_) if self.scene.ports.tools.approver().is_none() => continue,
+                Action::Execute(effect) => (*effect, None),
+            };
+            if asked.is_some()
+                && let Some(whole) = canonical_arguments(planned.call.arguments.as_object_text())
+            {
+                // The bytes that are shown are the bytes that are executed.
+                planned.call.arguments = Arguments::Object(whole);
+            }
+            // Whoever takes the task over has to find the call that waits.
+            if asked.is_some() {
+                self.journal.commit().await?
+            } else {
+                self.journal.send()
+            }
+            match self.review(run, &planned.call, effect, asked).await? {
+                Review::Granted => planned.action = Action::Execute(effect),
+                Review::Refused(result) => {
+                    let (key, tool, why) =
+                        (planned.call.key, planned.call.name.clone(), reason(why_of(&result.text)));
+                    self.scene.event(|| Event::ToolRefused { key, tool, why });
+                    planned.action = Action::Refuse(result);
+                }
+                Review::Over => return Ok(None),
+            }
+        }
+        Ok(Some(batch))
+    }
+
+    async fn review(
+        &mut self,
+        run: &mut Run,
+        call: &ToolCall,
+        effect: Effect,
+        asked: Option<Asked>,
+    ) -> Result<Review> {
+        let context = self.scene.tool_context(run);
+        let idempotency_key = format!("{}/{}", self.scene.id, call.key);
+        let arguments = call.arguments.as_object_text();
+        let input =
+            ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context: &context };
+        let proposal = match self.scene.ports.tools.propose(&call.name, &input) {
+            Ok(proposal) => proposal,
+            Err(answer) => return Ok(Review::Refused(answer.into_result(call))),
+        };
+        // Nothing has begun yet, so a wish to stop is heard here at once.
+        let stop = &self.scene.ports.stop;
+        let over = async {
+            tokio::select! {
+                () = stop.soon.cancelled() => {}
+                () = stop.now.cancelled() => {}
+                () = tokio::time::sleep(context.time_left) => {}
+            }
+        };
+        let resolved = tokio::select! {
+            biased;
+            resolved = self.scene.resolve(call, effect, asked.as_ref(), &proposal) => Some(resolved?),
+            () = over => None,
+        };
+        let Some(resolved) = resolved else {
+            self.scene.ports.store.close_approvals(&self.scene.id, "its task was stopped").await?;
+            return Ok(Review::Over);
+        };
+        if asked.is_some() {
+            self.write_down(run, call, &resolved);
+        }
+        if stop.now.is_cancelled() {
+            return Ok(Review::Over);
+        }
+        match resolved.answer.verdict {
+            Verdict::Approve => Ok(Review::Granted),
+            Verdict::Deny => Ok(Review::Refused(refused(call, asked.as_ref(), &resolved.answer, &proposal))),
+        }
+    }
+
+    fn write_down(&mut self, run: &mut Run, call: &ToolCall, resolved: &Resolved) {
+        let Resolved { approval, answer } = resolved;
+        let (key, verdict, by) = (call.key, answer.verdict, answer.by.clone());
+        run.on_resolved(key, verdict, &by);
+        let (approval, elapsed_ms) = (approval.clone(), self.elapsed_ms());
+        self.scene.event(|| Event::ApprovalResolved {
+            key,
+            approval: approval.clone(),
+            tool: call.name.clone(),
+            verdict,
+            scope: answer.scope,
+            by: by.clone(),
+        });
+        self.journal.note(Record::Resolved { key, approval, verdict, by, elapsed_ms });
+        self.emit(run);
+    }
+}
+
+enum Review {
+    Granted,
+    Refused(ToolResult),
+    /// The run is over.
+    Over,
+}
+
+fn why_of(refusal: &str) -> &str {
+    refusal.strip_prefix("refused: ").unwrap_or(refusal)
+}
+
+/// What the model is told. A person's no is no mistake of the model; a no of the configuration will be the same next time.
+fn refused(call: &ToolCall, asked: Option<&Asked>, answer: &Answer, proposal: &Proposal) -> ToolResult {
+    let because = |text: &str| match &answer.reason {
+        Some(reason) => format!("{text}: {reason}"),
+        None => text.to_owned(),
+    };
+    let why = asked.map_or("", |asked| asked.why.as_str());
+    match (&answer.by, proposal.refusal) {
+        (By::Person(_) | By::Deadline | By::Standing(_), Some(refusal)) => {
+            ToolResult::error(call, because(refusal))
+        }
+        (By::Person(_), None) if asked.is_none() => {
+            ToolResult::error(call, format!("refused: {}", answer.reason.as_deref().unwrap_or("no")))
+        }
+        (By::Person(_) | By::Standing(_), None) => {
+            ToolResult::error(call, because("refused: a person said no"))
+        }
+        (By::Deadline, None) => {
+            ToolResult::error(call, format!("refused: {why}, and nobody answered in time"))
+        }
+        (By::Policy, _) => {
+            let policy = answer.reason.as_deref().unwrap_or("nobody is asked here");
+            ToolResult::mistake(call, format!("refused: {why}, and {policy}"))
+        }
+    }
+}
+
+impl Scene<'_> {
+    async fn resolve(
+        &self,
+        call: &ToolCall,
+        effect: Effect,
+        asked: Option<&Asked>,
+        proposal: &Proposal,
+    ) -> Result<Resolved> {
+        if let Some(approver) = self.ports.tools.approver() {
+            let call = ProposedCall {
+                task: &self.id,
+                tool: &call.name,
+                arguments: call.arguments.as_object_text(),
+                shown: proposal.shown.as_ref(),
+                why: asked.map(|asked| asked.why.as_str()),
+            };
+            return Ok(Resolved { approval: None, answer: told(Contained(approver.approve(call)).await) });
+        }
+        let Some(asked) = asked else {
+            unreachable!("without an approver only what a rule asks about comes here")
+        };
+        let resolved = self.ask(call, effect, asked, proposal).await;
+        // What waits or was approved is not this call, so the call is not made.
+        match resolved {
+            Err(e) if e.code() == ErrorCode::ApprovalMismatch => {
+                let reason = Some("what was approved is another call".to_owned());
+                let answer = Answer { reason, ..Answer::new(Verdict::Deny, By::Policy, now_ms()) };
+                Ok(Resolved { approval: None, answer })
+            }
+            resolved => resolved,
+        }
+    }
+
+    async fn ask(
+        &self,
+        call: &ToolCall,
+        effect: Effect,
+        asked: &Asked,
+        proposal: &Proposal,
+    ) -> Result<Resolved> {
+        let sealed = self.sealed(call, asked, proposal).await?;
+        let parked = match self.known(&sealed).await? {
+            Some(parked) => parked,
+            None => match self.decided(&sealed, effect).await? {
+                Some(answer) => return Ok(Resolved { approval: None, answer }),
+                None => self.ports.store.park(sealed.clone()).await?,
+            },
+        };
+        self.wait(call, &sealed, parked).await
+    }
+
+    /// The call as it would be executed.
+    async fn sealed(&self, call: &ToolCall, asked: &Asked, proposal: &Proposal) -> Result<Request> {
+        let (tool, arguments) = (canonical(&call.name), call.arguments.as_object_text());
+        let policy = self.ports.tools.policy();
+        let asked_ms = now_ms();
+        Ok(Request {
+            task: self.id.clone(),
+            key: call.key,
+            agent: self.start.agent.name.to_string(),
+            path: self.path().await?,
+            hash: seal([
+                self.id.as_str(),
+                &call.key.to_string(),
+                &call.name,
+                &self.start.workspace,
+                arguments,
+            ]),
+            arguments: arguments.to_owned(),
+            tool,
+            why: asked.why.clone(),
+            covers: asked.covers.clone(),
+            shown: proposal.shown.clone(),
+            asked_ms,
+            deadline_ms: asked_ms.saturating_add(policy.deadline_ms),
+            on_deadline: policy.on_deadline,
+        })
+    }
+
+    /// Who delegated to whom.
+    async fn path(&self) -> Result<Vec<TaskId>> {
+        let mut path = Vec::new();
+        let mut next = self.ports.store.task(&self.id).await?.parent;
+        while let Some(id) = next.take().filter(|_| path.len() < PATH_MAX) {
+            next = match self.ports.store.task(&id).await {
+                Ok(row) => row.parent,
+                Err(e) if e.code() == ErrorCode::TaskNotFound => None,
+                Err(e) => return Err(e),
+            };
+            path.push(id);
+        }
+        path.reverse();
+        Ok(path)
+    }
+
+    /// An earlier process asked already: its question goes on.
+    async fn known(&self, sealed: &Request) -> Result<Option<Parked>> {
+        let query = ApprovalQuery::Call(sealed.task.clone(), sealed.key);
+        match self.ports.store.approvals(query).await?.is_empty() {
+            true => Ok(None),
+            false => self.ports.store.park(sealed.clone()).await.map(Some),
+        }
+    }
+
+    /// What an earlier answer says that holds for more than its own call.
+    async fn covered(&self, sealed: &Request) -> Result<Option<Answer>> {
+        let query = ApprovalQuery::Standing(self.id.session().to_owned());
+        let earlier = self.ports.store.approvals(query).await?;
+        Ok(standing(&sealed.covers, &sealed.task, &sealed.path, &earlier, now_ms()))
+    }
+
+    /// What is decided without asking: by an earlier answer, or by the operator.
+    async fn decided(&self, sealed: &Request, effect: Effect) -> Result<Option<Answer>> {
+        if let Some(answer) = self.covered(sealed).await? {
+            return Ok(Some(answer));
+        }
+        let now_ms = sealed.asked_ms;
+        let Request { tool, arguments, .. } = sealed;
+        let call = Call { tool, effect, arguments, workspace: &self.start.workspace };
+        Ok(match self.ports.tools.policy().resolve(call) {
+            Resolution::Park => None,
+            Resolution::Allow => Some(Answer::new(Verdict::Approve, By::Policy, now_ms)),
+            Resolution::Deny(why) => {
+                let reason = Some(why.to_owned());
+                Some(Answer { reason, ..Answer::new(Verdict::Deny, By::Policy, now_ms) })
+            }
+        })
+    }
+
+    /// Until somebody has answered, whoever it is and wherever, or the time is over.
+    async fn wait(&self, call: &ToolCall, sealed: &Request, mut parked: Parked) -> Result<Resolved> {
+        let store = &self.ports.store;
+        let deadline_ms = parked.request.deadline_ms;
+        if parked.is_open() {
+            let (key, approval, tool) = (call.key, parked.id.clone(), call.name.clone());
+            let why = parked.request.why.clone();
+            self.event(|| Event::ApprovalRequested {
+                key,
+                approval,
+                tool,
+                summary: summary(call),
+                why,
+                deadline_ms,
+            });
+        }
+        let until = Instant::now() + Duration::from_millis(deadline_ms.saturating_sub(now_ms()));
+        loop {
+            match &parked.state {
+                State::Answered(answer) => {
+                    if answer.verdict == Verdict::Approve {
+                        parked.permits(&self.id, call.key, &sealed.hash, now_ms())?;
+                    }
+                    return Ok(Resolved { approval: Some(parked.id.clone()), answer: answer.clone() });
+                }
+                State::Closed(why) => {
+                    let reason = Some(why.clone());
+                    let answer = Answer { reason, ..Answer::new(Verdict::Deny, By::Policy, now_ms()) };
+                    return Ok(Resolved { approval: Some(parked.id.clone()), answer });
+                }
+                State::Open => {
+                    let over = Instant::now() >= until;
+                    let default = || Answer::new(sealed.on_deadline, By::Deadline, deadline_ms);
+                    // What was said about another call meanwhile may be about this one, too.
+                    let answer = if over { Some(default()) } else { self.covered(sealed).await? };
+                    match answer {
+                        None => tokio::time::sleep_until(until.min(Instant::now() + LISTEN)).await,
+                        Some(answer) => match store.answer(&parked.id, &sealed.hash, answer).await {
+                            // Somebody was faster.
+                            Err(e) if e.code() == ErrorCode::ApprovalClosed => {}
+                            answered => drop(answered?),
+                        },
+                    }
+                }
+            }
+            parked = store.approval(&parked.id).await?;
+        }
+    }
+}
+
+/// What a program's approver said. A check that cannot be made counts as refused.
+fn told(said: std::result::Result<Approval, String>) -> Answer {
+    let by = By::Person("handler".to_owned());
+    let (verdict, reason) = match said {
+        Ok(Approval::Granted) => (Verdict::Approve, None),
+        Ok(Approval::Denied(why)) => (Verdict::Deny, Some(why)),
+        Err(panic) => (Verdict::Deny, Some(format!("internal_error: the approver crashed ({panic})"))),
+    };
+    Answer { reason, scope: Scope::Once, ..Answer::new(verdict, by, now_ms()) }
+}
+
+/// One hash of several texts; their lengths keep them apart.
+fn seal<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,142 @@
+//! Calls that wait for a yes, as rows. The rules are those of `posse_core::approval`; here they get the row they ask about,
+//! inside the writer's transaction, and what they answer is written.
+
+use std::path::Path;
+
+use posse_core::approval::{Answer, Parked, Request};
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::{ApprovalQuery, unknown_approval};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+
+use crate::fault::{self, Fault};
+
+/// What is done with an approval.
+pub(crate) enum Act {
+    Park(Request),
+    Answer { id: String, hash: String, answer: Answer },
+    Close { task: TaskId, why: String },
+}
+
+/// What was written; nothing for what concerns several.
+pub(crate) fn write(connection: &Connection, act: &Act) -> rusqlite::Result<Result<Option<Parked>, Fault>> {
+    match act {
+        Act::Park(request) => park(connection, request).map(|parked| parked.map(Some)),
+        Act::Answer { id, hash, answer: given } => {
+            answer(connection, id, hash, given).map(|parked| parked.map(Some))
+        }
+        Act::Close { task, why } => close(connection, task, why).map(|closed| closed.map(|()| None)),
+    }
+}
+
+fn park(connection: &Connection, request: &Request) -> rusqlite::Result<Result<Parked, Fault>> {
+    let (task, call) = (request.task.as_str(), request.key.to_string());
+    let held: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT payload FROM approvals WHERE task = ?1 AND call = ?2")?
+        .query_row(params![task, call], |row| row.get(0))
+        .optional()?;
+    if let Some(held) = held {
+        let parked = Parked::decode(&held).and_then(|held| held.park_again(request.clone()));
+        return match parked {
+            Ok(parked) => update(connection, &parked).map(|()| Ok(parked)),
+            Err(e) => Ok(Err(e.into())),
+        };
+    }
+    connection
+        .prepare_cached(
+            "INSERT INTO approvals (task, call, session, state, standing, payload) VALUES (?1, ?2, ?3, 'open', 0, x'')",
+        )?
+        .execute(params![task, call, request.task.session()])?;
+    let parked = Parked::new(format!("a{}", connection.last_insert_rowid()), request.clone());
+    update(connection, &parked)?;
+    Ok(Ok(parked))
+}
+
+fn answer(
+    connection: &Connection,
+    id: &str,
+    hash: &str,
+    answer: &Answer,
+) -> rusqlite::Result<Result<Parked, Fault>> {
+    let held: Option<(Vec<u8>, Option<String>)> = connection
+        .prepare_cached(
+            "SELECT payload, status FROM approvals LEFT JOIN tasks ON tasks.id = task WHERE approvals.number = ?1",
+        )?
+        .query_row([number(id)], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((held, status)) = held else { return Ok(Err(unknown_approval(id).into())) };
+    let answered = Parked::decode(&held).and_then(|held| {
+        if held.is_open() && status.as_deref() != Some("running") {
+            let text = format!("`{id}` cannot be answered: its task has ended");
+            return Err(Error::new(ErrorCode::ApprovalClosed, text)
+                .hint("`posse approvals list` shows what waits for an answer"));
+        }
+        held.answer(hash, answer.clone())
+    });
+    match answered {
+        Ok(parked) => update(connection, &parked).map(|()| Ok(parked)),
+        Err(e) => Ok(Err(e.into())),
+    }
+}
+
+fn close(connection: &Connection, task: &TaskId, why: &str) -> rusqlite::Result<Result<(), Fault>> {
+    let open: Vec<Vec<u8>> = connection
+        .prepare_cached("SELECT payload FROM approvals WHERE task = ?1 AND state = 'open'")?
+        .query_map([task.as_str()], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for held in open {
+        match Parked::decode(&held) {
+            Ok(held) => update(connection, &held.close(why))?,
+            Err(e) => return Ok(Err(e.into())),
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn update(connection: &Connection, parked: &Parked) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE approvals SET state = ?2, standing = ?3, payload = ?4 WHERE number = ?1")?
+        .execute(params![number(&parked.id), parked.state.wire(), parked.is_standing(), parked.encode()])
+        .map(drop)
+}
+
+/// The row an id names; what is no id names none.
+fn number(id: &str) -> i64 {
+    id.strip_prefix('a').and_then(|number| number.parse().ok()).unwrap_or(-1)
+}
+
+pub(crate) fn find(connection: &Connection, path: &Path, id: &str) -> Result<Parked> {
+    let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
+    let held: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT payload FROM approvals WHERE number = ?1")
+        .and_then(|mut statement| statement.query_row([number(id)], |row| row.get(0)).optional())
+        .map_err(failed)?;
+    Parked::decode(&held.ok_or_else(|| unknown_approval(id))?)
+}
+
+pub(crate) fn list(connection: &Connection, path: &Path, query: &ApprovalQuery) -> Result<Vec<Parked>> {
+    let (which, parameters): (&str, Vec<Value>) = match query {
+        ApprovalQuery::Newest(limit) => (
+            "WHERE number IN (SELECT number FROM approvals ORDER BY number DESC LIMIT ?1)",
+            vec![i64::from(*limit).into()],
+        ),
+        ApprovalQuery::Open => (
+            "WHERE state = 'open' AND (SELECT status FROM tasks WHERE tasks.id = task) = 'running'",
+            Vec::new(),
+        ),
+        ApprovalQuery::Standing(session) => {
+            ("WHERE session = ?1 AND standing = 1", vec![session.clone().into()])
+        }
+        ApprovalQuery::Call(task, key) => {
+            ("WHERE task = ?1 AND call = ?2", vec![task.to_string().into(), key.to_string().into()])
+        }
+    };
+    let held: Vec<Vec<u8>> = connection
+        .prepare_cached(&format!("SELECT payload FROM approvals {which} ORDER BY number"))
+        .and_then(|mut statement| {
+            statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect()
+        })
+        .map_err(|e| Error::from(fault::from_sqlite(path, connection, e)))?;
+    held.iter().map(|held| Parked::decode(held)).collect()
+}

@@ -1,0 +1,132 @@
+//! Write leases as rows. A row lives from the moment a task gets its places to the task's end; who holds it and whether that
+//! was heard of is in the task's own row.
+
+use std::path::Path;
+
+use posse_core::id::TaskId;
+use posse_core::lease::{Lease, Places, Writing, conflict, has_ended, in_the_way};
+use posse_core::{Error, Result};
+use posse_runtime::ports::LeaseRequest;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::commit::Written;
+use crate::fault::{self, Fault};
+use crate::reader::unsigned;
+use crate::{journal, signed};
+
+/// A lease with its holder; the last sign of life is that of the task's owner, as in listings of tasks.
+const LEASES: &str = "SELECT token, id, workspace, paths, since_ms, owner, epoch,
+         max(updated_ms,
+             coalesce((SELECT max(at_ms) FROM journal
+                 WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295), 0),
+             coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0))
+     FROM leases JOIN tasks ON number = task";
+
+/// Gives a task its places, if nobody alive stands in the way.
+pub(crate) fn acquire(
+    connection: &Connection,
+    task: &TaskId,
+    epoch: i64,
+    request: &LeaseRequest,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let number = match number(connection, task, epoch)? {
+        None => return journal::why_not_advanced(connection, task, epoch).map(Err),
+        Some((_, false)) => return Ok(Err(has_ended(task).into())),
+        Some((number, true)) => number,
+    };
+    let held = all(connection)?;
+    if let Some(own) = held.iter().find(|lease| lease.task == *task && lease.places == request.places) {
+        return Ok(Ok(Written::Token(own.token)));
+    }
+    let ancestors = ancestors(connection, task)?;
+    let in_the_way = in_the_way(&request.places, task, &ancestors, &held);
+    let (ended, kept): (Vec<&Lease>, Vec<&Lease>) =
+        in_the_way.into_iter().partition(|lease| request.ends(lease));
+    if !kept.is_empty() {
+        return Ok(Err(conflict(&request.places, &kept).into()));
+    }
+    for lease in ended {
+        delete(connection, &lease.task, lease.token)?;
+    }
+    release(connection, number)?;
+    connection
+        .prepare_cached("INSERT INTO leases (task, workspace, paths, since_ms) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![
+            number,
+            request.places.workspace,
+            request.places.paths.join("\n"),
+            signed(request.now_ms)
+        ])?;
+    Ok(Ok(Written::Token(connection.last_insert_rowid().unsigned_abs())))
+}
+
+/// Ends the lease of a task, by its number.
+pub(crate) fn release(connection: &Connection, task: i64) -> rusqlite::Result<()> {
+    connection.prepare_cached("DELETE FROM leases WHERE task = ?1")?.execute([task]).map(drop)
+}
+
+pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM leases WHERE token = ?2 AND task = (SELECT number FROM tasks WHERE id = ?1)",
+        )?
+        .execute(params![task.as_str(), signed(token)])
+        .map(drop)
+}
+
+pub(crate) fn list(connection: &Connection, path: &Path) -> Result<Vec<Lease>> {
+    all(connection).map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Result<Writing> {
+    let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
+    // One instant: none of the three readings sees a write that another does not.
+    let instant = connection.unchecked_transaction().map_err(failed)?;
+    let epoch: Option<i64> = instant
+        .prepare_cached("SELECT epoch FROM tasks WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
+        .map_err(failed)?;
+    let epoch = epoch.ok_or_else(|| fault::task_not_found(task))?.unsigned_abs();
+    let ancestors = ancestors(&instant, task).map_err(failed)?;
+    let leases = all(&instant).map_err(failed)?;
+    Ok(Writing { epoch, ancestors, leases })
+}
+
+/// The task's number and whether it runs; `None`: there is no such task, or it has another epoch.
+fn number(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<(i64, bool)>> {
+    connection
+        .prepare_cached("SELECT number, status = 'running' FROM tasks WHERE id = ?1 AND epoch = ?2")?
+        .query_row(params![task.as_str(), epoch], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}
+
+fn all(connection: &Connection) -> rusqlite::Result<Vec<Lease>> {
+    connection.prepare_cached(&format!("{LEASES} ORDER BY token"))?.query_map([], lease)?.collect()
+}
+
+/// The ids of those above a task, whether they are in the store or not.
+fn ancestors(connection: &Connection, task: &TaskId) -> rusqlite::Result<Vec<TaskId>> {
+    connection
+        .prepare_cached(
+            "WITH RECURSIVE above (id) AS (
+                 SELECT parent FROM tasks WHERE tasks.id = ?1
+                 UNION SELECT parent FROM tasks JOIN above ON tasks.id = above.id)
+             SELECT id FROM above WHERE id IS NOT NULL",
+        )?
+        .query_map([task.as_str()], |row| Ok(TaskId::from_store(row.get(0)?)))?
+        .collect()
+}
+
+fn lease(row: &Row<'_>) -> rusqlite::Result<Lease> {
+    let paths: String = row.get(3)?;
+    let paths = paths.split('\n').map(str::to_owned).collect();
+    Ok(Lease {
+        token: unsigned(row, 0)?,
+        task: TaskId::from_store(row.get(1)?),
+        places: Places { workspace: row.get(2)?, paths },
+        since_ms: unsigned(row, 4)?,
+        owner: row.get(5)?,
+        epoch: unsigned(row, 6)?,
+        seen_ms: unsigned(row, 7)?,
+    })
+}

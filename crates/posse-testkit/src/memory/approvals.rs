@@ -1,0 +1,107 @@
+//! Calls that wait for a yes, in memory.
+
+use posse_core::approval::{Answer, Parked, Request};
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode, Result};
+use posse_runtime::ports::{ApprovalQuery, ApprovalStore, BoxFuture, unknown_approval};
+
+use super::{Applied, MemoryStore, State, Write, now_ms};
+
+impl State {
+    pub fn park(&mut self, request: &Request) -> Result<Parked> {
+        let call =
+            |parked: &&mut Parked| parked.request.task == request.task && parked.request.key == request.key;
+        if let Some(held) = self.approvals.iter_mut().find(call) {
+            *held = held.park_again(request.clone())?;
+            return Ok(held.clone());
+        }
+        let parked = Parked::new(format!("a{}", self.approvals.len() + 1), request.clone());
+        self.approvals.push(parked.clone());
+        Ok(parked)
+    }
+
+    pub fn answer(&mut self, id: &str, hash: &str, answer: &Answer) -> Result<Parked> {
+        let at = self.approvals.iter().position(|parked| parked.id == id);
+        let at = at.ok_or_else(|| unknown_approval(id))?;
+        let held = &self.approvals[at];
+        if held.is_open() && !self.is_running(&held.request.task) {
+            let text = format!("`{id}` cannot be answered: its task has ended");
+            return Err(Error::new(ErrorCode::ApprovalClosed, text));
+        }
+        self.approvals[at] = held.answer(hash, answer.clone())?;
+        Ok(self.approvals[at].clone())
+    }
+
+    pub fn close(&mut self, task: &TaskId, why: &str) {
+        for held in self.approvals.iter_mut().filter(|parked| parked.request.task == *task) {
+            *held = held.close(why);
+        }
+    }
+
+    fn is_running(&self, task: &TaskId) -> bool {
+        self.number(task).is_ok_and(|number| self.tasks[number].row.status == "running")
+    }
+
+    fn fitting(&self, query: &ApprovalQuery) -> Vec<Parked> {
+        let fits = |parked: &&Parked| match query {
+            ApprovalQuery::Newest(_) => true,
+            ApprovalQuery::Open => parked.is_open() && self.is_running(&parked.request.task),
+            ApprovalQuery::Standing(session) => {
+                parked.is_standing() && parked.request.task.session() == session
+            }
+            ApprovalQuery::Call(task, key) => parked.request.task == *task && parked.request.key == *key,
+        };
+        let mut found: Vec<Parked> = self.approvals.iter().filter(fits).cloned().collect();
+        if let ApprovalQuery::Newest(limit) = query {
+            found.drain(..found.len().saturating_sub(*limit as usize));
+        }
+        found
+    }
+}
+
+impl MemoryStore {
+    fn approve(&self, write: Write) -> Result<Parked> {
+        match self.lock().apply(now_ms(), write)? {
+            Applied::Approval(parked) => Ok(*parked),
+            Applied::Epoch(_)
+            | Applied::Token(_)
+            | Applied::Sign
+            | Applied::Context(_)
+            | Applied::Session => {
+                unreachable!("it writes an approval")
+            }
+        }
+    }
+}
+
+impl ApprovalStore for MemoryStore {
+    fn park(&self, request: Request) -> BoxFuture<'_, Result<Parked>> {
+        let answer = self.approve(Write::Park(request));
+        Box::pin(async { answer })
+    }
+
+    fn answer<'a>(&'a self, id: &'a str, hash: &'a str, answer: Answer) -> BoxFuture<'a, Result<Parked>> {
+        let answer = self.approve(Write::Answer(id.to_owned(), hash.to_owned(), answer));
+        Box::pin(async { answer })
+    }
+
+    fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>> {
+        let mut state = self.lock();
+        let open = state.approvals.iter().any(|parked| parked.request.task == *task && parked.is_open());
+        let answer = match open {
+            true => state.apply(now_ms(), Write::Close(task.clone(), why.to_owned())).map(drop),
+            false => Ok(()),
+        };
+        Box::pin(async { answer })
+    }
+
+    fn approval<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Parked>> {
+        let found = self.lock().approvals.iter().find(|parked| parked.id == id).cloned();
+        Box::pin(async move { found.ok_or_else(|| unknown_approval(id)) })
+    }
+
+    fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>> {
+        let found = self.lock().fitting(&query);
+        Box::pin(async { Ok(found) })
+    }
+}

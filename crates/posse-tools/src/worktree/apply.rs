@@ -1,0 +1,221 @@
+//! Bringing what a task changed into the work tree that its copy was made of. Each file is merged three ways: as it was, as
+//! it is there now, as the task left it. Everything is worked out before anything is written, and one conflict is enough that nothing is.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use posse_core::text::visible;
+use posse_core::{Error, ErrorCode, Result};
+
+use super::{Changed, Kind, Side, Worktree, failed, inside, remove};
+use crate::protected;
+use crate::replace::{Content, Target};
+use crate::workspace::Workspace;
+
+/// So many conflicts are named.
+const NAMED: usize = 20;
+
+/// What applying came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Put in place as the task left them.
+    pub written: Vec<String>,
+    /// Put in place with what was changed there meanwhile.
+    pub merged: Vec<String>,
+    /// Were like this already.
+    pub same: Vec<String>,
+}
+
+/// What becomes of one file.
+enum Plan {
+    Same,
+    Write { expected: Option<Content>, wanted: Option<Content>, merged: bool },
+}
+
+impl Worktree {
+    /// The files that applying would change, relative to the work tree that the copy was made of.
+    pub fn changed_files(&self) -> Result<Vec<PathBuf>> {
+        Ok(self.changed(&self.tree_now()?)?.into_iter().map(|changed| changed.path).collect())
+    }
+
+    /// Merges the changes into the origin, then removes the copy; the patch stays. Without `protected` no file is changed
+    /// that configures programs or holds secrets.
+    pub fn apply(mut self, protected: bool) -> Result<Applied> {
+        self.keep()?;
+        let changed = self.changed(&self.tree_now()?)?;
+        if !protected {
+            refuse_protected(&changed)?;
+        }
+        let objects = self.objects(&changed)?;
+        let workspace = Workspace::open(&self.about.origin)?;
+        let mut plans = Vec::with_capacity(changed.len());
+        let mut conflicts = Vec::new();
+        for changed in &changed {
+            match self.plan(&workspace, changed, &objects)? {
+                Ok(plan) => plans.push((&changed.path, plan)),
+                Err(why) => conflicts.push(format!("{}: {why}", shown(&changed.path))),
+            }
+        }
+        if !conflicts.is_empty() {
+            return Err(self.conflict(&conflicts));
+        }
+        let mut applied = Applied::default();
+        for (path, plan) in plans {
+            self.perform(&workspace, path, plan, &mut applied)?;
+        }
+        self.about.applied = true;
+        self.write_down()?;
+        for part in ["tree", "git", "merge"] {
+            remove(&self.root.join(part))?;
+        }
+        Ok(applied)
+    }
+
+    fn conflict(&self, conflicts: &[String]) -> Error {
+        let more = conflicts.len().saturating_sub(NAMED);
+        let named: Vec<&str> = conflicts.iter().take(NAMED).map(String::as_str).collect();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let text = format!("nothing was applied, because of conflicts in {}{more}", named.join("; "));
+        Error::new(ErrorCode::MergeConflict, text).hint(format!(
+            "the changes are in {}: make both sides agree there or in your files, then apply again",
+            self.workspace().display()
+        ))
+    }
+
+    /// The inner error says why it cannot be decided.
+    fn plan(
+        &self,
+        workspace: &Workspace,
+        changed: &Changed,
+        objects: &HashMap<String, Vec<u8>>,
+    ) -> Result<Result<Plan, String>> {
+        let side = |side: &Option<Side>| -> Result<Option<Content>, String> {
+            side.as_ref().map(|side| content(side, objects)).transpose()
+        };
+        let sides = side(&changed.before).and_then(|before| Ok((before, side(&changed.after)?)));
+        let current = Content::read(workspace, &changed.path);
+        let ((before, after), current) = match sides.and_then(|sides| Ok((sides, current?))) {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        if current == after {
+            return Ok(Ok(Plan::Same));
+        }
+        if current == before {
+            return Ok(Ok(Plan::Write { expected: current, wanted: after, merged: false }));
+        }
+        let (
+            Some(Content::File { bytes: mine, program }),
+            Some(Content::File { bytes: theirs, program: wanted }),
+        ) = (&current, &after)
+        else {
+            return Ok(Err(match (&current, &after) {
+                (None, _) => "the task changed it, and it is not there any more".to_owned(),
+                (_, None) => "the task deleted it, and it was changed".to_owned(),
+                _ => "both sides changed what it is".to_owned(),
+            }));
+        };
+        let (was, was_program) = match &before {
+            Some(Content::File { bytes, program }) => (bytes.as_slice(), *program),
+            _ => (&[][..], *program),
+        };
+        // Whoever changed it is followed.
+        let program = if *program == was_program { *wanted } else { *program };
+        Ok(self.merge(mine, was, theirs)?.map(|bytes| Plan::Write {
+            expected: current.clone(),
+            wanted: Some(Content::File { bytes, program }),
+            merged: true,
+        }))
+    }
+
+    /// Three texts become one, or it is said how many places contradict each other.
+    fn merge(&self, mine: &[u8], base: &[u8], theirs: &[u8]) -> Result<Result<Vec<u8>, String>> {
+        let directory = self.root.join("merge");
+        fs::create_dir_all(&directory).map_err(|e| failed("make", &directory, e))?;
+        for (name, content) in [("mine", mine), ("base", base), ("theirs", theirs)] {
+            fs::write(directory.join(name), content).map_err(|e| failed("write", &directory, e))?;
+        }
+        let merge = ["merge-file", "-p", "-q", "mine", "base", "theirs"];
+        let call = self.git.call(&directory, &merge).with("GIT_DIR", self.root.join("git"));
+        let answer = call.run()?;
+        Ok(match answer.code {
+            0 => Ok(answer.output),
+            places @ 1..=127 => Err(format!("{places} places were changed on both sides")),
+            _ => Err("both sides changed it, and it is not text".to_owned()),
+        })
+    }
+
+    fn perform(&self, workspace: &Workspace, path: &Path, plan: Plan, applied: &mut Applied) -> Result<()> {
+        let name = shown(path);
+        match plan {
+            Plan::Same => applied.same.push(name),
+            Plan::Write { expected, wanted, merged } => {
+                let put = Target::put(workspace, path, expected.as_ref(), wanted.as_ref());
+                put.map_err(|why| {
+                    let done = applied.written.len() + applied.merged.len();
+                    Error::new(ErrorCode::Io, format!("{why}; {done} files were applied before it"))
+                        .hint("apply again: what is done is left as it is, the rest follows")
+                })?;
+                if merged { applied.merged.push(name) } else { applied.written.push(name) }
+            }
+        }
+        Ok(())
+    }
+
+    /// The contents of all sides, by their names.
+    fn objects(&self, changed: &[Changed]) -> Result<HashMap<String, Vec<u8>>> {
+        let sides = changed.iter().flat_map(|changed| changed.before.iter().chain(&changed.after));
+        let mut names: Vec<&str> =
+            sides.filter(|side| side.kind != Kind::Repository).map(|side| side.object.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let list = names.iter().flat_map(|name| [name.as_bytes(), b"\n"].concat()).collect();
+        let batch = inside(&self.git, &self.root, &["cat-file", "--batch"]).input(list).output()?;
+        let mut rest = batch.as_slice();
+        let mut objects = HashMap::new();
+        for name in names {
+            let missing = || Error::new(ErrorCode::Io, format!("git has no object {name}"));
+            let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
+            let header = String::from_utf8_lossy(&rest[..end]).into_owned();
+            let size: Option<usize> = header.rsplit(' ').next().and_then(|size| size.parse().ok());
+            let size = size.filter(|size| rest.len() > end + 1 + size).ok_or_else(missing)?;
+            objects.insert(name.to_owned(), rest[end + 1..end + 1 + size].to_vec());
+            rest = &rest[end + 2 + size..];
+        }
+        Ok(objects)
+    }
+}
+
+fn content(side: &Side, objects: &HashMap<String, Vec<u8>>) -> Result<Content, String> {
+    let bytes = objects.get(&side.object).cloned().unwrap_or_default();
+    match side.kind {
+        Kind::File => Ok(Content::File { bytes, program: false }),
+        Kind::Program => Ok(Content::File { bytes, program: true }),
+        Kind::Link => Ok(Content::Link(OsStr::from_bytes(&bytes).to_owned())),
+        Kind::Repository => Err("it is a repository of its own, which a patch does not contain".to_owned()),
+    }
+}
+
+fn refuse_protected(changed: &[Changed]) -> Result<()> {
+    let protected: Vec<String> = changed
+        .iter()
+        .filter(|changed| protected::refuse(&changed.path).is_err())
+        .map(|changed| shown(&changed.path))
+        .collect();
+    if protected.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "nothing was applied: the task changed files that configure programs or hold secrets: {}",
+        protected.join(", ")
+    );
+    Err(Error::new(ErrorCode::InvalidRequest, text)
+        .hint("look at them with `posse tasks diff`; `--protected` applies them as well"))
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy()).into_owned()
+}
