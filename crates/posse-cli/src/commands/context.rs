@@ -177,7 +177,7 @@ impl Place {
             }
             Answer::Waited(waited) => {
                 waited.written.iter().for_each(|head| terminal::out(&described(head)));
-                waited.deleted.iter().for_each(|key| terminal::out(&format!("deleted {key}")));
+                waited.deleted.iter().for_each(|key| terminal::out(&say!("key-was-deleted", key)));
             }
             Answer::Changed(changed) => {
                 terminal::note(&told(changed));
@@ -236,11 +236,12 @@ fn until(head: &Head) -> String {
     if head.audience == Audience::default() {
         return until;
     }
-    format!("{until} · readable by {} · writable by {}", listed(readable_by), listed(writable_by))
+    let (readers, writers) = (listed(readable_by), listed(writable_by));
+    format!("{until} · {}", say!("audience-shown", readers, writers))
 }
 
 fn listed(patterns: &[String]) -> String {
-    if patterns.is_empty() { "nobody else".to_owned() } else { patterns.join(", ") }
+    if patterns.is_empty() { say!("nobody-else") } else { patterns.join(", ") }
 }
 
 fn tell_entry(entry: &Entry) {

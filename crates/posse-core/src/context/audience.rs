@@ -1,5 +1,6 @@
 //! Who may read and write a key. The orchestrator and the operator always may: the session is theirs.
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use super::{Head, Key, OPERATOR, ORCHESTRATOR};
@@ -56,19 +57,18 @@ impl Wanted {
 }
 
 fn check(name: &str, patterns: &[String]) -> Result<()> {
-    let invalid = |text: String| {
-        Error::new(ErrorCode::InvalidRequest, text)
-            .hint("name participants as in `written_by`, such as `subagent:researcher:*`; `*` is everyone")
-    };
+    let invalid =
+        |text: String| Error::new(ErrorCode::InvalidRequest, text).hint(say!("audience-pattern-hint"));
     if patterns.len() > PATTERNS_MAX {
-        return Err(invalid(format!("`{name}` has more than {PATTERNS_MAX} patterns")));
+        return Err(invalid(say!("audience-too-many", name, patterns_max = PATTERNS_MAX)));
     }
     let legal = |c: char| c.is_ascii_alphanumeric() || "_-:.*".contains(c);
     let is_pattern = |raw: &&String| !raw.is_empty() && raw.len() <= PATTERN_MAX && raw.chars().all(legal);
     match patterns.iter().find(|raw| !is_pattern(raw)) {
-        Some(raw) => Err(invalid(format!(
-            "`{}` in `{name}` is no pattern of participants",
-            prefix(raw, PATTERN_MAX).escape_default()
+        Some(raw) => Err(invalid(say!(
+            "audience-pattern-invalid",
+            pattern = prefix(raw, PATTERN_MAX).escape_default(),
+            name
         ))),
         None => Ok(()),
     }
@@ -104,17 +104,16 @@ fn is_in(patterns: &[String], participant: &str) -> bool {
 
 /// The error for a reader who is not among those a key is for.
 pub fn unreadable(key: &Key) -> Error {
-    denied(format!("`{key}` is not for you to read"))
+    denied(say!("key-not-readable", key))
 }
 
 pub(super) fn check_writer(head: &Head, participant: &str) -> Result<()> {
     if head.audience.may_write(participant) {
         return Ok(());
     }
-    Err(denied(format!("`{}` is not for you to write or delete", head.key)))
+    Err(denied(say!("key-not-writable", key = head.key)))
 }
 
 fn denied(text: String) -> Error {
-    Error::new(ErrorCode::AccessDenied, text)
-        .hint("go on without it, or ask whoever delegated to you; use another key for what you found")
+    Error::new(ErrorCode::AccessDenied, text).hint(say!("key-denied-hint"))
 }

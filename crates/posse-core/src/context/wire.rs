@@ -116,16 +116,16 @@ impl Request {
     pub fn wait(keys: &[String], known: BTreeMap<String, u64>, timeout_s: Option<u64>) -> Result<Self> {
         let Self::ReadBatch(keys) = Self::read_batch(keys)? else { unreachable!("it makes one of these") };
         if keys.is_empty() {
-            return Err(invalid("`keys` is empty".to_owned()).hint("name at least one key to wait for"));
+            return Err(invalid(say!("keys-empty")).hint(say!("keys-empty-hint")));
         }
         let known = known.iter().map(|(key, version)| Ok((Key::parse(key)?, *version)));
         let known: BTreeMap<Key, u64> = known.collect::<Result<_>>()?;
         if let Some(key) = known.keys().find(|key| !keys.contains(key)) {
-            return Err(invalid(format!("`known_versions` has `{key}`, which is not among `keys`")));
+            return Err(invalid(say!("known-version-stray", key)));
         }
         match timeout_s.unwrap_or(WAIT_S) {
             timeout_s @ 1..=WAIT_S_MAX => Ok(Self::Wait(Wait { keys, known, timeout_s })),
-            _ => Err(invalid(format!("`timeout_s` is between 1 and {WAIT_S_MAX}"))),
+            _ => Err(invalid(say!("wait-out-of-range", wait_s_max = WAIT_S_MAX))),
         }
     }
 

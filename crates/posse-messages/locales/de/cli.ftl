@@ -369,3 +369,6 @@ review-of = Begutachtung von { $files }
 review-no-findings = keine Befunde
 review-cut = der Diff ist zu groß, um ganz übergeben zu werden; gekürzt: { $names }. Begutachte weniger auf einmal: posse review PATH…
 review-cut-more = der Diff ist zu groß, um ganz übergeben zu werden; gekürzt: { $names } und { $more } weitere. Begutachte weniger auf einmal: posse review PATH…
+key-was-deleted = gelöscht: { $key }
+nobody-else = niemand sonst
+audience-shown = lesbar für { $readers } · schreibbar für { $writers }

@@ -119,3 +119,6 @@ nested-misconfigured = Fehler in der Konfiguration des Subagenten: { $why }
 nested-failed = Fehler des Subagenten: { $why }
 nested-prompt-too-large = der System-Prompt hat etwa { $size } Token, erlaubt sind { $system_tokens_max }
 nested-without-outcome = `{ $id }` hat kein Ergebnis
+tool-execution-error = Fehler bei der Werkzeugausführung in Runde { $turns }: { $detail }
+findings-kept = [im gemeinsamen Kontext als `{ $key }` aufbewahrt]
+findings-not-kept = [nicht im gemeinsamen Kontext aufbewahrt: { $why }]

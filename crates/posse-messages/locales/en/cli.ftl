@@ -476,3 +476,9 @@ review-of = Review of { $files }
 review-no-findings = no findings
 review-cut = the diff is too large to be given whole; cut: { $names }. Review less at once: posse review PATH…
 review-cut-more = the diff is too large to be given whole; cut: { $names } and { $more } more. Review less at once: posse review PATH…
+
+## commands/context.rs
+
+key-was-deleted = deleted { $key }
+nobody-else = nobody else
+audience-shown = readable by { $readers } · writable by { $writers }

@@ -222,3 +222,19 @@ host-invalid = `{ $shown }` names no host: { $why }
 host-invalid-hint = write a host such as docs.rs, or *.docs.rs for those below it, without `https://`
 not-a-port = this is no port
 below-a-number = nothing is below a number
+
+## context/audience.rs
+
+audience-pattern-hint = name participants as in `written_by`, such as `subagent:researcher:*`; `*` is everyone
+audience-too-many = `{ $name }` has more than { $patterns_max } patterns
+audience-pattern-invalid = `{ $pattern }` in `{ $name }` is no pattern of participants
+key-not-readable = `{ $key }` is not for you to read
+key-not-writable = `{ $key }` is not for you to write or delete
+key-denied-hint = go on without it, or ask whoever delegated to you; use another key for what you found
+
+## context/wire.rs
+
+keys-empty = `keys` is empty
+keys-empty-hint = name at least one key to wait for
+known-version-stray = `known_versions` has `{ $key }`, which is not among `keys`
+wait-out-of-range = `timeout_s` is between 1 and { $wait_s_max }

@@ -213,3 +213,9 @@ nested-misconfigured = Sub-agent configuration error: { $why }
 nested-failed = Sub-agent error: { $why }
 nested-prompt-too-large = the system prompt has about { $size } tokens, the limit is { $system_tokens_max }
 nested-without-outcome = `{ $id }` has no outcome
+
+## session/subagent/report.rs
+
+tool-execution-error = Tool execution error in turn { $turns }: { $detail }
+findings-kept = [kept in shared context as `{ $key }`]
+findings-not-kept = [not kept in shared context: { $why }]

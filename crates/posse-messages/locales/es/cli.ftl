@@ -369,3 +369,6 @@ review-of = Revisión de { $files }
 review-no-findings = sin hallazgos
 review-cut = el diff es demasiado grande para darlo entero; recortado: { $names }. Revisa menos a la vez: posse review PATH…
 review-cut-more = el diff es demasiado grande para darlo entero; recortado: { $names } y { $more } más. Revisa menos a la vez: posse review PATH…
+key-was-deleted = eliminado: { $key }
+nobody-else = nadie más
+audience-shown = legible por { $readers } · escribible por { $writers }

@@ -119,3 +119,6 @@ nested-misconfigured = Error de configuración del subagente: { $why }
 nested-failed = Error del subagente: { $why }
 nested-prompt-too-large = el prompt de sistema tiene unos { $size } tokens, el límite es { $system_tokens_max }
 nested-without-outcome = `{ $id }` no tiene resultado
+tool-execution-error = Error al ejecutar herramientas en el turno { $turns }: { $detail }
+findings-kept = [guardado en el contexto compartido como `{ $key }`]
+findings-not-kept = [no guardado en el contexto compartido: { $why }]

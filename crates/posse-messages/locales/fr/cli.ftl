@@ -369,3 +369,6 @@ review-of = Revue de { $files }
 review-no-findings = aucun constat
 review-cut = le diff est trop grand pour être donné en entier ; coupé : { $names }. Relisez moins à la fois : posse review PATH…
 review-cut-more = le diff est trop grand pour être donné en entier ; coupé : { $names } et { $more } autres. Relisez moins à la fois : posse review PATH…
+key-was-deleted = supprimé : { $key }
+nobody-else = personne d'autre
+audience-shown = lisible par { $readers } · modifiable par { $writers }

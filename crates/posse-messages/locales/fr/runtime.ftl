@@ -119,3 +119,6 @@ nested-misconfigured = Erreur de configuration du sous-agent : { $why }
 nested-failed = Erreur du sous-agent : { $why }
 nested-prompt-too-large = le prompt système a environ { $size } tokens, la limite est { $system_tokens_max }
 nested-without-outcome = `{ $id }` n'a pas de résultat
+tool-execution-error = Erreur d'exécution d'outil au tour { $turns } : { $detail }
+findings-kept = [conservé dans le contexte partagé sous `{ $key }`]
+findings-not-kept = [non conservé dans le contexte partagé : { $why }]

@@ -325,3 +325,6 @@ review-of = { $files }のレビュー
 review-no-findings = 指摘なし
 review-cut = 差分が大きすぎて全体を渡せません。省略: { $names }。一度にレビューする量を減らしてください: posse review PATH…
 review-cut-more = 差分が大きすぎて全体を渡せません。省略: { $names } ほか { $more } 件。一度にレビューする量を減らしてください: posse review PATH…
+key-was-deleted = 削除されました: { $key }
+nobody-else = ほかになし
+audience-shown = 読み取り: { $readers } · 書き込み: { $writers }

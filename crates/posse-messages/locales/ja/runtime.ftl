@@ -119,3 +119,6 @@ nested-misconfigured = サブエージェントの設定エラー: { $why }
 nested-failed = サブエージェントのエラー: { $why }
 nested-prompt-too-large = システムプロンプトは約 { $size } トークンで、上限は { $system_tokens_max } です
 nested-without-outcome = `{ $id }` には結果がありません
+tool-execution-error = ターン { $turns } でのツール実行エラー: { $detail }
+findings-kept = [共有コンテキストに `{ $key }` として保存しました]
+findings-not-kept = [共有コンテキストに保存できませんでした: { $why }]

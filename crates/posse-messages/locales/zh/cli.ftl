@@ -325,3 +325,6 @@ review-of = 审查 { $files }
 review-no-findings = 没有发现问题
 review-cut = 差异过大，无法整体给出；已截断：{ $names }。请一次审查更少的内容：posse review PATH…
 review-cut-more = 差异过大，无法整体给出；已截断：{ $names } 等另外 { $more } 个。请一次审查更少的内容：posse review PATH…
+key-was-deleted = 已删除 { $key }
+nobody-else = 没有其他人
+audience-shown = 可读：{ $readers } · 可写：{ $writers }

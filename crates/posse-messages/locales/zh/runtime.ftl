@@ -119,3 +119,6 @@ nested-misconfigured = 子智能体配置错误：{ $why }
 nested-failed = 子智能体错误：{ $why }
 nested-prompt-too-large = 系统提示词约有 { $size } 个 token，上限为 { $system_tokens_max }
 nested-without-outcome = `{ $id }` 没有结果
+tool-execution-error = 第 { $turns } 轮工具执行错误：{ $detail }
+findings-kept = [已以 `{ $key }` 保存到共享上下文]
+findings-not-kept = [未保存到共享上下文：{ $why }]

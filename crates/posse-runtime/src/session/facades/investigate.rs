@@ -154,8 +154,8 @@ async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &Delegated) -
     let (participant, request) = (session.participant(id), format!("{}/findings", input.idempotency_key));
     let caller = Caller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
     Some(match change(&*session.store, caller, Change::Write(write)).await {
-        Ok(_) => format!("\n\n[kept in shared context as `{key}`]"),
-        Err(e) => format!("\n\n[not kept in shared context: {}]", e.message()),
+        Ok(_) => format!("\n\n{}", say!("findings-kept", key)),
+        Err(e) => format!("\n\n{}", say!("findings-not-kept", why = e.message())),
     })
 }
 

@@ -109,7 +109,7 @@ pub fn failure(done: &Done) -> Option<String> {
         StopReason::TurnsExhausted => Some(say!("turns-exceeded")),
         StopReason::ModelFailed => Some(say!("model-failed", detail = detail())),
         // No call of a tool came to anything for too long; a single error is a result that the model acts on.
-        StopReason::Stalled => Some(format!("Tool execution error in turn {}: {}", outcome.turns, detail())),
+        StopReason::Stalled => Some(say!("tool-execution-error", turns = outcome.turns, detail = detail())),
         StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {}", detail())),
         other => Some(format!("{}: {}", other.wire(), detail())),
     }
