@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: how long a person waits for Posse itself, whether a turn's cost grows with the history, and how
-//! long many agents take to load.
+//! `cargo xtask bench`: how long a person waits for Posse itself, whether a turn's cost grows with the history, how long
+//! many agents take to load, and what the sandbox adds to a command.
 //!
 //! Needs nothing but this repository: the model is a server in this process that answers everything with one word.
 
@@ -43,6 +43,7 @@ pub fn bench() -> Result<()> {
     let first_request = median(|| start_to_request(&posse, &home.0, &url, &requests))?;
     run(&["run", "--release", "--locked", "--package", "posse-models", "--example", "body_growth"])?;
     run(&["run", "--release", "--locked", "--package", "posse-definitions", "--example", "load_many"])?;
+    run(&["run", "--release", "--locked", "--package", "posse-tools", "--example", "sandbox_cost"])?;
     eprintln!("\nmedians of {RUNS} runs");
     let good = [
         report("posse --version", version, VERSION_MAX),

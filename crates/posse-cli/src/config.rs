@@ -7,11 +7,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use posse_core::agent::Effort;
+use posse_core::confinement::Reach;
 use posse_core::grant::Network;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_net::Exception;
+use posse_tools::confinement::Top;
+use posse_tools::sandbox::Wish;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 pub const PROJECT_FILE: &str = "posse.toml";
@@ -32,6 +35,7 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderConfig>,
     pub prices: BTreeMap<String, Price>,
     pub bash: BashConfig,
+    pub sandbox: SandboxConfig,
     pub log: LogConfig,
     pub telemetry: TelemetryConfig,
     pub session: SessionConfig,
@@ -91,6 +95,66 @@ pub struct GrantConfig {
 pub struct BashConfig {
     /// Names of environment variables that commands may see beyond the usual ones.
     pub env: Vec<String>,
+}
+
+/// What processes that tools start are held to.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxConfig {
+    pub tier: Wish,
+    pub network: ReachConfig,
+    /// Whether commands may make new entries at the top of the workspace.
+    pub top: Top,
+    /// What commands may read beyond the usual places, and what every command may write. `~/` is home, other relative paths
+    /// begin in the workspace.
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
+    /// Of each process, and of the largest file it writes.
+    pub memory_mib: Whole<16, 1_048_576>,
+    pub file_mib: Whole<1, 1_048_576>,
+    /// How many threads a command may add to those of the machine. The superuser's are not counted.
+    pub processes: Whole<16, 1_000_000>,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            tier: Wish::Auto,
+            network: ReachConfig::Word(ReachWord::None),
+            top: Top::Closed,
+            read: Vec::new(),
+            write: Vec::new(),
+            // Enough to link a large program; not enough to make the machine swap for long.
+            memory_mib: Whole(8_192),
+            file_mib: Whole(8_192),
+            processes: Whole(1_024),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+#[serde(untagged, expecting = "expected \"none\", \"full\" or a list of ports such as [443]")]
+pub enum ReachConfig {
+    Word(ReachWord),
+    Ports(std::collections::BTreeSet<u16>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReachWord {
+    None,
+    Full,
+}
+
+impl From<&ReachConfig> for Reach {
+    fn from(config: &ReachConfig) -> Self {
+        match config {
+            ReachConfig::Word(ReachWord::Full) => Reach::Full,
+            ReachConfig::Word(ReachWord::None) => Reach::None,
+            ReachConfig::Ports(ports) if ports.is_empty() => Reach::None,
+            ReachConfig::Ports(ports) => Reach::Ports(ports.clone()),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -313,6 +377,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("providers", !project.providers.is_empty()),
         ("grant.allow", !project.grant.allow.is_empty()),
         ("bash.env", !project.bash.env.is_empty()),
+        ("sandbox", project.sandbox != SandboxConfig::default()),
         ("session.tools", project.session.tools.is_some()),
         ("session.lease_s", project.session.lease_s.is_some()),
         ("approvals.mode", project.approvals.mode.is_some()),
@@ -466,6 +531,8 @@ mod tests {
             "[providers.openai]\nbase_url = \"http://evil\"\n",
             "[grant]\nallow = [\"bash\"]\n",
             "[bash]\nenv = [\"X\"]\n",
+            "[sandbox]\ntier = \"off\"\n",
+            "[sandbox]\nnetwork = \"full\"\n",
             "[log]\nfile = \"/tmp/x\"\n",
             "[telemetry]\notlp_endpoint = \"http://evil\"\n",
             "[session]\ntools = [\"subagent\"]\n",

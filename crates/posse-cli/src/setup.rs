@@ -9,7 +9,8 @@ use std::sync::Arc;
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::approval::{self, Mode, Policy};
 use posse_core::budget::Caps;
-use posse_core::grant::{Grant, Rights, Root, Rule, Verdict};
+use posse_core::confinement::Reach;
+use posse_core::grant::{Grant, Rights, Root, Rule, Tier, Verdict};
 use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
@@ -27,9 +28,10 @@ use posse_runtime::ports::{Tool, Verifier};
 use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
-use posse_tools::confinement::Confinement;
+use posse_tools::confinement::ProcessLimits;
 use posse_tools::fetch::Fetch;
 use posse_tools::launch::{Environment, Launch};
+use posse_tools::sandbox::{Sandbox, Settings, closed_at_home};
 use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
 use posse_tools::verify::Commands;
@@ -37,7 +39,7 @@ use posse_tools::workspace::Workspace;
 
 use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
-use crate::config::{self, ApprovalDefault, ApprovalMode, Config, Sources};
+use crate::config::{self, ApprovalDefault, ApprovalMode, Config, SandboxConfig, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
@@ -84,6 +86,8 @@ pub struct Setup {
     pub project: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
+    /// What processes that tools start are held to.
+    pub sandbox: Arc<Sandbox>,
 }
 
 impl Setup {
@@ -108,7 +112,9 @@ impl Setup {
         }
         let telemetry = Telemetry::new(wishes(global, &config));
         let project = workspace.clone();
-        Ok(Self { config, workspace, project, state: state_dir(global)?, telemetry })
+        let state = state_dir(global)?;
+        let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref())?;
+        Ok(Self { config, workspace, project, state, telemetry, sandbox })
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
@@ -261,7 +267,9 @@ impl Setup {
         names.extend(SESSION_TOOLS.iter().map(|name| (*name).to_owned()));
         names.retain(|name| !denied.contains(name));
         let network = self.config.network.hosts.clone().unwrap_or_default();
-        let root = Root { tools: names.into_iter().collect(), depth: 1, network, ..Root::default() };
+        let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
+        let tools = names.into_iter().collect();
+        let root = Root { tools, depth: 1, network, sandbox, ..Root::default() };
         Ok(Grant::of_root(root).keep(&self.asked_about()?))
     }
 
@@ -329,8 +337,14 @@ impl Setup {
     /// asked about today.
     pub fn grant_again(&self, before: &Grant, found: &Tools) -> Result<Grant> {
         // What could be reached then and cannot be reached today is over as well.
-        let today = Rights { network: self.config.network.hosts.clone(), ..Rights::default() };
+        let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
+        let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
         Ok(before.without(&self.denied(found)?).keep(&today).keep(&self.asked_about()?))
+    }
+
+    /// What processes may connect to at most.
+    pub fn network(&self) -> Reach {
+        Reach::from(&self.config.sandbox.network)
     }
 
     /// What the configuration denies, whatever flags say.
@@ -373,9 +387,55 @@ impl Setup {
             supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),
             environment: Environment::new(std::env::vars_os(), self.config.bash.env.clone(), keys),
-            confinement: Confinement::default(),
+            sandbox: self.sandbox.clone(),
         }
     }
+}
+
+fn sandbox(
+    config: &SandboxConfig,
+    workspace: &Path,
+    state: &Path,
+    home: Option<&Path>,
+) -> Result<Arc<Sandbox>> {
+    let place = |path: &PathBuf| match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => workspace.join(path),
+    };
+    let mut closed: Vec<PathBuf> = user_config_dir().into_iter().chain([state.to_owned()]).collect();
+    // Paths are compared with where things really are.
+    closed = closed.into_iter().map(|path| path.canonicalize().unwrap_or(path)).collect();
+    let write: Vec<PathBuf> = config.write.iter().map(place).collect();
+    let secrets: Vec<PathBuf> = home.map(closed_at_home).unwrap_or_default();
+    for path in &write {
+        if let Some(secret) =
+            closed.iter().chain(&secrets).find(|secret| secret.starts_with(path) || path.starts_with(secret))
+        {
+            let text = format!(
+                "`sandbox.write`: `{}` would open `{}` to commands",
+                path.display(),
+                secret.display()
+            );
+            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint("name what lies beside it instead"));
+        }
+    }
+    const MIB: u64 = 1 << 20;
+    Ok(Sandbox::new(Settings {
+        wish: config.tier,
+        network: Reach::from(&config.network),
+        home: home.map(|home| home.canonicalize().unwrap_or(home.to_owned())),
+        search: std::env::var_os("PATH").unwrap_or_default(),
+        read: config.read.iter().map(place).collect(),
+        write,
+        closed,
+        temporary: process_env("TMPDIR").map_or_else(|| "/tmp".into(), PathBuf::from),
+        limits: ProcessLimits {
+            processes_more: Some(config.processes.0),
+            file_bytes_max: Some(config.file_mib.0 * MIB),
+            memory_bytes_max: Some(config.memory_mib.0 * MIB),
+        },
+        top: config.top,
+    }))
 }
 
 fn patterns(key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
@@ -446,7 +506,7 @@ mod tests {
 
     fn bare(config: Config) -> Setup {
         let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
-        Setup { config, workspace, project, state, telemetry: Telemetry::default() }
+        Setup { config, workspace, project, state, telemetry: Telemetry::default(), sandbox: Sandbox::off() }
     }
 
     fn limits(config: &str, model: &str) -> Limits {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::ports::{self, BoxFuture};
+use posse_tools::sandbox::Sandbox;
 use posse_tools::worktree::Worktrees;
 
 use crate::config::Config;
@@ -18,6 +19,7 @@ pub struct Apart {
     trees: Worktrees,
     config: Config,
     state: PathBuf,
+    sandbox: Arc<Sandbox>,
 }
 
 /// Where worktrees are.
@@ -27,8 +29,8 @@ pub fn trees(state: &Path) -> Worktrees {
 
 impl Apart {
     pub fn new(setup: &Setup) -> Arc<Self> {
-        let (config, state) = (setup.config.clone(), setup.state.clone());
-        Arc::new(Self { trees: trees(&state), config, state })
+        let (config, state, sandbox) = (setup.config.clone(), setup.state.clone(), setup.sandbox.clone());
+        Arc::new(Self { trees: trees(&state), config, state, sandbox })
     }
 
     /// Works on the disk beside everything else.
@@ -55,6 +57,7 @@ impl ports::Worktrees for Apart {
                 project: workspace.clone(),
                 state: self.state.clone(),
                 telemetry: Telemetry::default(),
+                sandbox: self.sandbox.clone(),
             };
             let found = setup.tools()?;
             let verifier = setup.verifier(&found)?;

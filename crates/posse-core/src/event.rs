@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::approval::{By, Scope, Verdict};
+use crate::grant::Tier;
 use crate::id::CallKey;
 use crate::message::ToolCall;
 use crate::outcome::{Status, StopReason};
@@ -15,6 +16,8 @@ pub enum Event {
     Started {
         agent: String,
         model: String,
+        /// What its processes are held to.
+        sandbox: Tier,
     },
     Resumed {
         agent: String,
@@ -108,7 +111,9 @@ impl Event {
     /// As one JSON object with a `type`.
     pub fn to_json(&self) -> Value {
         match self {
-            Event::Started { agent, model } => json!({ "type": "started", "agent": agent, "model": model }),
+            Event::Started { agent, model, sandbox } => {
+                json!({ "type": "started", "agent": agent, "model": model, "sandbox": sandbox.wire() })
+            }
             Event::Resumed { agent, epoch, finished_calls, in_doubt } => {
                 json!({ "type": "resumed", "agent": agent, "epoch": epoch, "finished_calls": finished_calls, "in_doubt": in_doubt })
             }

@@ -111,6 +111,22 @@ pub enum Tier {
     Namespaces,
 }
 
+impl Tier {
+    pub fn wire(self) -> &'static str {
+        match self {
+            Tier::None => "off",
+            Tier::Kernel => "t1",
+            Tier::Namespaces => "t2",
+        }
+    }
+}
+
+impl std::fmt::Display for Tier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.wire())
+    }
+}
+
 /// A call that is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {

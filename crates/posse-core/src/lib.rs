@@ -7,6 +7,7 @@ pub mod agent;
 pub mod approval;
 pub mod board;
 pub mod budget;
+pub mod confinement;
 pub mod context;
 pub mod definition;
 pub mod error;

@@ -33,6 +33,9 @@ pub struct Limits {
     pub pauses_max: u32,
     /// Times the context is trimmed because the provider refused its length.
     pub compactions_max: u32,
+    /// Bytes of memory of each process that a tool starts; `None`: what the operator set for all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process_bytes_max: Option<u64>,
 }
 
 impl Default for Limits {
@@ -52,6 +55,7 @@ impl Default for Limits {
             continuations_max: 3,
             pauses_max: 5,
             compactions_max: 3,
+            process_bytes_max: None,
         }
     }
 }
@@ -77,6 +81,7 @@ impl Limits {
             continuations_max: self.continuations_max.min(requested.continuations_max),
             pauses_max: self.pauses_max.min(requested.pauses_max),
             compactions_max: self.compactions_max.min(requested.compactions_max),
+            process_bytes_max: self.process_bytes_max.into_iter().chain(requested.process_bytes_max).min(),
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct Bounds {
     /// Files it may look at and change.
     pub file_operations: Option<u32>,
     pub wall_ms: Option<u64>,
+    /// Bytes of memory of each process.
+    pub process_bytes: Option<u64>,
     pub caps: Caps,
 }
 
@@ -75,6 +77,7 @@ impl Bounds {
             tool_calls_max: least(self.tool_calls, limits.tool_calls_max),
             file_operations_max: least(self.file_operations, limits.file_operations_max),
             wall_ms_max: self.wall_ms.map_or(limits.wall_ms_max, |asked| asked.min(limits.wall_ms_max)),
+            process_bytes_max: self.process_bytes.into_iter().chain(limits.process_bytes_max).min(),
             ..limits.clone()
         }
     }

@@ -67,7 +67,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "nothing"))]
     pub system_prompt_append: Option<String>,
-    /// Globs of the only files it may write, held by it alone while it runs; with it, `bash` is refused unless the kernel confines it.
+    /// Globs of the only files it may write, held by it alone while it runs; commands are held to them by the sandbox, or refused without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "wherever its parent may"))]
     pub write_paths: Option<Names>,

@@ -138,7 +138,8 @@ pub async fn create(
 pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
     ports.observers.payload(&id, Payload::Start(&start));
-    ports.observers.event(&id, &Event::Started { agent, model });
+    let sandbox = start.grant.sandbox();
+    ports.observers.event(&id, &Event::Started { agent, model, sandbox });
     leases::wait(ports, &id, 1, &start).await?;
     let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
     drive(ports, Life::new(ports, id, start, 1, 0), run).await

@@ -174,7 +174,7 @@ impl Open {
     /// The span that this event ends.
     fn event(&mut self, id: &TaskId, event: &Event) -> Option<Span> {
         match event {
-            Event::Started { agent, model } => self.begin(id, agent, Some(model)),
+            Event::Started { agent, model, .. } => self.begin(id, agent, Some(model)),
             Event::Resumed { agent, .. } => self.begin(id, agent, None),
             Event::Finished { status, stop, turns, tool_calls, usage } => {
                 let mut span = self.end(id)?;

@@ -1,5 +1,6 @@
 //! The tool `bash`: a shell command in the workspace.
 
+use std::path::Path;
 use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
@@ -8,9 +9,11 @@ use posse_messages::say;
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
+use crate::confinement::Confinement;
 use crate::launch::Launch;
 use crate::output;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
+use crate::workspace::show;
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
@@ -45,7 +48,7 @@ impl Bash {
     pub fn new(launch: Launch) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),
-            description: DESCRIPTION.into(),
+            description: format!("{DESCRIPTION} {}", launch.sandbox.rules()),
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
@@ -71,7 +74,7 @@ impl Bash {
             stdin: Vec::new(),
             streams: Streams::Merged,
             timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
-            confinement: self.launch.confinement.clone(),
+            confinement: Confinement::default(),
         };
         run("command", &self.launch, job, input.context).await
     }
@@ -111,13 +114,16 @@ fn problem(command: &str) -> Option<String> {
 }
 
 /// Runs a job and tells the model about it.
-pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
+pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
         return ToolOutput::error(say!("command-cancelled-before", what));
     }
     let timeout = job.timeout;
     if timeout.is_zero() {
         return ToolOutput::error(say!("command-without-time", what));
+    }
+    if let Err(refusal) = launch.confine(&mut job, context) {
+        return ToolOutput::error(refusal);
     }
     match launch.supervisor.run(job, &context.cancel).await {
         Ok(report) => describe(what, &report, timeout, context.output_bytes_max),
@@ -174,6 +180,7 @@ pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<S
             let why = std::io::Error::from_raw_os_error(*errno);
             Some(say!("command-not-started", what, why))
         }
+        (None, End::Refused { why }) => Some(format!("refused: {why}. The {what} was not run")),
         (None, End::Unknown) => Some(say!("command-ending-unknown", what)),
     }
 }
@@ -185,6 +192,14 @@ pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
     }
     if report.survivors > 0 {
         notes.push(say!("processes-survive", n = report.survivors));
+    }
+    if !report.appeared.is_empty() {
+        let paths: Vec<String> = report.appeared.iter().map(|path| show(Path::new(path))).collect();
+        notes.push(format!(
+            "[protected files appeared meanwhile: {}. Say so in your answer: a person has to look at them before any program \
+             uses them]",
+            paths.join(", ")
+        ));
     }
     notes
 }

@@ -1,37 +1,115 @@
-//! What the kernel enforces on a process that a tool starts. This is the one place for it: everything here is applied
-//! in the child, after `fork` and before `exec`, so that the command can never run without it.
+//! What the kernel enforces on a process that a tool starts. It travels to the supervisor helper as data, is made ready
+//! there, and is applied in the child after `fork` and before `exec`, so that the command can never run without it.
 
 use std::io;
+use std::path::PathBuf;
 
+use posse_core::confinement::Reach;
+use posse_core::grant::Tier;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-/// Travels to the supervisor helper as data and is applied there. A limit that cannot be set refuses the command.
+use crate::sandbox::fence::Fence;
+
+/// A limit or a wall that cannot be set up refuses the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Confinement {
-    /// Processes of this user, all of them counted, that may exist when the command forks. The superuser is exempt.
-    pub processes_max: Option<u64>,
+    pub limits: ProcessLimits,
+    /// `None`: it reaches what its user does.
+    pub walls: Option<Walls>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProcessLimits {
+    /// Threads that may exist beyond those of the whole machine when the command starts. The kernel counts those of the
+    /// user, exempts the superuser, and looks when one is made.
+    pub processes_more: Option<u64>,
     /// Bytes of the largest file the command may write.
     pub file_bytes_max: Option<u64>,
-    /// Bytes of address space of each process.
+    /// Bytes of private writable memory of each process. Address space that is only reserved does not count.
     pub memory_bytes_max: Option<u64>,
 }
 
-impl Confinement {
-    /// Runs between `fork` and `exec`: it must not allocate, lock or panic.
-    pub(crate) fn apply(&self) -> io::Result<()> {
-        // A core file would copy a command's memory, secrets included, into the workspace.
-        limit(Resource::Core, Some(0))?;
-        limit(Resource::Nproc, self.processes_max)?;
-        limit(Resource::Fsize, self.file_bytes_max)?;
-        limit(Resource::As, self.memory_bytes_max)
+/// What a command reaches. Paths are absolute; its workspace is the directory it is started in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Walls {
+    pub tier: Tier,
+    /// The version of Landlock to ask for. A kernel that lacks any of it refuses, and so do we.
+    pub landlock: u32,
+    pub read: Vec<PathBuf>,
+    /// What may be read instead of the workspace.
+    pub instead: Option<Vec<PathBuf>>,
+    /// Where the program of the command itself is. Not closed to it, whatever is around it.
+    pub programs: Vec<PathBuf>,
+    /// Never to be read or written, also where something above is.
+    pub closed: Vec<PathBuf>,
+    /// As `posse_core::confinement::Confinement::write`.
+    pub write: Vec<Vec<String>>,
+    /// Places outside of the workspace or in it that every command may write.
+    pub also: Vec<PathBuf>,
+    pub scratch: PathBuf,
+    pub network: Reach,
+    pub top: Top,
+    /// At tier T2.
+    pub bubblewrap: Option<PathBuf>,
+    /// How to start this program once more as a helper, at tier T2.
+    pub again: Vec<String>,
+}
+
+/// Whether commands may make new entries at the top of the workspace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Top {
+    /// No: then none of them can be a protected one. Landlock could not tell them apart.
+    #[default]
+    Closed,
+    /// Yes. What is protected and exists is read-only all the same, which needs tier T2; what is not there yet can be made.
+    Open,
+}
+
+impl ProcessLimits {
+    /// As the kernel wants them. Reads how many threads there are.
+    pub(crate) fn resolve(self) -> io::Result<[(Resource, Option<u64>); 4]> {
+        let processes = match self.processes_more {
+            None => None,
+            Some(more) => Some(threads()?.saturating_add(more)),
+        };
+        Ok([
+            // A core file would copy a command's memory, secrets included, into the workspace.
+            (Resource::Core, Some(0)),
+            (Resource::Nproc, processes),
+            (Resource::Fsize, self.file_bytes_max),
+            (Resource::Data, self.memory_bytes_max),
+        ])
     }
 }
 
-fn limit(resource: Resource, max: Option<u64>) -> io::Result<()> {
-    match max {
-        None => Ok(()),
-        Some(_) => Ok(setrlimit(resource, Rlimit { current: max, maximum: max })?),
+/// Of the whole machine: counting those of one user would mean to look at each process.
+fn threads() -> io::Result<u64> {
+    let load = std::fs::read_to_string("/proc/loadavg")?;
+    let count = load.split_ascii_whitespace().nth(3).and_then(|field| field.split('/').nth(1)?.parse().ok());
+    count.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Runs between `fork` and `exec`: it must not allocate, lock or panic. What is lower already stays.
+pub(crate) fn limit(resource: Resource, max: Option<u64>) -> io::Result<()> {
+    let Some(wanted) = max else { return Ok(()) };
+    let now = rustix::process::getrlimit(resource);
+    let max = Some(now.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
+    Ok(setrlimit(resource, Rlimit { current: max, maximum: max })?)
+}
+
+impl Confinement {
+    /// Whether the command is started inside of name spaces by another program.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        self.walls.as_ref().is_some_and(|walls| walls.bubblewrap.is_some())
+    }
+
+    /// Everything that can be done before `fork`. The error says why the command is refused.
+    pub(crate) fn fence(&self) -> Result<Fence, String> {
+        Fence::build(self)
     }
 }

@@ -3,17 +3,36 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-use crate::confinement::Confinement;
-use crate::supervisor::{Directory, Supervisor};
+use std::sync::Arc;
+
+use posse_runtime::ports::ToolContext;
+
+use crate::sandbox::{Sandbox, Scene};
+use crate::supervisor::{Directory, Job, Supervisor};
 
 /// Given once by the program that builds the tools.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Launch {
     pub supervisor: Supervisor,
     /// The workspace: where commands run.
     pub directory: Directory,
     pub environment: Environment,
-    pub confinement: Confinement,
+    pub sandbox: Arc<Sandbox>,
+}
+
+impl Launch {
+    /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
+    pub(crate) fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<(), String> {
+        let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
+        let scene = Scene::of(context, job, &workspace, &self.supervisor);
+        let (confinement, variables) = self.sandbox.confine(&scene).map_err(|why| {
+            format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
+                     change it")
+        })?;
+        job.confinement = confinement;
+        job.environment.extend(variables);
+        Ok(())
+    }
 }
 
 /// Variables that commands need to work and that hold no secrets.

@@ -17,6 +17,7 @@ pub mod own;
 mod protected;
 mod read;
 mod replace;
+pub mod sandbox;
 mod seen;
 pub mod skill;
 pub mod supervisor;

@@ -20,6 +20,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::bash::{self, TIMEOUT_MAX};
+use crate::confinement::Confinement;
 use crate::launch::Launch;
 use crate::supervisor::{Job, Streams};
 
@@ -145,7 +146,7 @@ impl BoundTool {
             stdin: input.arguments.as_bytes().to_vec(),
             streams: Streams::Separate,
             timeout: self.tool.timeout.min(input.context.time_left),
-            confinement: self.launch.confinement.clone(),
+            confinement: Confinement::default(),
         };
         bash::run("tool", &self.launch, job, input.context).await
     }

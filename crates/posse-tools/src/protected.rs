@@ -27,25 +27,103 @@ const NAMES: &[&str] = &[
     ".factory",
     ".goose",
     ".copilot",
-    ".ssh",
-    ".gnupg",
+    ".aider.conf.yml",
+    ".amazonq",
+    ".continue",
+    ".kiro",
+    ".roo",
+    ".windsurf",
     "posse.toml",
     ".mcp.json",
+    // What git and its helpers run on somebody else's commit.
+    ".gitmodules",
+    ".githooks",
+    ".husky",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    // What an editor runs when a directory is opened.
+    ".vscode",
+    ".idea",
+    ".zed",
+    ".fleet",
+    ".devcontainer",
+    ".devcontainer.json",
+    ".exrc",
+    ".nvim.lua",
+    ".vimrc",
+    ".dir-locals.el",
+    // What a build server runs.
+    ".gitlab-ci.yml",
+    ".circleci",
+    ".travis.yml",
+    ".drone.yml",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".buildkite",
+    "jenkinsfile",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    // What a shell runs when it starts.
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".login",
+    ".inputrc",
+    "config.fish",
+    // Keys and what proves who somebody is.
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
     ".netrc",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".pgpass",
+    ".htpasswd",
+    ".vault-token",
     ".git-credentials",
 ];
-/// The same for directories below another one.
-const PAIRS: &[(&str, &str)] = &[(".github", "agents"), (".github", "chatmodes")];
+/// The same for what is directly below another name.
+const PAIRS: &[(&str, &str)] = &[
+    (".github", "agents"),
+    (".github", "chatmodes"),
+    (".github", "workflows"),
+    (".github", "actions"),
+    // Names programs that take the place of the compiler and of what it made.
+    (".cargo", "config"),
+    (".cargo", "config.toml"),
+    (".cargo", "credentials"),
+    (".cargo", "credentials.toml"),
+];
 const BEGINNINGS: &[&str] = &[".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 const ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".ppk", ".jks", ".keystore"];
 
 /// Refuses a path, relative to the workspace, that has a protected name anywhere. Case does not count: there are file
 /// systems where `.GIT` is `.git`.
 pub(crate) fn refuse(path: &Path) -> Result<(), String> {
-    match path.iter().find(|name| is_protected(name)).or_else(|| protected_pair(path)) {
+    match name_in(path) {
         Some(name) => Err(say!("path-protected", path = show(path), name = show(Path::new(name)))),
         None => Ok(()),
     }
+}
+
+/// The first name in a path that is protected.
+pub(crate) fn name_in(path: &Path) -> Option<&OsStr> {
+    path.iter().find(|name| is_protected(name)).or_else(|| protected_pair(path))
 }
 
 fn protected_pair(path: &Path) -> Option<&OsStr> {

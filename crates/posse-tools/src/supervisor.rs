@@ -46,7 +46,7 @@ const SLACK: Duration = Duration::from_secs(2);
 /// No wait is without an end, whatever a caller says.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// The helper writes a few hundred bytes of header and two streams.
-const REPORT_MAX: u64 = 16 * 1024 + 2 * (HEAD_MAX + TAIL_MAX) as u64;
+const REPORT_MAX: u64 = 64 * 1024 + 2 * (HEAD_MAX + TAIL_MAX) as u64;
 
 /// Marks every process of a task, for the sweep after a crash.
 pub const TASK_MARK: &str = "POSSE_TASK";
@@ -84,6 +84,14 @@ pub enum Directory {
 }
 
 impl Directory {
+    /// Where it is now, links resolved.
+    pub(crate) fn place(&self) -> io::Result<PathBuf> {
+        match self {
+            Directory::Path(path) => std::fs::canonicalize(path),
+            Directory::Open(_) => std::fs::read_link(self.path()),
+        }
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         match self {
             Directory::Path(path) => path.clone(),
@@ -113,6 +121,8 @@ pub struct Report {
     pub stopped: u32,
     /// Processes that could not be killed.
     pub survivors: u32,
+    /// Protected files that were made meanwhile, in places where the kernel cannot be told about names.
+    pub appeared: Vec<String>,
     /// The most memory the helper had.
     pub helper_peak_kb: u64,
 }
@@ -128,6 +138,10 @@ pub enum End {
     /// The program could not be started.
     NotStarted {
         errno: i32,
+    },
+    /// The kernel did not hold it to what it may do, so it was not started.
+    Refused {
+        why: String,
     },
     /// It could not be ended, so there is no status.
     #[default]
@@ -170,6 +184,8 @@ struct Header {
     duration_ms: u64,
     stopped: u32,
     survivors: u32,
+    #[serde(default)]
+    appeared: Vec<String>,
     helper_peak_kb: u64,
 }
 
@@ -377,6 +393,7 @@ impl Report {
             duration: Duration::from_millis(header.duration_ms),
             stopped: header.stopped,
             survivors: header.survivors,
+            appeared: header.appeared,
             helper_peak_kb: header.helper_peak_kb,
         })
     }

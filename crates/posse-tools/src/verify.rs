@@ -7,6 +7,7 @@ use posse_messages::say;
 use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
 
 use crate::bash::{ending, leftovers, shell};
+use crate::confinement::Confinement;
 use crate::launch::Launch;
 use crate::output;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
@@ -33,7 +34,7 @@ impl Verifier for Commands {
     fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence> {
         Box::pin(async move {
             let timeout = TIMEOUT.min(context.time_left);
-            let job = Job {
+            let mut job = Job {
                 task: context.task.clone(),
                 program: self.shell.into(),
                 args: vec!["-c".into(), command.into()],
@@ -42,8 +43,11 @@ impl Verifier for Commands {
                 stdin: Vec::new(),
                 streams: Streams::Merged,
                 timeout,
-                confinement: self.launch.confinement.clone(),
+                confinement: Confinement::default(),
             };
+            if let Err(refusal) = self.launch.confine(&mut job, context) {
+                return Evidence::not_run(command, refusal);
+            }
             match self.launch.supervisor.run(job, &context.cancel).await {
                 Ok(report) => evidence(command, &report, timeout, context.output_bytes_max),
                 Err(error) => Evidence::not_run(command, error.message()),
@@ -58,7 +62,7 @@ fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Ev
         (Some(Stop::TimedOut), _) => Ending::Stopped(say!("verify-timed-out", seconds = timeout.as_secs())),
         (Some(Stop::Cancelled), _) => Ending::Stopped("cancelled".to_owned()),
         (None, End::Exited { code }) => Ending::Exited(*code),
-        (None, End::NotStarted { .. }) => Ending::NotRun(ended()),
+        (None, End::NotStarted { .. } | End::Refused { .. }) => Ending::NotRun(ended()),
         (None, End::Signalled { .. } | End::Unknown) => Ending::Stopped(ended()),
     };
     let shown = output::render(&report.out, max.saturating_sub(NOTES).max(200));

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use posse_core::Result;
 use posse_core::approval::Mode;
+use posse_core::grant::Tier;
 use posse_core::text::estimate_tokens;
 use posse_messages::say;
 use serde_json::{Value, json};
@@ -64,7 +65,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     });
     let watched = setup.telemetry.places().into_iter();
     findings.extend(watched.map(|(topic, place)| Finding::new(topic, Mark::Info, place)));
-    findings.push(confinement());
+    findings.push(confinement(&setup));
     findings.push(approvals(&setup));
     findings.extend(tools(&setup));
     findings.push(agents(&setup));
@@ -103,9 +104,21 @@ fn keys(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
-fn confinement() -> Finding {
-    let text = say!("doctor-confinement");
-    Finding::new("confinement", Mark::Info, text)
+/// Which tier is in force. That commands are refused is a state in which nothing is broken but they do not run.
+fn confinement(setup: &Setup) -> Finding {
+    let tier = setup.sandbox.tier();
+    let mark = match &tier {
+        Ok(Tier::None) => Mark::Info,
+        Ok(Tier::Kernel | Tier::Namespaces) => Mark::Fine,
+        Err(_) => Mark::Trouble,
+    };
+    let more = match &tier {
+        Ok(Tier::None) => " (`sandbox.tier` is `off`)".to_owned(),
+        Ok(Tier::Kernel | Tier::Namespaces) => format!(" · network: {}", setup.network()),
+        Err(_) => " · or set `tier = \"off\"` under `[sandbox]` in the user's configuration".to_owned(),
+    };
+    let text = say!("doctor-confinement", commands = format!("{}{more}", setup.sandbox.describe()));
+    Finding::new("confinement", mark, text)
 }
 
 /// What happens with calls that somebody has to be asked about.

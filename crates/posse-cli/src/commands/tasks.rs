@@ -108,15 +108,19 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
     if let Some(key) = result {
         return show_result(&row.id, &records, key);
     }
+    // What its processes are held to.
+    let tier = start_of(&records)?.grant.sandbox();
     if global.json {
-        terminal::out(&row_json(&row).to_string());
+        let mut shown = row_json(&row);
+        shown["sandbox"] = json!(tier.wire());
+        terminal::out(&shown.to_string());
         for record in &records {
             terminal::out(&String::from_utf8_lossy(&record.encode()));
         }
         return Ok(ExitCode::SUCCESS);
     }
     terminal::out(&format!(
-        "{} · {} · {} · {}",
+        "{} · {} · {} · {} · sandbox {tier}",
         row.id,
         row.agent,
         status(&row),

@@ -30,7 +30,7 @@ impl Observer for Plain {
 /// What is worth a line. Starts of tool calls are: a hanging one would otherwise look like nothing.
 pub fn line(event: &Event) -> Option<String> {
     Some(match event {
-        Event::Started { agent, model } => say!("plain-started", agent, model),
+        Event::Started { agent, model, .. } => say!("plain-started", agent, model),
         Event::Resumed { finished_calls, in_doubt, .. } => {
             say!("plain-resumed", kept = many(*finished_calls, Thing::FinishedCall), in_doubt)
         }

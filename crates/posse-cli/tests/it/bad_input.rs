@@ -418,6 +418,7 @@ impl Drop for SmallDisk {
 #[test]
 fn a_full_disk_loses_nothing() {
     let place = Place::new();
+    place.write("workspace/effects.txt", "");
     let Some(disk) = SmallDisk::mount(&place.state()) else {
         eprintln!("this user may not mount a file system, so a full disk was not tested");
         return;

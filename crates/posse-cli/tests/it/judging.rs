@@ -114,7 +114,7 @@ fn a_definition_says_what_is_verified_and_the_form_of_the_answer() {
 
 #[test]
 fn a_check_whose_process_was_killed_is_made_again() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let model = place.script("[{text: Done.}]");
     let check = "if [ -e begun ]; then echo again; else touch begun; sleep 1000; fi";
     let args = ["run", "--json", "--model", &model, "--allow", "bash", "--verify", check, "Go"];

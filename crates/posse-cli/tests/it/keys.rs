@@ -1,25 +1,10 @@
 //! Keys are for providers. No command and no tool gets to see them, also not through `/proc`.
 
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
 
 use crate::support::{Place, Ran};
 
 const KEY: &str = "canary-e09b44-key";
-
-/// The same command without the rights of root, which may look into every process.
-fn without_rights(command: &Command) -> Command {
-    // SAFETY: reads a number.
-    if unsafe { libc::geteuid() } != 0 {
-        let mut plain = Command::new(command.get_program());
-        plain.args(command.get_args());
-        return plain;
-    }
-    let mut bounded = Command::new("setpriv");
-    bounded.args(["--bounding-set", "-all", "--inh-caps", "-all"]);
-    bounded.arg(command.get_program()).args(command.get_args());
-    bounded
-}
 
 /// Looks at its own environment and at those of the two processes above its shell, which this test started: the helper
 /// and `posse`. It looks at nobody else's.
@@ -27,32 +12,31 @@ const LOOK: &str = r"
 parent() { sed -n 's/^PPid:[[:space:]]*//p' /proc/$1/status; }
 helper=$(parent $PPID)
 posse=$(parent $helper)
-env > mine.txt
-cat /proc/$helper/environ > helper.txt
-cat /proc/$posse/environ > posse.txt
+env > seen/mine.txt
+cat /proc/$helper/environ > seen/helper.txt
+cat /proc/$posse/environ > seen/posse.txt
 tr '\0' ' ' < /proc/$posse/cmdline
 ";
 
-// S08, G22
+// S08, G22, S25: also where the superuser runs this, who may look into every process.
 #[test]
 fn a_command_cannot_read_the_key_from_the_processes_above_it() {
     let place = Place::new();
+    place.write("home/.config/posse/config.toml", "[sandbox]\ntier = \"t1\"\n");
     place.write("workspace/look.sh", LOOK);
+    place.write("workspace/seen/.keep", "");
     // Two commands, so that the shell stays between the script and the helper.
     let model = place.script("[{calls: [{bash: {command: 'sh look.sh; true'}}]}, {text: Done.}]");
-    let posse = place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Find the key"]);
-    let mut command = without_rights(&posse);
-    command.current_dir(place.workspace()).env_clear().env("HOME", place.home());
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("POSSE_STATE", place.state());
+    let mut posse = place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Find the key"]);
     for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GROQ_API_KEY"] {
-        command.env(name, KEY);
+        posse.env(name, KEY);
     }
-    let ran = Ran::of(command);
+    let ran = Ran::of(posse);
     assert_eq!(ran.code, 0, "{ran:?}");
     let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
     let seen = place.run(["tasks", "show", &id, "--result", "1.0"]).stdout;
     assert!(seen.contains("Find the key"), "it looked at the right process: {seen}");
-    let mine = std::fs::read_to_string(place.workspace().join("mine.txt")).unwrap();
+    let mine = std::fs::read_to_string(place.workspace().join("seen/mine.txt")).unwrap();
     assert!(mine.contains(&format!("POSSE_TASK={id}")), "{mine}");
     assert_eq!(place.files_with(KEY), Vec::<std::path::PathBuf>::new(), "{seen}");
 }

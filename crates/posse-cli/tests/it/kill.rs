@@ -57,6 +57,10 @@ fn script() -> String {
 fn place() -> (Place, String) {
     let place = Place::new();
     place.write("workspace/a.txt", "alpha\n");
+    // Commands may write to files that are there; making one at the top of the workspace is not theirs.
+    for file in ["notes.txt", "commands.txt"] {
+        place.write(&format!("workspace/{file}"), "");
+    }
     for turn in 0..TURNS.len() {
         place.write(&format!("workspace/sub{turn}/b.txt"), "beta\n");
     }

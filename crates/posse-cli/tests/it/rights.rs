@@ -70,6 +70,7 @@ fn a_tool_of_the_project_does_not_take_the_place_or_the_right_of_one_of_the_user
 #[tokio::test]
 async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
     let place = Place::new();
+    place.write("workspace/effects.txt", "");
     let server = Server::handler(|request| {
         let command = |id: &str| Say::call(id, "bash", json!({"command": "echo once >> effects.txt"}));
         match posse_testkit::wire::turn(request) {

@@ -65,7 +65,7 @@ fn goes_on(place: &Place, id: &str) -> Value {
 
 #[test]
 fn one_ctrl_c_lets_a_command_end_and_keeps_its_result() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let mut running = run(&place, STEP);
     let id = begun(&place, &mut running);
     running.press_ctrl_c();
@@ -87,7 +87,7 @@ fn one_ctrl_c_lets_a_command_end_and_keeps_its_result() {
 
 #[test]
 fn one_ctrl_c_lets_the_model_answer() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let mut running = run(&place, &SLOW_MODEL.replace("600000", "1500"));
     running.until(|event| event["type"] == "turn" && event["turn"] == 2);
     running.press_ctrl_c();
@@ -99,7 +99,7 @@ fn one_ctrl_c_lets_the_model_answer() {
 
 #[test]
 fn what_a_model_asks_for_after_ctrl_c_is_not_done() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let script = "[{text: I write., calls: [{bash: {command: touch made}}], delay_ms: 1500}, {text: Done.}]";
     let mut running = run(&place, script);
     let turn = running.until(|event| event["type"] == "turn");
@@ -113,7 +113,7 @@ fn what_a_model_asks_for_after_ctrl_c_is_not_done() {
 
 #[test]
 fn two_ctrl_c_stop_a_command_and_everything_it_started() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let mut running = run(&place, STUCK);
     let id = begun(&place, &mut running);
     assert!(processes_of(&id).len() >= 3, "{:?}", processes_of(&id));
@@ -135,7 +135,7 @@ fn two_ctrl_c_stop_a_command_and_everything_it_started() {
 
 #[test]
 fn two_ctrl_c_cut_off_a_model_that_does_not_answer() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let mut running = run(&place, SLOW_MODEL);
     let turn = running.until(|event| event["type"] == "turn" && event["turn"] == 2);
     running.press_ctrl_c();
@@ -156,7 +156,7 @@ fn two_ctrl_c_cut_off_a_model_that_does_not_answer() {
 #[test]
 fn a_request_to_terminate_is_followed_soon() {
     for signal in [libc::SIGTERM, libc::SIGHUP] {
-        let place = Place::new();
+        let place = Place::new().unconfined();
         let mut running = run(&place, STUCK);
         let id = begun(&place, &mut running);
         let began = Instant::now();
@@ -171,7 +171,7 @@ fn a_request_to_terminate_is_followed_soon() {
 
 #[test]
 fn a_killed_process_leaves_nothing_running_once_its_task_goes_on() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let mut running = run(&place, STUCK);
     let id = begun(&place, &mut running);
     running.kill();
@@ -182,7 +182,7 @@ fn a_killed_process_leaves_nothing_running_once_its_task_goes_on() {
 
 #[test]
 fn a_turn_limit_gives_a_report_and_can_be_raised() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let model = place.script(
         "
 - {text: Look one., calls: [{ls: {}}]}
@@ -227,7 +227,7 @@ fn first_line(mut command: Command) -> (String, Ran) {
 
 #[test]
 fn a_pipe_that_is_closed_early_ends_nothing() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let model = place.script("[{calls: [{ls: {}}], delay_ms: 20}, {text: Done., delay_ms: 20}]");
     for args in [&["run", "--json", "--model", &model, "Do it"][..], &["run", "--model", &model, "Do it"]] {
         let (_, ran) = first_line(place.posse(args.iter().copied()));
@@ -251,7 +251,7 @@ fn a_pipe_that_is_closed_early_ends_nothing() {
 
 #[test]
 fn no_terminal_is_needed() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     let model = place.script("- text: Done.");
     let posse = place.posse(["run", "--model", &model, "-"]);
     // A new session has no controlling terminal.
@@ -268,7 +268,7 @@ fn no_terminal_is_needed() {
 
 #[test]
 fn a_task_that_met_its_deadline_goes_on_with_more_time() {
-    let place = Place::new();
+    let place = Place::new().unconfined();
     place.write("workspace/a.txt", "alpha\n");
     let model = place.script("[{calls: [{read: {path: a.txt}}]}, {text: Done., delay_ms: 600000}]");
     let ran = place.run(["run", "--model", &model, "--timeout", "1", "Go"]);

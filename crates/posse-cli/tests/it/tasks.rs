@@ -77,7 +77,8 @@ fn a_task_is_shown_turn_by_turn_by_its_id_or_the_beginning_of_it() {
     let shown = place.run(["tasks", "show", &id]);
     assert_eq!(shown.code, 0, "{shown:?}");
     let lines: Vec<&str> = shown.stdout.lines().collect();
-    assert_eq!(lines[0], format!("{id} · orchestrator · completed · 2 turns"));
+    let tier = lines[0].strip_prefix(&format!("{id} · orchestrator · completed · 2 turns · sandbox "));
+    assert!(matches!(tier, Some("t1" | "t2")), "{}", lines[0]);
     for line in ["> What does a.txt say?", "First I look.", "It says alpha.", "-- completed · answered"] {
         assert!(lines.contains(&line), "{line}: {}", shown.stdout);
     }
@@ -117,7 +118,7 @@ fn a_child_is_found_by_its_short_id() {
     let state = place.state().join("demo");
     let shown = place.run(["tasks", "show", "t_02", "--state", state.to_str().unwrap()]);
     let first = shown.stdout.lines().next().unwrap_or_default().to_owned();
-    assert_eq!(first, format!("{root}.t_02 · remediator · completed · 8 turns"), "{shown:?}");
+    assert_eq!(first, format!("{root}.t_02 · remediator · completed · 8 turns · sandbox off"), "{shown:?}");
     let session = place.run(["tasks", "show", &root[..5], "--state", state.to_str().unwrap()]);
     assert!(session.stdout.starts_with(&format!("{root} · orchestrator")), "{session:?}");
 }
@@ -165,6 +166,7 @@ fn two_that_go_on_with_a_task_at_once_do_not_do_its_work_twice() {
     let mut lost = 0;
     for _ in 0..8 {
         let place = Place::new();
+        place.write("workspace/effects.txt", "");
         let steps: String = (0..12)
             .map(|n| format!("- {{delay_ms: 5, calls: [{{bash: {{command: echo {n} >> effects.txt}}}}]}}\n"))
             .collect();

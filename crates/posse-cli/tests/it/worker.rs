@@ -47,6 +47,7 @@ fn script() -> String {
 /// A place with a tool of the user's own, which leaves a line for every time it runs, and an agent that uses it.
 fn place(script: &str) -> (Place, String) {
     let place = Place::new();
+    place.write("workspace/notes.txt", "");
     let manifest = r#"{"name": "note_down", "description": "Notes something down", "command": ["./run.sh"],
         "input_schema": {"type": "object", "properties": {"what": {"type": "integer"}}}, "effect": "unsafe"}"#;
     place.write("home/.config/posse/tools/note_down/tool.json", manifest);

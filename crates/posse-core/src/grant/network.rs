@@ -6,6 +6,7 @@ use std::fmt;
 use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
+use crate::confinement::Reach;
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::{prefix, visible};
 use crate::web::{Host, authority_of};
@@ -61,6 +62,16 @@ impl Network {
 
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// What a process can be given: ports that are open for every host. It cannot be held to a host.
+    pub fn reach(&self) -> Reach {
+        if self.is_full() {
+            return Reach::Full;
+        }
+        let open = self.0.iter().filter(|pattern| pattern.hosts == Hosts::All);
+        let ports: BTreeSet<u16> = open.filter_map(|pattern| pattern.port).collect();
+        if ports.is_empty() { Reach::None } else { Reach::Ports(ports) }
     }
 
     /// What both allow.

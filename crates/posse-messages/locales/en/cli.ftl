@@ -84,7 +84,7 @@ demo-not-number = the value is not a number
 
 doctor-no-configuration = none; `posse init` writes one, yours would be { $user }
 doctor-no-keys = none seen in the environment
-doctor-confinement = files: kernel-checked paths inside the workspace · commands: supervised, own environment, no orphans; not confined to the workspace, so `bash` is only given with --allow bash
+doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
 doctor-only-with-allow = only with --allow: { $names }
 doctor-not-trusted = { $untrusted } not trusted: posse trust
 doctor-agents = { $usable } of { $all } can be used
@@ -366,7 +366,7 @@ row-note = note
 agent-version = { $name } (version { $version }, { $state })
 standing-trusted = trusted
 field-honoured = honoured
-guard-rail = a pattern that denies a command is a guard rail, not a wall: commands are not confined yet
+guard-rail = a pattern that denies a command is a guard rail, not a wall: what a command reaches is decided by the sandbox
 project-agents-not-trusted = { $agents } of this project not trusted and not used: `posse agents check` shows them, `posse trust` lets them run
 agent-next = next: fill it in, look at it with `posse agents check { $name }`
 agent-next-trust = next: fill it in, look at it with `posse agents check { $name }`, then `posse trust`

@@ -488,6 +488,8 @@ async fn a_launch_answers_at_once_and_its_task_goes_on() {
     let limits = start_of(&room.child(1).await).unwrap().agent.limits;
     // R383 R421
     assert_eq!((limits.wall_ms_max, limits.tool_calls_max, limits.turns_max), (300_000, 100, 100));
+    // R419
+    assert_eq!(limits.process_bytes_max, Some(512 * 1024 * 1024));
 }
 
 // R388 R438 R455: paths are held to, in each style.

@@ -158,11 +158,20 @@ fn most_appends_find_room_in_the_log_and_a_copy_with_room_is_read_whole() {
         lengths.insert(fs::metadata(&log).unwrap().len());
     }
     assert!(lengths.len() < 20, "the log had {} lengths in 100 appends", lengths.len());
+    // Where the room is used up at this moment, the next append makes more.
+    let ends_in_room = || fs::read(&log).unwrap().ends_with(&[0; 4_096]);
+    let last = (101..200).find(|turn| {
+        let full = !ends_in_room();
+        if full {
+            block_on(store.append(&id, 1, vec![asked(*turn)])).unwrap();
+        }
+        !full
+    });
+    let last = last.expect("the log never ends in room") - 1;
     // What a crash leaves: the file and a log that ends in room.
     let copy = directory.path().join("copy.db");
     fs::copy(&path, &copy).unwrap();
     fs::copy(&log, directory.path().join("copy.db-wal")).unwrap();
-    assert!(fs::read(&log).unwrap().ends_with(&[0; 4_096]), "the log ends in room");
     let records = block_on(open(&copy).records(&id)).unwrap();
-    assert_eq!(records[1..], (1..=100).map(asked).collect::<Vec<_>>());
+    assert_eq!(records[1..], (1..=last).map(asked).collect::<Vec<_>>());
 }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use posse_core::event::Event;
+use posse_core::grant::Tier;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::limits::Limits;
 use posse_core::message::{Arguments, ToolCall, ToolResult};
@@ -128,7 +129,7 @@ fn spawn(index: u32) -> ToolCall {
 }
 
 fn started(agent: &str) -> Event {
-    Event::Started { agent: agent.to_owned(), model: "gemini:flash".to_owned() }
+    Event::Started { agent: agent.to_owned(), model: "gemini:flash".to_owned(), sandbox: Tier::None }
 }
 
 fn finished(status: Status, stop: StopReason) -> Event {

@@ -63,7 +63,11 @@ impl MemoryStore {
     fn approve(&self, write: Write) -> Result<Parked> {
         match self.lock().apply(now_ms(), write)? {
             Applied::Approval(parked) => Ok(*parked),
-            Applied::Epoch(_) | Applied::Token(_) | Applied::Sign | Applied::Context(_) | Applied::Session => {
+            Applied::Epoch(_)
+            | Applied::Token(_)
+            | Applied::Sign
+            | Applied::Context(_)
+            | Applied::Session => {
                 unreachable!("it writes an approval")
             }
         }

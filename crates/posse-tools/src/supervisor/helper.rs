@@ -5,11 +5,12 @@
 //! control socket means that nobody waits any more. `PR_SET_PDEATHSIG` would be simpler and is wrong: it fires when the
 //! *thread* that started the helper ends.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,34 +19,45 @@ use rustix::process::{DumpableBehavior, Pid, Signal, WaitStatus};
 
 use super::keep::Keep;
 use super::tree::{self, Children};
+use crate::confinement::Confinement;
+use crate::sandbox::bubblewrap::{self, CONFINE};
+use crate::sandbox::fence::{self, NOT_CONFINED};
+use crate::sandbox::layout::Guarded;
+
 use super::{Counts, End, Header, Plan, Stop, Streams};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
 /// How long to wait for killed processes before looking for more of them.
 const REAP_TIME: Duration = Duration::from_millis(10);
+/// What a shell says of a program that is there and cannot be run.
+const NOT_RUN: i32 = 126;
+const APPEARED_MAX: usize = 10;
 
 /// What the `posse` binary does when it is started as a helper: the first argument is the plan, the rest the command.
 /// To be called before anything else, above all before a thread is started.
-pub fn supervise_main(arguments: impl Iterator<Item = OsString>) -> ! {
+pub fn supervise_main(mut arguments: impl Iterator<Item = OsString>) -> ! {
+    let plan = arguments.next().unwrap_or_default();
+    if plan == CONFINE {
+        let why = confine(arguments);
+        // It goes where the command's own messages would.
+        let _ = writeln!(io::stderr(), "{why}");
+        std::process::exit(NOT_RUN);
+    }
     // Without a report the runtime knows that the helper failed and cleans up itself.
-    std::process::exit(i32::from(supervise(arguments).is_err()))
+    std::process::exit(i32::from(supervise(&plan, arguments).is_err()))
 }
 
-fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
-    let plan = arguments.next().unwrap_or_default();
+fn supervise(plan: &OsStr, mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())?;
     let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
     isolate()?;
     let begun = Instant::now();
     let signals = child_signals()?;
     let (streams, started) = start(&plan, program, arguments.collect());
-    let child = match started {
-        Ok(child) => child,
-        Err(error) => {
-            let end = End::NotStarted { errno: error.raw_os_error().unwrap_or(0) };
-            return report(Header { end, ..Header::default() }, streams);
-        }
+    let (child, guarded) = match started {
+        Ok(started) => started,
+        Err(end) => return report(Header { end, ..Header::default() }, streams),
     };
     let mut watch = Watch { plan: &plan, child, signals, streams, end: None, children: Children::Some };
     let why = watch.until_over(begun);
@@ -63,6 +75,7 @@ fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
         stopped: ended.found.iter().filter(|process| process.pid != child.as_raw_nonzero().get()).count()
             as u32,
         survivors: ended.survivors,
+        appeared: shown(guarded.appeared()),
         helper_peak_kb: peak_kb(),
         ..Header::default()
     };
@@ -100,13 +113,82 @@ fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-fn start(plan: &Plan, program: OsString, arguments: Vec<OsString>) -> (Vec<Stream>, io::Result<Pid>) {
+fn start(
+    plan: &Plan,
+    program: OsString,
+    arguments: Vec<OsString>,
+) -> (Vec<Stream>, Result<(Pid, Guarded), End>) {
     let mut streams = Vec::new();
-    let started = spawn(plan, program, arguments, &mut streams);
+    let started = command(plan, program, arguments).map_err(|why| End::Refused { why }).and_then(
+        |(command, guarded)| {
+            let child = spawn(plan, command, &mut streams).map_err(not_started)?;
+            Ok((child, guarded))
+        },
+    );
     (streams, started)
 }
 
-fn spawn(plan: &Plan, program: OsString, args: Vec<OsString>, streams: &mut Vec<Stream>) -> io::Result<Pid> {
+fn not_started(error: io::Error) -> End {
+    match error.raw_os_error() {
+        Some(NOT_CONFINED) => End::Refused { why: "the kernel did not accept the sandbox".to_owned() },
+        errno => End::NotStarted { errno: errno.unwrap_or(0) },
+    }
+}
+
+/// What is started: the command, confined before it begins; or what builds name spaces for it and then this program.
+fn command(plan: &Plan, program: OsString, arguments: Vec<OsString>) -> Result<(Command, Guarded), String> {
+    let confinement = &plan.confinement;
+    if let Some(walls) = &confinement.walls
+        && let Some(bubblewrap) = &walls.bubblewrap
+    {
+        let helper = std::fs::read_link("/proc/self/exe").map_err(|cause| cause.to_string())?;
+        let mut command = Command::new(bubblewrap);
+        let (view, guarded) = bubblewrap::arguments(confinement, walls, &fence::workspace()?, &helper)?;
+        command.args(view).arg(program).args(arguments);
+        return Ok((command, guarded));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let guarded = hold(&mut command, confinement)?;
+    Ok((command, guarded))
+}
+
+fn hold(command: &mut Command, confinement: &Confinement) -> Result<Guarded, String> {
+    let mut fence = confinement.fence()?;
+    let guarded = std::mem::take(&mut fence.guarded);
+    // SAFETY: it makes only async-signal-safe system calls and allocates nothing.
+    unsafe {
+        command.pre_exec(move || fence.apply());
+    }
+    Ok(guarded)
+}
+
+/// A few of them say enough.
+fn shown(paths: Vec<PathBuf>) -> Vec<String> {
+    paths.iter().take(APPEARED_MAX).map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// Inside of the name spaces: becomes the command. Returns, with the reason, only if it could not.
+fn confine(mut arguments: impl Iterator<Item = OsString>) -> String {
+    let confinement = arguments.next().unwrap_or_default();
+    let confined = serde_json::from_slice(confinement.as_encoded_bytes()).map_err(|cause| cause.to_string());
+    let mut command = Command::new(arguments.next().unwrap_or_default());
+    let held = confined.and_then(|confinement| hold(command.args(arguments), &confinement));
+    if let Err(why) = held {
+        return format!("refused: {why}. The command was not run");
+    }
+    match not_started(command.exec()) {
+        End::Refused { why } => format!("refused: {why}. The command was not run"),
+        End::NotStarted { errno } => {
+            format!("the command could not be started: {}", io::Error::from_raw_os_error(errno))
+        }
+        End::Exited { .. } | End::Signalled { .. } | End::Unknown => {
+            "the command could not be started".to_owned()
+        }
+    }
+}
+
+fn spawn(plan: &Plan, mut command: Command, streams: &mut Vec<Stream>) -> io::Result<Pid> {
     // SAFETY: the runtime starts us with this descriptor open, and this is its only owner.
     let stdin = unsafe { OwnedFd::from_raw_fd(COMMAND_STDIN) };
     let (out, out_writer) = io::pipe()?;
@@ -119,14 +201,12 @@ fn spawn(plan: &Plan, program: OsString, args: Vec<OsString>, streams: &mut Vec<
             writer
         }
     };
-    let confinement = plan.confinement.clone();
-    let mut command = Command::new(program);
-    command.args(args).stdin(Stdio::from(stdin)).stdout(out_writer).stderr(err_writer).process_group(0);
-    // SAFETY: both functions make only async-signal-safe system calls and allocate nothing.
+    command.stdin(Stdio::from(stdin)).stdout(out_writer).stderr(err_writer).process_group(0);
+    // SAFETY: it makes only async-signal-safe system calls and allocates nothing.
     unsafe {
-        command.pre_exec(move || {
+        command.pre_exec(|| {
             default_signals();
-            confinement.apply()
+            Ok(())
         });
     }
     let child = command.spawn()?;
@@ -245,8 +325,15 @@ impl Watch<'_> {
     }
 
     fn ask_to_end(&self, stop: Stop) -> Stage {
-        // The group may be gone already; then the next look at the children says so.
-        let _ = rustix::process::kill_process_group(self.child, Signal::TERM);
+        if self.plan.confinement.is_wrapped() {
+            // What built the name spaces would end at once, and take the command with it.
+            for process in tree::below(&tree::processes(), self.child.as_raw_nonzero().get(), 2) {
+                process.signal(Signal::TERM);
+            }
+        } else {
+            // The group may be gone already; then the next look at the children says so.
+            let _ = rustix::process::kill_process_group(self.child, Signal::TERM);
+        }
         Stage::Ending { until: Instant::now() + Duration::from_millis(self.plan.grace_ms), stop }
     }
 

@@ -87,6 +87,15 @@ pub(super) fn descendants(all: &[Process], roots: &[i32]) -> Vec<Process> {
     all.iter().filter(inside).filter(|process| !roots.contains(&process.pid)).copied().collect()
 }
 
+/// The living processes that are at least so many generations below one.
+pub(super) fn below(all: &[Process], root: i32, generations: u32) -> Vec<Process> {
+    let mut tops = vec![root];
+    for _ in 1..generations {
+        tops = all.iter().filter(|process| tops.contains(&process.parent)).map(|p| p.pid).collect();
+    }
+    descendants(all, &tops)
+}
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Ended {
     /// Everything that was found alive, by identity.
@@ -180,5 +189,7 @@ mod tests {
         let all = [process(2, 9, true), process(9, 30, true), process(30, 1, true), process(4, 9, false)];
         let pids: Vec<i32> = descendants(&all, &[30]).iter().map(|p| p.pid).collect();
         assert_eq!(pids, [2, 9]);
+        let pids: Vec<i32> = below(&all, 30, 2).iter().map(|p| p.pid).collect();
+        assert_eq!(pids, [2]);
     }
 }

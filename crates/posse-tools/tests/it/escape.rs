@@ -152,7 +152,7 @@ fn without_openat2_everything_is_refused() {
     let task = place.task();
     let outcome = std::thread::scope(|scope| {
         let filtered = scope.spawn(|| {
-            deny_openat2_in_this_thread();
+            deny_in_this_thread(&[libc::SYS_openat2]);
             let opened = posse_tools::workspace::Workspace::open(&place.root);
             // The thread that runs the tool is started from here and inherits the filter.
             task.refused("read", json!({"path": "a.txt"}), "lacks openat2");
@@ -167,15 +167,15 @@ fn without_openat2_everything_is_refused() {
     assert_eq!(place.names(), ["a.txt"]);
 }
 
-/// Makes `openat2` answer ENOSYS for this thread and the threads it starts.
-fn deny_openat2_in_this_thread() {
+/// Makes these calls answer ENOSYS for this thread and the threads it starts.
+pub fn deny_in_this_thread(calls: &[libc::c_long]) {
     let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
-    let mut program = [
-        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_openat2 as u32),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
-        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ];
+    let mut program = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0)];
+    for call in calls {
+        program.push(step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, *call as u32));
+        program.push(step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32));
+    }
+    program.push(step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW));
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     // SAFETY: `filter` points to a program that outlives both calls; the kernel copies it.
     unsafe {

@@ -1,8 +1,10 @@
 //! The tools as an agent sees them: a directory, a call, an answer; and real processes under the real supervisor.
 //! Waiting is done by looking, with a deadline, never by sleeping a while.
 
+mod attacks;
 mod bash;
 mod change;
+mod confined;
 mod driver;
 mod escape;
 mod fetch;

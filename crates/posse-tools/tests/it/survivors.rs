@@ -168,7 +168,7 @@ async fn a_gibibyte_of_output_is_counted_exactly_in_little_memory() {
 async fn limits_on_a_command_are_those_of_its_confinement() {
     let dir = tempfile::tempdir().unwrap();
     let mut job = job("ulimit -c; ulimit -f; head -c 9000 /dev/zero >big; echo $?");
-    job.confinement = Confinement { file_bytes_max: Some(4096), ..Confinement::default() };
+    job.confinement.limits.file_bytes_max = Some(4096);
     job.directory = Directory::Path(dir.path().to_owned());
     let report = supervisor().run(job, &CancellationToken::new()).await.unwrap();
     let text = String::from_utf8(report.out.head).unwrap();

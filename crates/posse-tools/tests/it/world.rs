@@ -9,8 +9,8 @@ use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
 use posse_tools::bash::Bash;
-use posse_tools::confinement::Confinement;
 use posse_tools::launch::{Environment, Launch};
+use posse_tools::sandbox::Sandbox;
 use posse_tools::supervisor::{Directory, Supervisor};
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +45,7 @@ impl World {
             supervisor: supervisor(),
             directory: Directory::Path(dir.path().to_owned()),
             environment: Environment::new(environment, vec![], vec![]),
-            confinement: Confinement::default(),
+            sandbox: Sandbox::off(),
         };
         Self { dir, context: context(&format!("{name}-{}", std::process::id())), launch }
     }

@@ -24,6 +24,7 @@ pub use parameters::Parameters;
 const TOOL_CALLS_MAX: u32 = 100;
 const FILE_OPERATIONS_MAX: u32 = 1_000;
 const DENIED: &str = "User denied subagent creation";
+const PROCESS_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 /// Whether the arguments of a call are meant as a launch.
 pub fn is_meant(arguments: &Map<String, Value>) -> bool {
@@ -109,6 +110,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
             tool_calls: Some(TOOL_CALLS_MAX),
             file_operations: Some(FILE_OPERATIONS_MAX),
             wall_ms: Some(parameters.wall_ms),
+            process_bytes: Some(PROCESS_BYTES_MAX),
             ..Bounds::default()
         },
         turns_usual: Some(TURNS),

@@ -1,5 +1,6 @@
 //! What is said about a task, in the words of the seed specification.
 
+use posse_core::grant::Tier;
 use posse_core::outcome::{Status, StopReason};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_messages::say;
@@ -29,6 +30,10 @@ pub fn status(task: &Task, progress: &Progress) -> Value {
 }
 
 fn running(task: &Task, progress: &Progress, value: &mut Value) {
+    let tier = task.start.grant.sandbox();
+    if tier != Tier::None {
+        value["sandbox"] = json!(tier.wire());
+    }
     value["max_turns"] = json!(task.start.agent.limits.turns_max);
     value["elapsed_s"] = json!(task.seconds());
     value["input_tokens"] = json!(progress.usage.input);

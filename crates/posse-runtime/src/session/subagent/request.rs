@@ -199,6 +199,7 @@ impl Spawn {
                 tool_calls: self.max_tool_calls,
                 file_operations: None,
                 wall_ms: self.timeout_ms,
+                process_bytes: None,
                 caps,
             },
             turns_usual: None,

@@ -1,0 +1,128 @@
+//! How far the processes of a task can reach. Derived from its grant alone; what the kernel makes of it is the business
+//! of whoever starts them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::grant::{Grant, Tier};
+
+/// What a grant says about processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    /// At least this.
+    pub tier: Tier,
+    /// A file of the workspace may be written if each of these lists has a glob that fits it. No list: any file; an empty
+    /// list: none.
+    pub write: Vec<Vec<String>>,
+    /// Absolute paths of what may be read instead of the workspace, beside what every program needs.
+    pub read: Option<Vec<String>>,
+    pub reach: Reach,
+}
+
+/// Where a process may connect to. The kernel knows ports and no hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    None,
+    /// TCP to these ports of any machine.
+    Ports(BTreeSet<u16>),
+    Full,
+}
+
+impl Confinement {
+    pub fn of(grant: &Grant, workspace: &str) -> Self {
+        let mut write: Vec<Vec<String>> = grant.write_paths().map(<[String]>::to_vec).collect();
+        if grant.is_read_only() {
+            write.push(Vec::new());
+        }
+        let reach = grant.network().reach();
+        Self { tier: grant.sandbox(), write, read: grant.read_roots(workspace), reach }
+    }
+}
+
+impl Reach {
+    /// What both allow.
+    pub fn narrow(&self, other: &Reach) -> Reach {
+        match (self, other) {
+            (Reach::Full, any) | (any, Reach::Full) => any.clone(),
+            (Reach::Ports(mine), Reach::Ports(theirs)) => {
+                let both: BTreeSet<u16> = mine.intersection(theirs).copied().collect();
+                if both.is_empty() { Reach::None } else { Reach::Ports(both) }
+            }
+            (Reach::None, _) | (_, Reach::None) => Reach::None,
+        }
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reach::None => f.write_str("none"),
+            Reach::Full => f.write_str("full"),
+            Reach::Ports(ports) => {
+                let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+                write!(f, "TCP to port {}", ports.join(", "))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grant::{Access, Network, Rights, Root};
+    use proptest::prelude::*;
+
+    fn any_reach() -> impl Strategy<Value = Reach> {
+        prop_oneof![
+            Just(Reach::None),
+            Just(Reach::Full),
+            proptest::collection::btree_set(1u16..5, 1..4).prop_map(Reach::Ports),
+        ]
+    }
+
+    fn allows(reach: &Reach, port: u16) -> bool {
+        match reach {
+            Reach::None => false,
+            Reach::Full => true,
+            Reach::Ports(ports) => ports.contains(&port),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_narrowed_reach_has_what_both_have(a in any_reach(), b in any_reach(), port in 0u16..6) {
+            prop_assert_eq!(allows(&a.narrow(&b), port), allows(&a, port) && allows(&b, port));
+        }
+    }
+
+    // G16 To be seen failing without the list that a read-only task adds.
+    #[test]
+    fn a_grant_says_what_its_processes_may_do() {
+        let root = Grant::of_root(Root { sandbox: Tier::Kernel, depth: 3, ..Root::default() });
+        let whole = Confinement { tier: Tier::Kernel, write: vec![], read: None, reach: Reach::Full };
+        assert_eq!(Confinement::of(&root, "/w"), whole);
+        let rights = Rights {
+            write_paths: Some(vec!["docs/**".to_owned()]),
+            read_roots: Some(vec!["docs".to_owned()]),
+            network: Some(Network::parse(["*:443", "docs.rs"]).unwrap()),
+            sandbox: Some(Tier::Namespaces),
+            ..Rights::default()
+        };
+        let child = root.narrow(&rights);
+        let reach = Reach::Ports([443].into());
+        let expected = Confinement {
+            tier: Tier::Namespaces,
+            write: vec![vec!["docs/**".to_owned()]],
+            read: Some(vec!["/w/docs".to_owned()]),
+            reach,
+        };
+        assert_eq!(Confinement::of(&child, "/w"), expected);
+        let network = Some(Network::parse(["docs.rs"]).unwrap());
+        let looks = child.narrow(&Rights { access: Access::ReadOnly, network, ..Rights::default() });
+        let looks = Confinement::of(&looks, "/w");
+        assert_eq!((looks.write.last(), looks.reach), (Some(&vec![]), Reach::None), "hosts are not ports");
+    }
+}

@@ -1,0 +1,388 @@
+//! Where processes of tools are held by the kernel. The operator says which tier is wanted, the machine says which there
+//! is, the grant of the task says what may be written and whom it may talk to. What cannot be built is refused.
+
+pub(crate) mod bubblewrap;
+pub(crate) mod fence;
+mod landlock;
+pub(crate) mod layout;
+mod places;
+mod privileges;
+mod seccomp;
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use posse_core::confinement::{Confinement as Policy, Reach};
+use posse_core::grant::Tier;
+use posse_core::id::TaskId;
+use posse_runtime::ports::ToolContext;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::confinement::{Confinement, ProcessLimits, Top, Walls};
+use crate::supervisor::{Job, Supervisor};
+
+pub use places::closed_at_home;
+
+/// The version of Landlock from which tier T1 is what it says: with older ones a command can still signal processes
+/// outside, and reach abstract sockets. The name spaces of T2 hold that too, so there any version will do.
+const LANDLOCK_OF_T1: u32 = 6;
+const LANDLOCK_OF_T2: u32 = 1;
+/// The first that knows ports.
+const LANDLOCK_OF_PORTS: u32 = 4;
+
+/// What the operator wants.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wish {
+    /// The highest tier there is, and not less than T1.
+    #[default]
+    Auto,
+    T1,
+    T2,
+    /// Commands can do what their user can.
+    Off,
+}
+
+/// What the operator says about all processes.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub wish: Wish,
+    /// What any process may connect to at most.
+    pub network: Reach,
+    /// Where tools and toolchains of the user are, and what must never be seen of it.
+    pub home: Option<PathBuf>,
+    /// Where programs are looked for.
+    pub search: OsString,
+    /// Absolute paths that commands may read beyond the usual ones.
+    pub read: Vec<PathBuf>,
+    /// Absolute paths that every command may write.
+    pub write: Vec<PathBuf>,
+    /// Absolute paths of our own: state and configuration.
+    pub closed: Vec<PathBuf>,
+    /// Where a directory for temporary files is made.
+    pub temporary: PathBuf,
+    pub limits: ProcessLimits,
+    pub top: Top,
+}
+
+impl Default for Settings {
+    /// The least that there is.
+    fn default() -> Self {
+        Self {
+            wish: Wish::Auto,
+            network: Reach::None,
+            home: None,
+            search: OsString::new(),
+            read: Vec::new(),
+            write: Vec::new(),
+            closed: Vec::new(),
+            temporary: "/tmp".into(),
+            limits: ProcessLimits::default(),
+            top: Top::Closed,
+        }
+    }
+}
+
+pub struct Sandbox {
+    settings: Settings,
+    machine: OnceLock<Machine>,
+    read: OnceLock<Vec<PathBuf>>,
+    scratch: OnceLock<Result<Scratch, String>>,
+}
+
+/// What there is to build with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Machine {
+    landlock: u32,
+    seccomp: bool,
+    /// `bwrap`, or why it cannot be used.
+    bubblewrap: Result<PathBuf, String>,
+}
+
+impl Sandbox {
+    pub fn new(settings: Settings) -> Arc<Self> {
+        let (machine, read, scratch) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Self { settings, machine, read, scratch })
+    }
+
+    /// For programs that hold their processes by other means, or not at all.
+    pub fn off() -> Arc<Self> {
+        Self::new(Settings { wish: Wish::Off, ..Settings::default() })
+    }
+
+    /// The tier in force, or why there is none.
+    pub fn tier(&self) -> Result<Tier, String> {
+        if self.settings.wish == Wish::Off {
+            Ok(Tier::None)
+        } else {
+            self.machine().choose(self.settings.wish)
+        }
+    }
+
+    /// What a command may do, for the model that writes it and for the doctor.
+    pub fn describe(&self) -> String {
+        match self.tier() {
+            Ok(Tier::None) => "not confined: a command can do what its user can".to_owned(),
+            Ok(tier) => format!("confined by the kernel (tier {tier})"),
+            Err(why) => format!("refused: {why}"),
+        }
+    }
+
+    /// What whoever writes a command has to know.
+    pub fn rules(&self) -> String {
+        let tier = match self.tier() {
+            Ok(Tier::None) => return "Commands are not confined.".to_owned(),
+            Err(why) => return format!("Commands are refused here: {why}."),
+            Ok(tier) => tier,
+        };
+        let top = match self.settings.top {
+            Top::Open if tier == Tier::Namespaces => "",
+            Top::Open | Top::Closed => {
+                " Nothing new can be made, removed or renamed directly at the top of the workspace, only below its directories; \
+                 the tool `write` can make files there."
+            }
+        };
+        let network = match self.settings.network {
+            Reach::None => "There is no network.",
+            Reach::Ports(_) | Reach::Full => "The network is there as far as it was granted.",
+        };
+        format!(
+            "Commands are confined by the kernel (tier {tier}): they write only where the task may, and below $TMPDIR; they cannot \
+             write .git, configuration of tools or secrets, and cannot read the home directory beyond toolchains.{top} {network} \
+             \"Permission denied\" there is final: do not try to get around it."
+        )
+    }
+
+    /// What one process of a task is held to, and the variables that go with it. The error is why it is refused.
+    pub(crate) fn confine(
+        &self,
+        scene: &Scene<'_>,
+    ) -> Result<(Confinement, Vec<(OsString, OsString)>), String> {
+        let tier = scene.policy.tier.max(self.tier()?);
+        let limits = ProcessLimits {
+            memory_bytes_max: self
+                .settings
+                .limits
+                .memory_bytes_max
+                .into_iter()
+                .chain(scene.memory_bytes_max)
+                .min(),
+            ..self.settings.limits
+        };
+        if tier == Tier::None {
+            return Ok((Confinement { limits, walls: None }, Vec::new()));
+        }
+        let machine = self.machine();
+        machine.has(tier)?;
+        let network = self.settings.network.narrow(&scene.policy.reach);
+        if matches!(network, Reach::Ports(_)) && machine.landlock < LANDLOCK_OF_PORTS {
+            return Err("this kernel cannot keep a command to some ports (Landlock 4 can)".to_owned());
+        }
+        let scratch = self.scratch(scene.task)?;
+        let mut read = self.read().to_vec();
+        read.extend(places::repository(scene.workspace, self.settings.home.as_deref()));
+        let walls = Walls {
+            tier,
+            landlock: machine.landlock.min(LANDLOCK_KNOWN),
+            read,
+            instead: scene.policy.read.clone().map(|roots| roots.into_iter().map(PathBuf::from).collect()),
+            programs: scene.programs.clone(),
+            closed: self.closed(),
+            write: scene.policy.write.clone(),
+            also: self.settings.write.clone(),
+            network,
+            top: self.settings.top,
+            bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
+            again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
+            scratch: scratch.clone(),
+        };
+        let cache = scratch.join("cache");
+        let environment = vec![
+            ("TMPDIR".into(), scratch.into_os_string()),
+            ("XDG_CACHE_HOME".into(), cache.into_os_string()),
+        ];
+        Ok((Confinement { limits, walls: Some(walls) }, environment))
+    }
+
+    fn machine(&self) -> &Machine {
+        self.machine.get_or_init(|| Machine::examine(&self.settings))
+    }
+
+    fn read(&self) -> &[PathBuf] {
+        let Settings { home, search, read, .. } = &self.settings;
+        self.read.get_or_init(|| {
+            let closed = self.closed();
+            let usual = places::usual(home.as_deref(), search);
+            usual.into_iter().filter(|path| !places::is_closed(path, &closed)).chain(read.clone()).collect()
+        })
+    }
+
+    fn closed(&self) -> Vec<PathBuf> {
+        let home = self.settings.home.as_deref().map(closed_at_home).unwrap_or_default();
+        self.settings.closed.iter().cloned().chain(home).collect()
+    }
+
+    /// A directory that only this task has.
+    fn scratch(&self, task: &TaskId) -> Result<PathBuf, String> {
+        let made = self.scratch.get_or_init(|| {
+            Scratch::make(&self.settings.temporary)
+                .map_err(|cause| format!("no directory for temporary files can be made: {cause}"))
+        });
+        let own = made.as_ref().map_err(String::clone)?.0.join(digest(task));
+        match private_directory(&own) {
+            Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
+                Err(format!("`{}`: {cause}", own.display()))
+            }
+            Ok(()) | Err(_) => Ok(own),
+        }
+    }
+}
+
+/// What is known of one process that is to be started.
+pub(crate) struct Scene<'a> {
+    pub task: &'a TaskId,
+    pub policy: Policy,
+    pub memory_bytes_max: Option<u64>,
+    pub workspace: &'a Path,
+    pub supervisor: &'a Supervisor,
+    pub programs: Vec<PathBuf>,
+}
+
+impl<'a> Scene<'a> {
+    pub fn of(context: &'a ToolContext, job: &Job, workspace: &'a Path, supervisor: &'a Supervisor) -> Self {
+        let nesting = context.nesting.as_deref();
+        Self {
+            task: &context.task,
+            policy: Policy::of(&context.grant, &workspace.to_string_lossy()),
+            memory_bytes_max: nesting.and_then(|nesting| nesting.limits.process_bytes_max),
+            workspace,
+            supervisor,
+            programs: Path::new(&job.program)
+                .parent()
+                .filter(|place| place.is_absolute())
+                .map(Path::to_owned)
+                .into_iter()
+                .collect(),
+        }
+    }
+}
+
+/// The last version whose rights we know; a later kernel has them too.
+const LANDLOCK_KNOWN: u32 = 6;
+
+impl Machine {
+    fn examine(settings: &Settings) -> Self {
+        let bubblewrap = match bubblewrap::find(&settings.search) {
+            _ if settings.wish == Wish::T1 => Err("tier t1 was asked for".to_owned()),
+            None => Err("bubblewrap (`bwrap`) is not installed".to_owned()),
+            Some(path) => bubblewrap::works(&path)
+                .map(|()| path)
+                .map_err(|why| format!("bubblewrap cannot build name spaces here: {why}")),
+        };
+        Self { landlock: landlock::version(), seccomp: seccomp::is_there(), bubblewrap }
+    }
+
+    fn choose(&self, wish: Wish) -> Result<Tier, String> {
+        match wish {
+            Wish::Off => Ok(Tier::None),
+            Wish::T1 => self.has(Tier::Kernel).map(|()| Tier::Kernel),
+            Wish::T2 => self.has(Tier::Namespaces).map(|()| Tier::Namespaces),
+            Wish::Auto if self.has(Tier::Namespaces).is_ok() => Ok(Tier::Namespaces),
+            Wish::Auto => self.has(Tier::Kernel).map(|()| Tier::Kernel),
+        }
+    }
+
+    /// Whether a tier can be built, or why not.
+    fn has(&self, tier: Tier) -> Result<(), String> {
+        let needed = match tier {
+            Tier::None => return Ok(()),
+            Tier::Kernel => LANDLOCK_OF_T1,
+            Tier::Namespaces => {
+                self.bubblewrap.as_ref().map_err(|why| missing(tier, why))?;
+                LANDLOCK_OF_T2
+            }
+        };
+        if self.landlock < needed {
+            let has = if self.landlock == 0 { "none".to_owned() } else { self.landlock.to_string() };
+            return Err(missing(tier, &format!("it needs Landlock {needed} of the kernel, which has {has}")));
+        }
+        if self.seccomp { Ok(()) } else { Err(missing(tier, "the kernel does not filter system calls")) }
+    }
+}
+
+fn missing(tier: Tier, why: &str) -> String {
+    format!("the sandbox (tier {tier}) cannot be built on this machine: {why}")
+}
+
+/// Removed with everything in it when nobody starts processes any more.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make(above: &Path) -> io::Result<Self> {
+        let above = fs::canonicalize(above)?;
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let path = above.join(format!("posse-{}-{nanos}", std::process::id()));
+        private_directory(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Fails if something is there, whatever it is: in a directory for everybody it may be somebody else's.
+fn private_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+fn digest(task: &TaskId) -> String {
+    let mut text = String::new();
+    for byte in Sha256::digest(task.as_str().as_bytes()).iter().take(8) {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(landlock: u32, bubblewrap: bool) -> Machine {
+        let bubblewrap = if bubblewrap { Ok("/usr/bin/bwrap".into()) } else { Err("no bwrap".to_owned()) };
+        Machine { landlock, seccomp: true, bubblewrap }
+    }
+
+    // G17 S24 To be seen failing with `unwrap_or(Tier::None)` in place of the error.
+    #[test]
+    fn what_is_wished_is_there_or_refused_and_never_less() {
+        for (landlock, bubblewrap, auto, t1, t2) in [
+            (7, true, Some(Tier::Namespaces), true, true),
+            (7, false, Some(Tier::Kernel), true, false),
+            (6, false, Some(Tier::Kernel), true, false),
+            (5, false, None, false, false),
+            (4, true, Some(Tier::Namespaces), false, true),
+            (0, true, None, false, false),
+            (0, false, None, false, false),
+        ] {
+            let machine = machine(landlock, bubblewrap);
+            assert_eq!(machine.choose(Wish::Auto).ok(), auto, "{machine:?}");
+            assert_eq!(machine.choose(Wish::T1).is_ok(), t1, "{machine:?}");
+            assert_eq!(machine.choose(Wish::T2).is_ok(), t2, "{machine:?}");
+            assert_eq!(machine.choose(Wish::Off), Ok(Tier::None));
+            let unfiltered = Machine { seccomp: false, ..machine };
+            assert!([Wish::Auto, Wish::T1, Wish::T2].iter().all(|wish| unfiltered.choose(*wish).is_err()));
+        }
+        let why = machine(5, false).choose(Wish::Auto).unwrap_err();
+        assert!(why.contains("needs Landlock 6 of the kernel, which has 5"), "{why}");
+    }
+}

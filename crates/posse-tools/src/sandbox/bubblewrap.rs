@@ -1,0 +1,134 @@
+//! The same walls inside of name spaces: a view of the file system that has nothing else in it, no other process, no
+//! network device. `bwrap` builds them; the helper is started once more inside and adds what tier T1 has.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use posse_core::confinement::Reach;
+
+use super::layout::{Guarded, Layout};
+use crate::confinement::{Confinement, Top, Walls};
+
+/// Without a capability nobody inside can mount again what is read-only, and no further name space gives one back.
+const FLAGS: &[&str] = &[
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--cap-drop",
+    "ALL",
+    "--disable-userns",
+    "--new-session",
+    "--die-with-parent",
+];
+
+/// Where the helper is inside.
+const HELPER: &str = "/.posse";
+
+/// Names that lead into `/usr` on most systems.
+const LINKS: &[&str] = &["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+
+/// The first argument of the helper that is started inside.
+pub(crate) const CONFINE: &str = "confine";
+
+/// All arguments for `bwrap`, up to the program of the command.
+pub(crate) fn arguments(
+    confinement: &Confinement,
+    walls: &Walls,
+    workspace: &Path,
+    helper: &Path,
+) -> Result<(Vec<OsString>, Guarded), String> {
+    let layout = Layout::of(walls, workspace)?;
+    let mut view = View::new(&walls.network);
+    for path in LINKS {
+        if let Ok(target) = std::fs::read_link(path) {
+            view.put("--symlink", &target, Path::new(path));
+        }
+    }
+    for path in layout.read.iter().filter(|path| !is_ours(path)) {
+        view.same("--ro-bind-try", path);
+    }
+    for path in &walls.programs {
+        view.same("--ro-bind-try", path);
+    }
+    // The last list is the narrowest as a rule; inside, Landlock holds the command to all of them.
+    for path in layout.write.last().into_iter().flatten() {
+        view.same("--bind-try", &workspace.join(path));
+    }
+    if walls.top == Top::Open {
+        // What holds something read-only could be renamed and put together anew, unless something is mounted there as well.
+        for holder in holders(&layout.guarded.paths) {
+            view.same("--bind-try", &workspace.join(holder));
+        }
+    }
+    for path in &layout.guarded.paths {
+        view.same("--ro-bind-try", &workspace.join(path));
+    }
+    for path in walls.also.iter().chain([&walls.scratch]) {
+        view.same("--bind-try", path);
+    }
+    view.put("--ro-bind", helper, Path::new(HELPER));
+    view.0.extend(["--remount-ro", "/", "--chdir"].map(OsString::from));
+    view.0.push(workspace.into());
+    view.0.extend(["--", HELPER].map(OsString::from));
+    view.0.extend(walls.again.iter().map(OsString::from));
+    let inside = Walls { bubblewrap: None, ..walls.clone() };
+    let inside = Confinement { walls: Some(inside), limits: confinement.limits };
+    let inside = serde_json::to_string(&inside).map_err(|cause| cause.to_string())?;
+    view.0.extend([CONFINE.into(), inside.into()]);
+    Ok((view.0, layout.guarded))
+}
+
+/// Directories in the workspace that these are in, outer ones first.
+fn holders(paths: &[PathBuf]) -> BTreeSet<&Path> {
+    let above = paths.iter().flat_map(|path| path.ancestors().skip(1));
+    above.filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+/// What there is a new one of inside.
+fn is_ours(path: &Path) -> bool {
+    let is_link = LINKS.iter().any(|link| path == Path::new(link)) && path.is_symlink();
+    is_link || path.starts_with("/proc") || path.starts_with("/dev")
+}
+
+struct View(Vec<OsString>);
+
+impl View {
+    fn new(network: &Reach) -> Self {
+        let mut view = Self(FLAGS.iter().map(OsString::from).collect());
+        if *network == Reach::None {
+            view.0.push("--unshare-net".into());
+        }
+        view.0.extend(["--proc", "/proc", "--dev", "/dev"].map(OsString::from));
+        view
+    }
+
+    fn same(&mut self, how: &str, path: &Path) {
+        self.put(how, path, path);
+    }
+
+    fn put(&mut self, how: &str, from: &Path, to: &Path) {
+        self.0.extend([how.into(), from.into(), to.into()]);
+    }
+}
+
+/// `bwrap` in one of the directories of a search path.
+pub(crate) fn find(search: &std::ffi::OsStr) -> Option<PathBuf> {
+    let places = std::env::split_paths(search).filter(|place| place.is_absolute());
+    places.map(|place| place.join("bwrap")).find(|path| path.is_file())
+}
+
+/// Whether it can build all of that here. Name spaces are often forbidden, above all inside of containers.
+pub(crate) fn works(bubblewrap: &Path) -> Result<(), String> {
+    let mut command = Command::new(bubblewrap);
+    command.args(View::new(&Reach::None).0).args(["--ro-bind", "/", "/", "--proc", "/proc", "true"]);
+    command.env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::null()).stdout(Stdio::null());
+    let done = command.output().map_err(|cause| format!("`{}`: {cause}", bubblewrap.display()))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(posse_core::event::reason(&said))
+}

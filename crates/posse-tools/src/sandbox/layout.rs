@@ -1,0 +1,223 @@
+//! From what a task may write to the places a kernel can be told about: directories with all that is below them, and
+//! files that exist. A place that holds something protected is not given as a whole; what lies beside that is.
+
+use std::collections::VecDeque;
+use std::fs::{self, DirEntry};
+use std::path::{Component, Path, PathBuf};
+
+use posse_core::grant::Tier;
+use posse_core::pattern::{Fit, Purpose, Subject};
+
+use crate::confinement::{Top, Walls};
+use crate::protected;
+
+/// Directories that are looked through for protected names before a command starts: each costs some microseconds.
+const LOOKED_MAX: usize = 256;
+/// Entries that a glob with a pattern in the middle is compared with.
+const COMPARED_MAX: usize = 4_096;
+/// Places in one list. A directory with more entries than this is not opened entry by entry.
+const PLACES_MAX: usize = 8_192;
+/// Full of other people's files, and made anew by one command.
+const BULK: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__"];
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// With everything below.
+    pub read: Vec<PathBuf>,
+    /// Directories that are read only in part.
+    pub names: Vec<PathBuf>,
+    /// For each list, relative to the workspace; what may be written is in all of them.
+    pub write: Vec<Vec<PathBuf>>,
+    pub guarded: Guarded,
+}
+
+/// Protected and there, relative to the workspace.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Guarded {
+    workspace: PathBuf,
+    pub paths: Vec<PathBuf>,
+}
+
+impl Layout {
+    pub fn of(walls: &Walls, workspace: &Path) -> Result<Self, String> {
+        let mut layout = Layout::default();
+        let own = walls.instead.clone().unwrap_or_else(|| vec![workspace.to_owned()]);
+        for root in walls.read.iter().chain(&own) {
+            layout.open_for_reading(root, workspace, &walls.closed);
+        }
+        let writes_nothing = walls.write.iter().any(Vec::is_empty);
+        if !writes_nothing {
+            layout.guarded = Guarded::find(workspace, &walls.closed);
+        }
+        let everything = vec!["**".to_owned()];
+        let lists = if walls.write.is_empty() { std::slice::from_ref(&everything) } else { &walls.write };
+        let opens_top = walls.tier == Tier::Namespaces && walls.top == Top::Open;
+        for globs in lists {
+            let mut places = Vec::new();
+            for wanted in globs.iter().flat_map(|glob| resolve(glob, workspace)) {
+                layout.open_for_writing(workspace, &wanted, opens_top, &mut places);
+            }
+            if places.len() > PLACES_MAX {
+                return Err(format!(
+                    "the workspace has more than {PLACES_MAX} entries side by side with a protected one, too many to \
+                     open one by one"
+                ));
+            }
+            layout.write.push(places);
+        }
+        Ok(layout)
+    }
+
+    /// Whether an entry can be reached for reading is decided by where it really is.
+    fn open_for_reading(&mut self, root: &Path, workspace: &Path, closed: &[PathBuf]) {
+        let Ok(real) = fs::canonicalize(root) else { return };
+        // A worktree lies in our own state directory, of which nothing else is to be seen.
+        let is_own = |closed: &Path| real.starts_with(workspace) && workspace.starts_with(closed);
+        if closed.iter().any(|closed| real.starts_with(closed) && !is_own(closed)) {
+            return;
+        }
+        if !closed.iter().any(|closed| closed.starts_with(&real)) {
+            self.read.push(root.to_owned());
+            return;
+        }
+        self.names.push(real.clone());
+        for entry in entries(&real).filter(|entry| !is_link(entry)) {
+            self.open_for_reading(&entry.path(), workspace, closed);
+        }
+    }
+
+    fn open_for_writing(&self, workspace: &Path, path: &Path, opens_top: bool, places: &mut Vec<PathBuf>) {
+        if places.len() > PLACES_MAX
+            || protected::name_in(path).is_some()
+            || self.guarded.paths.iter().any(|guarded| path == guarded)
+        {
+            return;
+        }
+        let is_top = path.as_os_str().is_empty();
+        let holds_guarded = self.guarded.paths.iter().any(|guarded| guarded.starts_with(path));
+        let as_a_whole = if is_top { opens_top } else { !holds_guarded || opens_top };
+        if as_a_whole {
+            places.push(path.to_owned());
+            return;
+        }
+        for entry in entries(&workspace.join(path)).filter(|entry| !is_link(entry)) {
+            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, places);
+        }
+    }
+}
+
+impl Guarded {
+    /// As far as it can be looked for them in a moment, and what is closed in the workspace.
+    fn find(workspace: &Path, closed: &[PathBuf]) -> Self {
+        let closed = closed.iter().filter_map(|closed| closed.strip_prefix(workspace).ok());
+        let mut paths: Vec<PathBuf> = closed.map(Path::to_owned).collect();
+        paths.extend(protected_in(workspace));
+        Self { workspace: workspace.to_owned(), paths }
+    }
+
+    /// Protected names that were not there before.
+    pub fn appeared(&self) -> Vec<PathBuf> {
+        if self.workspace.as_os_str().is_empty() {
+            return Vec::new();
+        }
+        let mut now = protected_in(&self.workspace);
+        now.retain(|path| !self.paths.contains(path));
+        now
+    }
+}
+
+fn protected_in(workspace: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut next = VecDeque::from([PathBuf::new()]);
+    let mut looked = 0;
+    while let Some(directory) = next.pop_front().filter(|_| looked < LOOKED_MAX) {
+        looked += 1;
+        for entry in entries(&workspace.join(&directory)) {
+            let path = directory.join(entry.file_name());
+            if protected::name_in(&path).is_some() {
+                found.push(path);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_bulk(&entry) {
+                next.push_back(path);
+            }
+        }
+    }
+    found
+}
+
+/// What a glob stands for in this workspace, relative to it.
+fn resolve(glob: &str, workspace: &Path) -> Vec<PathBuf> {
+    let glob = match glob.strip_prefix('/') {
+        None => glob.to_owned(),
+        Some(_) => match Path::new(glob).strip_prefix(workspace) {
+            Ok(inside) => inside.to_string_lossy().into_owned(),
+            Err(_) => return Vec::new(),
+        },
+    };
+    let parts: Vec<&str> = glob.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    if parts.contains(&"..") {
+        return Vec::new();
+    }
+    let plain = parts.iter().take_while(|part| !part.contains(['*', '?'])).count();
+    let (start, rest) = parts.split_at(plain);
+    let start: PathBuf = start.iter().collect();
+    match rest {
+        [] => vec![start],
+        ["**"] | ["*"] | ["**", "*"] => {
+            make_directory(workspace, &start);
+            vec![start]
+        }
+        _ => matching(workspace, &start, &parts.join("/")),
+    }
+}
+
+/// Existing entries only: the kernel cannot be told about names.
+fn matching(workspace: &Path, start: &Path, glob: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut next = VecDeque::from([start.to_owned()]);
+    let mut compared = 0;
+    while let Some(directory) = next.pop_front().filter(|_| compared < COMPARED_MAX) {
+        for entry in entries(&workspace.join(&directory)).filter(|entry| !is_link(entry)) {
+            compared += 1;
+            let path = directory.join(entry.file_name());
+            let subject = Subject::Path(path.to_string_lossy().into_owned());
+            if subject.fit(glob, Purpose::Give) == Fit::Surely {
+                found.push(path);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_bulk(&entry) {
+                next.push_back(path);
+            }
+        }
+    }
+    found
+}
+
+/// A task that may write below a directory may have it, but could not make it where it may not write. Not behind a link
+/// and not in a protected place; if it cannot be made, there is one place less to write to.
+fn make_directory(workspace: &Path, path: &Path) {
+    if protected::name_in(path).is_some() {
+        return;
+    }
+    let mut so_far = workspace.to_owned();
+    for part in path.components() {
+        let Component::Normal(name) = part else { return };
+        so_far.push(name);
+        match fs::symlink_metadata(&so_far) {
+            Ok(there) if there.is_dir() => {}
+            Ok(_) => return,
+            Err(_) if fs::create_dir(&so_far).is_ok() => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn entries(directory: &Path) -> impl Iterator<Item = DirEntry> {
+    fs::read_dir(directory).into_iter().flatten().flatten()
+}
+
+/// What a link leads to is given by its own name or not at all.
+fn is_link(entry: &DirEntry) -> bool {
+    entry.file_type().map_or(true, |kind| kind.is_symlink())
+}
+
+fn is_bulk(entry: &DirEntry) -> bool {
+    entry.file_name().to_str().is_some_and(|name| BULK.contains(&name))
+}

@@ -1,0 +1,252 @@
+//! Which places of a machine a command may read when nobody says more: programs, libraries, toolchains, and what those
+//! look up. Never where people keep what proves who they are.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix",
+    "/snap",
+    "/gnu",
+    "/home/linuxbrew/.linuxbrew",
+    "/var/lib/dpkg",
+    "/proc",
+    "/sys/fs/cgroup",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/node",
+    "/sys/kernel/mm/transparent_hugepage",
+];
+
+/// Not all of `/etc`: password hashes and the machine's own keys are there too, and the superuser owns them.
+const ETC: &[&str] = &[
+    "alternatives",
+    "bash.bashrc",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "gai.conf",
+    "gitconfig",
+    "group",
+    "host.conf",
+    "hostname",
+    "hosts",
+    "inputrc",
+    "java",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "ld.so.preload",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "login.defs",
+    "lsb-release",
+    "machine-id",
+    "magic",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "pki/tls/certs",
+    "pki/ca-trust",
+    "profile",
+    "profile.d",
+    "protocols",
+    "python3",
+    "resolv.conf",
+    "rpc",
+    "services",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "ssl/cert.pem",
+    "terminfo",
+    "timezone",
+    "vim",
+    "xattr.conf",
+    "xdg",
+];
+
+/// Toolchains and what they keep, below home.
+const AT_HOME: &[&str] = &[
+    ".cargo",
+    ".rustup",
+    ".nvm",
+    ".fnm",
+    ".volta",
+    ".bun",
+    ".deno",
+    ".npm-global",
+    ".yarn",
+    ".pyenv",
+    ".conda",
+    "miniconda3",
+    "anaconda3",
+    ".rbenv",
+    ".rvm",
+    ".asdf",
+    ".sdkman",
+    ".jenv",
+    ".m2/repository",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    "go",
+    ".ghcup",
+    ".cabal",
+    ".stack",
+    ".opam",
+    ".dotnet",
+    ".juliaup",
+    ".julia",
+    ".elan",
+    ".swiftly",
+    ".nix-profile",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/fnm",
+    ".local/share/mise",
+    ".local/share/pipx",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+];
+
+/// Credentials, keys, sessions and histories, below home.
+const CLOSED_AT_HOME: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/op",
+    ".config/rclone",
+    ".config/containers/auth.json",
+    ".config/git/credentials",
+    ".git-credentials",
+    ".netrc",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".terraform.d",
+    ".vault-token",
+    ".password-store",
+    ".pgpass",
+    ".my.cnf",
+    ".s3cfg",
+    ".boto",
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/Code",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".copilot",
+    ".cursor",
+    ".posse",
+    ".config/posse",
+    ".config/opencode",
+    ".local/share/opencode",
+    ".local/state/posse",
+];
+
+pub fn closed_at_home(home: &Path) -> Vec<PathBuf> {
+    CLOSED_AT_HOME.iter().map(|name| home.join(name)).collect()
+}
+
+/// What exists of the usual places, and every directory that programs are looked for in.
+pub(super) fn usual(home: Option<&Path>, search: &OsStr) -> Vec<PathBuf> {
+    let system = SYSTEM.iter().map(PathBuf::from);
+    let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
+    let at_home = home.into_iter().flat_map(|home| AT_HOME.iter().map(|name| home.join(name)));
+    let mut all: Vec<PathBuf> = system.chain(etc).chain(at_home).collect();
+    for place in std::env::split_paths(search).filter(|place| place.is_absolute() && place.parent().is_some())
+    {
+        if Some(place.as_path()) != home && !all.iter().any(|known| place.starts_with(known)) {
+            all.push(place);
+        }
+    }
+    all.retain(|path| path.exists());
+    all
+}
+
+/// Inside of a closed place, wherever links lead.
+pub(super) fn is_closed(path: &Path, closed: &[PathBuf]) -> bool {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    closed.iter().any(|closed| real.starts_with(closed) || path.starts_with(closed))
+}
+
+/// Git's own directories, where they are not in the workspace: of the repository around it, or of the one that it is a
+/// linked work tree of. A file in the workspace can name any directory, so that one has to name the workspace as well.
+pub(super) fn repository(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let Ok(mine) = fs::metadata(workspace) else { return Vec::new() };
+    for place in workspace.ancestors().take_while(|place| Some(*place) != home) {
+        let git = place.join(".git");
+        match fs::symlink_metadata(&git) {
+            Ok(there) if there.uid() != mine.uid() => return Vec::new(),
+            Ok(there) if there.is_dir() && place == workspace => return Vec::new(),
+            Ok(there) if there.is_dir() => return vec![git],
+            Ok(there) if there.is_file() => return linked(&git).unwrap_or_default(),
+            Ok(_) => return Vec::new(),
+            Err(_) => {}
+        }
+    }
+    Vec::new()
+}
+
+fn linked(pointer: &Path) -> Option<Vec<PathBuf>> {
+    const POINTER_BYTES_MAX: u64 = 8_192;
+    let read = |path: &Path| {
+        let size = fs::metadata(path).ok()?.len();
+        (size <= POINTER_BYTES_MAX).then(|| fs::read_to_string(path).ok()).flatten()
+    };
+    let text = read(pointer)?;
+    let named = pointer.parent()?.join(text.strip_prefix("gitdir:")?.trim());
+    let own = fs::canonicalize(named).ok()?;
+    let back = fs::canonicalize(own.join(read(&own.join("gitdir"))?.trim())).ok()?;
+    if back != fs::canonicalize(pointer).ok()? {
+        return None;
+    }
+    let common = fs::canonicalize(own.join(read(&own.join("commondir"))?.trim())).ok()?;
+    // The directory of a linked work tree is in the one that they share.
+    own.starts_with(&common).then(|| vec![common])
+}

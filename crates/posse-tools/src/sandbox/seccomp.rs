@@ -1,0 +1,215 @@
+//! The filter of system calls: ways around Landlock, ways to reach the network and other processes, and what only an
+//! administrator needs. Everything else is allowed, because commands are any programs.
+
+use std::io;
+
+use posse_core::confinement::Reach;
+
+/// Calls that fail with `EPERM`, whatever their arguments.
+const DENIED: &[i64] = &[
+    // Other name spaces, other views of the file system.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // Work that the kernel does without being asked through a call that is seen here.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Parts of the kernel with a long history of holes, of no use to a build or a test.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // The machine.
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+];
+
+/// Without a network these have no use: there is no socket to call them with. A second lock on the same door.
+const OF_SOCKETS: &[i64] =
+    &[libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4];
+
+/// Of `clone`: user, mount, process, network, host name, message queue, control group and time name spaces.
+const NAME_SPACES: u32 = 0x7e02_0080;
+
+/// Bit 30 of a number means the x32 variant of a call, which the table above does not name.
+#[cfg(target_arch = "x86_64")]
+const X32: u32 = 0x4000_0000;
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+#[cfg(target_arch = "riscv64")]
+const ARCHITECTURE: u32 = 0xc000_00f3;
+
+// Offsets in `struct seccomp_data`; all architectures above are little-endian.
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+const fn argument_at(index: u32) -> u32 {
+    16 + 8 * index
+}
+
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+const IF_ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+const AND: u16 = (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
+
+const fn fail(errno: i32) -> u32 {
+    libc::SECCOMP_RET_ERRNO | errno as u32
+}
+
+pub(crate) struct Filter(Vec<libc::sock_filter>);
+
+impl Filter {
+    pub fn new(network: &Reach) -> Self {
+        let mut filter = Self(Vec::new());
+        filter.step(LOAD, ARCHITECTURE_AT, 0, 0);
+        filter.step(IF_EQUAL, ARCHITECTURE, 1, 0);
+        filter.end(KILL);
+        filter.step(LOAD, NUMBER_AT, 0, 0);
+        #[cfg(target_arch = "x86_64")]
+        {
+            filter.step(IF_AT_LEAST, X32, 0, 1);
+            filter.end(fail(libc::ENOSYS));
+        }
+        for call in DENIED {
+            filter.deny(*call, libc::EPERM);
+        }
+        // Its flags are in memory, where a filter cannot look. Libraries fall back to `clone`.
+        filter.deny(libc::SYS_clone3, libc::ENOSYS);
+        filter.deny_if(libc::SYS_clone, 0, &[(IF_ANY_BIT, NAME_SPACES)]);
+        // Typing into the terminal of whoever started us.
+        filter.deny_if(libc::SYS_ioctl, 1, &[(IF_EQUAL, 0x5412), (IF_EQUAL, 0x541c)]);
+        filter.sockets(network);
+        filter.end(ALLOW);
+        filter
+    }
+
+    fn sockets(&mut self, network: &Reach) {
+        let inet = [libc::AF_INET as u32, libc::AF_INET6 as u32];
+        // A pair of connected sockets is a pipe. Of datagrams, each could still be sent to any address.
+        self.allow_only(libc::SYS_socketpair, 1, Some(0xf), &[1, 5]);
+        match network {
+            Reach::None => {
+                self.deny(libc::SYS_socket, libc::EACCES);
+                for call in OF_SOCKETS {
+                    self.deny(*call, libc::EACCES);
+                }
+            }
+            // TCP only: Landlock knows no other ports.
+            Reach::Ports(_) => {
+                self.allow_only(libc::SYS_socket, 0, None, &inet);
+                self.allow_only(libc::SYS_socket, 1, Some(0xf), &[libc::SOCK_STREAM as u32]);
+                // Neither SCTP nor MPTCP nor anything else that has streams.
+                self.allow_only(libc::SYS_socket, 2, None, &[0, libc::IPPROTO_TCP as u32]);
+                // Opening a connection by sending.
+                self.deny_if(libc::SYS_sendto, 3, &[(IF_ANY_BIT, libc::MSG_FASTOPEN as u32)]);
+            }
+            // No local sockets: behind those are daemons that do what one asks.
+            Reach::Full => {
+                let netlink = libc::AF_NETLINK as u32;
+                self.allow_only(libc::SYS_socket, 0, None, &[inet[0], inet[1], netlink]);
+            }
+        }
+    }
+
+    fn step(&mut self, code: u16, k: u32, then: u8, otherwise: u8) {
+        self.0.push(libc::sock_filter { code, jt: then, jf: otherwise, k });
+    }
+
+    fn end(&mut self, action: u32) {
+        self.step(RETURN, action, 0, 0);
+    }
+
+    /// The number of the call is loaded before and after each of these.
+    fn deny(&mut self, call: i64, errno: i32) {
+        self.step(IF_EQUAL, call as u32, 0, 1);
+        self.end(fail(errno));
+    }
+
+    fn deny_if(&mut self, call: i64, argument: u32, tests: &[(u16, u32)]) {
+        let body = 1 + 2 * tests.len() + 1;
+        self.step(IF_EQUAL, call as u32, 0, body as u8);
+        self.step(LOAD, argument_at(argument), 0, 0);
+        for (test, value) in tests {
+            self.step(*test, *value, 0, 1);
+            self.end(fail(libc::EPERM));
+        }
+        self.step(LOAD, NUMBER_AT, 0, 0);
+    }
+
+    fn allow_only(&mut self, call: i64, argument: u32, mask: Option<u32>, values: &[u32]) {
+        let body = 1 + usize::from(mask.is_some()) + values.len() + 1 + 1;
+        self.step(IF_EQUAL, call as u32, 0, body as u8);
+        self.step(LOAD, argument_at(argument), 0, 0);
+        if let Some(mask) = mask {
+            self.step(AND, mask, 0, 0);
+        }
+        for (at, value) in values.iter().enumerate() {
+            // Over the other values and the refusal.
+            self.step(IF_EQUAL, *value, (values.len() - at) as u8, 0);
+        }
+        self.end(fail(libc::EACCES));
+        self.step(LOAD, NUMBER_AT, 0, 0);
+    }
+
+    /// Runs between `fork` and `exec`. Needs `no_new_privs`.
+    pub fn apply(&self) -> io::Result<()> {
+        let program = libc::sock_fprog { len: self.0.len() as u16, filter: self.0.as_ptr().cast_mut() };
+        // SAFETY: the program points to a live vector of this length, which the kernel only reads.
+        let done = unsafe {
+            libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0u32, &raw const program)
+        };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// Whether the kernel can filter at all.
+pub(crate) fn is_there() -> bool {
+    let action = libc::SECCOMP_RET_KILL_PROCESS;
+    // SAFETY: the kernel reads one number.
+    unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0u32, &raw const action) == 0 }
+}

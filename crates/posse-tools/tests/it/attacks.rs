@@ -1,0 +1,404 @@
+//! One program that tries everything, under each tier, as the superuser and as nobody. The test starts itself twice more:
+//! as the runtime that calls `bash`, and from there as the attacker. What each attempt must come to stands in a table.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use posse_tools::bash::Bash;
+use posse_tools::launch::{Environment, Launch};
+use posse_tools::sandbox::{Sandbox, Settings, Wish};
+use posse_tools::supervisor::{Directory, Supervisor};
+use rustix::fs::{Timespec, Timestamps};
+use serde_json::json;
+
+use crate::world::{World, context};
+
+const ROLE: &str = "POSSE_TEST_ATTACK";
+/// Where the attacked things are.
+const FACTS: &str = "POSSE_TEST_FACTS";
+/// A key of the runtime that no command may see.
+const CANARY: &str = "POSSE_TEST_CANARY";
+const CANARY_VALUE: &str = "canary-3f9a1c";
+const NOBODY: u32 = 65_534;
+
+/// What becomes of each attempt at tier T1 and at tier T2. The last part is honest work, which has to go on.
+///
+/// T1 has no view of its own of the file system: the attributes of files that belong to the same user can be read and
+/// changed wherever they are. That is the whole difference, and it is documented.
+const TABLE: &str = "
+write a file outside                     denied   denied
+write outside through ..                 denied   denied
+write outside through a symbolic link    denied   denied
+create a file outside                    denied   denied
+make a directory outside                 denied   denied
+remove a file outside                    denied   denied
+truncate a file outside                  denied   denied
+rename a file to the outside             denied   denied
+link a file from outside to the inside   denied   denied
+read a file outside                      denied   denied
+list a directory outside                 denied   denied
+see that a file outside is there         allowed  denied
+change the mode of a file outside        allowed  denied
+change the times of a file outside       allowed  denied
+write to a setting of the kernel         denied   denied
+connect by TCP                           denied   denied
+listen by TCP                            denied   denied
+send by UDP                              denied   denied
+connect to a socket in the file system   denied   denied
+connect to an abstract socket            denied   denied
+send from one of a pair of sockets       denied   denied
+signal a process outside                 denied   denied
+trace a process outside                  denied   denied
+read the memory of a process outside     denied   denied
+find the runtime's key in a process      denied   denied
+have the runtime's key                   denied   denied
+hold a descriptor of the runtime         denied   denied
+mount something                          denied   denied
+make a user name space                   denied   denied
+clone into a user name space             denied   denied
+use io_uring                             denied   denied
+hold a capability                        denied   denied
+become the superuser                     denied   denied
+write a file inside                      allowed  allowed
+write a temporary file                   allowed  allowed
+read a file inside                       allowed  allowed
+run a program                            allowed  allowed
+talk over a pair of sockets              allowed  allowed
+signal a child                           allowed  allowed
+";
+
+// G18 S08 S23 S25 What holds them: `drop_all` (the key in /proc, as superuser), the scope flags, the filter of
+// sockets, the read roots, `--cap-drop ALL`. Seen to fail with a full network.
+#[test]
+fn every_attack_ends_as_the_table_says() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("attacker") => return attack(&Facts::read()),
+        Ok("runtime") => return be_the_runtime(),
+        _ => {}
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    let users: &[Option<u32>] = if is_root { &[None, Some(NOBODY)] } else { &[None] };
+    for user in users {
+        for (column, tier) in ["t1", "t2"].into_iter().enumerate() {
+            if tier == "t2" && !has_bubblewrap() {
+                eprintln!("bubblewrap is not installed: tier t2 is not tested");
+                continue;
+            }
+            let found = Field::new(*user).fight(tier);
+            assert_eq!(found.trim(), expected(column).trim(), "tier {tier}, user {user:?}");
+        }
+    }
+}
+
+fn expected(column: usize) -> String {
+    let rows = TABLE.lines().filter(|line| !line.is_empty());
+    let row = |line: &str| {
+        let (what, verdicts) = line.split_at(41);
+        let verdict = verdicts.split_ascii_whitespace().nth(column).unwrap();
+        format!("{}: {verdict}\n", what.trim())
+    };
+    rows.map(row).collect()
+}
+
+pub fn has_bubblewrap() -> bool {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&search).any(|place| place.join("bwrap").is_file())
+}
+
+/// A directory with a workspace, things outside of it that belong to the same user, and somebody who listens.
+struct Field {
+    dir: tempfile::TempDir,
+    user: Option<u32>,
+    facts: Facts,
+    _listeners: (TcpListener, UdpSocket, UnixListener, UnixListener, UnixDatagram),
+    victim: std::process::Child,
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Facts {
+    tier: String,
+    inside: PathBuf,
+    outside: PathBuf,
+    programs: PathBuf,
+    tcp: u16,
+    udp: u16,
+    abstract_name: String,
+    victim: i32,
+}
+
+impl Facts {
+    fn read() -> Self {
+        serde_json::from_str(&std::env::var(FACTS).unwrap()).unwrap()
+    }
+}
+
+impl Field {
+    fn new(user: Option<u32>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let [inside, outside, programs, temporary] =
+            ["inside", "outside", "programs", "temporary"].map(|name| top.join(name));
+        for place in [&inside.join("src"), &outside.join("sub"), &programs, &temporary] {
+            fs::create_dir_all(place).unwrap();
+        }
+        for file in ["file", "truncate", "remove", "read", "link", "mode"] {
+            fs::write(outside.join(file), "secret").unwrap();
+        }
+        fs::write(inside.join("src/inside.txt"), "inside").unwrap();
+        std::os::unix::fs::symlink(outside.join("file"), inside.join("src/link")).unwrap();
+        // Not where they were built: another user may not get there.
+        fs::copy(std::env::current_exe().unwrap(), programs.join("test")).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_posse-supervise"), programs.join("supervise")).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = UnixListener::bind(outside.join("socket")).unwrap();
+        let datagrams = UnixDatagram::bind(outside.join("datagrams")).unwrap();
+        let abstract_name = format!("posse-attack-{}-{user:?}", std::process::id());
+        let address = {
+            use std::os::linux::net::SocketAddrExt;
+            std::os::unix::net::SocketAddr::from_abstract_name(&abstract_name).unwrap()
+        };
+        let nameless = UnixListener::bind_addr(&address).unwrap();
+        let mut victim = Command::new("sleep");
+        victim.arg("300");
+        if let Some(user) = user {
+            give_away(&top, user);
+            victim.uid(user).gid(user);
+        }
+        let victim = victim.spawn().unwrap();
+        let facts = Facts {
+            tier: String::new(),
+            inside,
+            outside,
+            programs,
+            tcp: tcp.local_addr().unwrap().port(),
+            udp: udp.local_addr().unwrap().port(),
+            abstract_name,
+            victim: victim.id() as i32,
+        };
+        Self { dir, user, facts, _listeners: (tcp, udp, socket, nameless, datagrams), victim }
+    }
+
+    fn fight(mut self, tier: &str) -> String {
+        self.facts.tier = tier.to_owned();
+        let mut runtime = Command::new(self.facts.programs.join("test"));
+        runtime
+            .args(["--exact", "attacks::every_attack_ends_as_the_table_says", "--nocapture"])
+            .env(ROLE, "runtime")
+            .env(FACTS, serde_json::to_string(&self.facts).unwrap())
+            .env(CANARY, CANARY_VALUE)
+            .env("TMPDIR", self.dir.path().join("temporary"))
+            .env("HOME", self.dir.path())
+            .current_dir("/");
+        if let Some(user) = self.user {
+            runtime.uid(user).gid(user);
+        }
+        let done = runtime.output().unwrap();
+        let text = String::from_utf8(done.stdout).unwrap();
+        assert!(done.status.success(), "{text}\n{}", String::from_utf8_lossy(&done.stderr));
+        let lines = text.lines().filter_map(|line| line.strip_prefix("attack "));
+        let found: String = lines.map(|line| format!("{line}\n")).collect();
+        assert!(!found.is_empty(), "the attacker did not run: {text}");
+        found
+    }
+}
+
+impl Drop for Field {
+    fn drop(&mut self) {
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+    }
+}
+
+fn give_away(path: &Path, user: u32) {
+    std::os::unix::fs::lchown(path, Some(user), Some(user)).unwrap();
+    if path.is_dir() && !path.is_symlink() {
+        for entry in fs::read_dir(path).unwrap().flatten() {
+            give_away(&entry.path(), user);
+        }
+        chown(path, Some(user), Some(user)).unwrap();
+    }
+}
+
+/// Calls the tool as an agent would.
+fn be_the_runtime() {
+    let facts = Facts::read();
+    let wish = if facts.tier == "t1" { Wish::T1 } else { Wish::T2 };
+    let sandbox = Sandbox::new(Settings {
+        wish,
+        search: std::env::var_os("PATH").unwrap_or_default(),
+        read: vec![facts.programs.clone()],
+        temporary: std::env::temp_dir(),
+        ..Settings::default()
+    });
+    let names = [ROLE, FACTS].map(str::to_owned).to_vec();
+    // SAFETY: nothing else runs in this process that reads the environment.
+    unsafe { std::env::set_var(ROLE, "attacker") };
+    let launch = Launch {
+        supervisor: Supervisor { program: facts.programs.join("supervise"), args: Vec::new() },
+        directory: Directory::Path(facts.inside.clone()),
+        environment: Environment::new(std::env::vars_os(), names, vec![CANARY.to_owned()]),
+        sandbox,
+    };
+    // A descriptor that is not closed on exec, as a library may leave one.
+    let leak = File::open("/etc/passwd").unwrap();
+    rustix::io::fcntl_setfd(&leak, rustix::io::FdFlags::empty()).unwrap();
+    let test = facts.programs.join("test");
+    let command =
+        format!("{} --exact attacks::every_attack_ends_as_the_table_says --nocapture", test.display());
+    let world = World { dir: tempfile::tempdir().unwrap(), context: context("attack"), launch };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let bash = Bash::new(world.launch.clone());
+    let output = runtime.block_on(world.call(&bash, &json!({ "command": command }).to_string()));
+    println!("{}", output.text);
+}
+
+/// Tries everything and says what came of it.
+// flat table
+fn attack(facts: &Facts) {
+    let Facts { inside, outside, tcp, udp, abstract_name, victim, .. } = facts;
+    let new = |name: &str| inside.join("src").join(name);
+    let write = |path: &Path| OpenOptions::new().write(true).open(path)?.write_all(b"x");
+    attempt("write a file outside", || write(&outside.join("file")));
+    attempt("write outside through ..", || write(&inside.join("src/../../outside/file")));
+    attempt("write outside through a symbolic link", || write(&new("link")));
+    attempt("create a file outside", || File::create_new(outside.join("new")));
+    attempt("make a directory outside", || fs::create_dir(outside.join("new-directory")));
+    attempt("remove a file outside", || fs::remove_file(outside.join("remove")));
+    attempt("truncate a file outside", || truncate(&outside.join("truncate")));
+    attempt("rename a file to the outside", || {
+        fs::write(new("mine"), "x")?;
+        fs::rename(new("mine"), outside.join("sub/mine"))
+    });
+    attempt("link a file from outside to the inside", || {
+        fs::hard_link(outside.join("link"), new("linked"))?;
+        write(&new("linked"))
+    });
+    attempt("read a file outside", || fs::read(outside.join("read")));
+    attempt("list a directory outside", || fs::read_dir(outside));
+    attempt("see that a file outside is there", || fs::metadata(outside.join("file")));
+    attempt("change the mode of a file outside", || {
+        fs::set_permissions(outside.join("mode"), fs::Permissions::from_mode(0o777))
+    });
+    attempt("change the times of a file outside", || set_times(&outside.join("mode")));
+    // As the superuser this would be a way out, and owning the file is enough for it.
+    attempt("write to a setting of the kernel", || {
+        OpenOptions::new().write(true).open("/proc/sys/kernel/core_pattern")
+    });
+    attempt("connect by TCP", || TcpStream::connect(("127.0.0.1", *tcp)));
+    attempt("listen by TCP", || TcpListener::bind("127.0.0.1:0"));
+    attempt("send by UDP", || UdpSocket::bind("127.0.0.1:0")?.send_to(b"x", ("127.0.0.1", *udp)));
+    attempt("connect to a socket in the file system", || UnixStream::connect(outside.join("socket")));
+    attempt("connect to an abstract socket", || {
+        use std::os::linux::net::SocketAddrExt;
+        UnixStream::connect_addr(&std::os::unix::net::SocketAddr::from_abstract_name(abstract_name)?)
+    });
+    attempt("send from one of a pair of sockets", || {
+        UnixDatagram::pair()?.0.send_to(b"x", outside.join("datagrams"))
+    });
+    // SAFETY, here and below: plain numbers and live buffers.
+    attempt("signal a process outside", || done(unsafe { libc::kill(*victim, 0) }.into()));
+    attempt("trace a process outside", || done(unsafe { libc::ptrace(libc::PTRACE_ATTACH, *victim, 0, 0) }));
+    attempt("read the memory of a process outside", || memory_of(*victim));
+    attempt("find the runtime's key in a process", find_the_key);
+    attempt("have the runtime's key", || std::env::var(CANARY).map_err(io::Error::other));
+    attempt("hold a descriptor of the runtime", || {
+        (3..64).map(descriptor).find(Result::is_ok).unwrap_or(Err(none()))
+    });
+    attempt("mount something", || {
+        let from = c"/".as_ptr();
+        done(unsafe { libc::mount(from, c"/tmp".as_ptr(), from, libc::MS_BIND, std::ptr::null()) }.into())
+    });
+    attempt("make a user name space", || done(unsafe { libc::unshare(libc::CLONE_NEWUSER) }.into()));
+    attempt("clone into a user name space", || {
+        let flags = libc::CLONE_NEWUSER | libc::SIGCHLD;
+        match unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) } {
+            0 => unsafe { libc::_exit(0) },
+            pid => done(pid),
+        }
+    });
+    attempt("use io_uring", || {
+        let mut parameters = [0u8; 120];
+        done(unsafe { libc::syscall(libc::SYS_io_uring_setup, 1u32, parameters.as_mut_ptr()) })
+    });
+    attempt("hold a capability", || {
+        let status = fs::read_to_string("/proc/self/status")?;
+        // Only the privileged can empty the bounding set, and for all others it is no longer of use.
+        let counts = |line: &&str| rustix::process::geteuid().is_root() || !line.starts_with("CapBnd");
+        let mut sets = status.lines().filter(|line| line.starts_with("Cap")).filter(counts);
+        if sets.any(|line| !line.ends_with("0000000000000000")) { Ok(()) } else { Err(none()) }
+    });
+    attempt("become the superuser", || {
+        done(unsafe { libc::setuid(0) }.into())?;
+        // Who is user 0 already has to gain something by it.
+        OpenOptions::new().write(true).open("/dev/mem")
+    });
+    attempt("write a file inside", || fs::write(new("inside.txt"), "changed"));
+    attempt("write a temporary file", || fs::write(std::env::temp_dir().join("mine"), "x"));
+    attempt("read a file inside", || fs::read(new("inside.txt")));
+    attempt("run a program", || Command::new("ls").stdout(Stdio::null()).status());
+    attempt("talk over a pair of sockets", || {
+        let (mut one, mut other) = UnixStream::pair()?;
+        one.write_all(b"x")?;
+        other.read_exact(&mut [0])
+    });
+    attempt("signal a child", || Command::new("sleep").arg("300").spawn()?.kill());
+}
+
+fn attempt<T>(what: &str, attempt: impl FnOnce() -> io::Result<T>) {
+    let verdict = attempt().map_or("denied", |_| "allowed");
+    // In one piece: a child that was cloned must not repeat half a line.
+    println!("attack {what}: {verdict}");
+}
+
+fn none() -> io::Error {
+    io::ErrorKind::NotFound.into()
+}
+
+fn done(result: i64) -> io::Result<i64> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn truncate(path: &Path) -> io::Result<i64> {
+    let path = std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: the path is a live string.
+    done(unsafe { libc::truncate(path.as_ptr(), 0) }.into())
+}
+
+fn set_times(path: &Path) -> io::Result<()> {
+    let time = Timespec { tv_sec: 1, tv_nsec: 0 };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::empty())?)
+}
+
+fn memory_of(pid: i32) -> io::Result<i64> {
+    let mut byte = [0u8; 1];
+    let local = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    let start =
+        maps.split('-').next().and_then(|start| usize::from_str_radix(start, 16).ok()).ok_or_else(none)?;
+    let remote = libc::iovec { iov_base: start as *mut _, iov_len: 1 };
+    // SAFETY: both point to one byte each, the remote one in another process.
+    done(unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) } as i64)
+}
+
+/// In the environment of any process that can be seen, the supervisor and the runtime among them.
+fn find_the_key() -> io::Result<()> {
+    let seen =
+        fs::read_dir("/proc")?.flatten().filter_map(|entry| fs::read(entry.path().join("environ")).ok());
+    let has_key =
+        |environment: &Vec<u8>| environment.windows(CANARY_VALUE.len()).any(|w| w == CANARY_VALUE.as_bytes());
+    if seen.into_iter().any(|environment| has_key(&environment)) { Ok(()) } else { Err(none()) }
+}
+
+/// Whether a descriptor leads to a file, and not to something that this process made itself.
+fn descriptor(number: i32) -> io::Result<()> {
+    let target = fs::read_link(format!("/proc/self/fd/{number}"))?;
+    if target.starts_with("/etc") { Ok(()) } else { Err(none()) }
+}

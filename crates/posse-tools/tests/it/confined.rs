@@ -1,0 +1,501 @@
+//! What the kernel holds the processes of a task to, as far as its grant and its operator say so.
+
+use std::collections::BTreeSet;
+use std::net::{TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use posse_core::agent::ModelSettings;
+use posse_core::budget::Caps;
+use posse_core::confinement::Reach;
+use posse_core::grant::{Access, Grant, Network, Rights, Tier};
+use posse_core::limits::Limits;
+use posse_runtime::budget::Account;
+use posse_runtime::driver::{Nesting, Stop};
+use posse_runtime::observe::Observers;
+use posse_runtime::ports::{ToolOutput, Verifier};
+use posse_runtime::toolbox::Toolbox;
+use posse_testkit::memory::MemoryStore;
+use posse_tools::confinement::{ProcessLimits, Top};
+use posse_tools::sandbox::{Sandbox, Settings, Wish};
+use posse_tools::verify::Commands;
+use serde_json::json;
+
+use crate::attacks::has_bubblewrap;
+use crate::support::Place;
+use crate::world::World;
+
+/// The tiers that can be built here.
+fn tiers() -> Vec<Wish> {
+    let mut tiers = vec![Wish::T1];
+    if has_bubblewrap() {
+        tiers.push(Wish::T2);
+    } else {
+        eprintln!("bubblewrap is not installed: tier t2 is not tested");
+    }
+    tiers
+}
+
+fn settings(wish: Wish) -> Settings {
+    Settings {
+        wish,
+        network: Reach::Full,
+        search: std::env::var_os("PATH").unwrap_or_default(),
+        temporary: std::env::temp_dir(),
+        ..Settings::default()
+    }
+}
+
+/// A workspace in which a task of this grant works.
+fn world(name: &str, settings: Settings, grant: &Grant) -> World {
+    let mut world = World::new(name);
+    world.launch.sandbox = Sandbox::new(settings);
+    world.context.grant = Arc::new(grant.clone());
+    world.context.nesting = Some(Arc::new(Nesting {
+        grant: Arc::new(grant.clone()),
+        limits: Limits::default(),
+        settings: ModelSettings::default(),
+        workspace: world.path().display().to_string(),
+        tools: Toolbox::default(),
+        store: Arc::new(MemoryStore::new()),
+        observers: Observers::default(),
+        budget: Arc::new(Account::root(Caps::default())),
+        stop: Stop::default(),
+        holders: Default::default(),
+    }));
+    world
+}
+
+fn all() -> Grant {
+    Grant::root(["bash".to_owned()], 3)
+}
+
+fn writing(paths: &[&str]) -> Rights {
+    Rights { write_paths: Some(paths.iter().map(|path| (*path).to_owned()).collect()), ..Rights::default() }
+}
+
+fn put(at: &Path, files: &[&str]) {
+    for file in files {
+        std::fs::create_dir_all(at.join(file).parent().unwrap()).unwrap();
+        std::fs::write(at.join(file), "old\n").unwrap();
+    }
+}
+
+/// Which of these a command can write to, in one call.
+async fn written(world: &World, paths: &[&str]) -> BTreeSet<String> {
+    let tries: String =
+        paths.iter().map(|path| format!("(echo new >>{path}) 2>/dev/null && echo {path}\n")).collect();
+    let output = world.bash(&format!("{tries}true")).await;
+    assert!(!output.is_error, "{}", output.text);
+    output.text.lines().filter(|line| paths.contains(line)).map(str::to_owned).collect()
+}
+
+fn set(paths: &[&str]) -> BTreeSet<String> {
+    paths.iter().map(|path| (*path).to_owned()).collect()
+}
+
+// S34 To be seen failing with the last list alone in `rulesets`.
+#[tokio::test]
+async fn a_command_writes_only_where_its_task_may() {
+    for wish in tiers() {
+        let paths =
+            ["docs/new", "docs/a/new", "src/a.rs", "src/new.rs", "out/new", "top", "lib/x", "lib/b/x"];
+        for (rights, expected) in [
+            (vec![], vec!["docs/new", "docs/a/new", "src/a.rs", "src/new.rs", "lib/x", "lib/b/x"]),
+            (vec![writing(&["docs/**", "src/*.rs"])], vec!["docs/new", "docs/a/new", "src/a.rs"]),
+            // Each of several narrowings holds.
+            (vec![writing(&["docs", "lib/b"]), writing(&["docs/a/**", "src"])], vec!["docs/a/new"]),
+            (vec![writing(&["docs/a"]), writing(&["docs", "src"])], vec!["docs/a/new"]),
+            // What is not there yet is made, so that it can be written to.
+            (vec![writing(&["out/**"])], vec!["out/new"]),
+            (vec![writing(&[])], vec![]),
+            (vec![Rights { access: Access::ReadOnly, ..Rights::default() }], vec![]),
+            (vec![writing(&["../**", "/**", "docs/../src/**"])], vec![]),
+        ] {
+            let grant = rights.iter().fold(all(), |grant, rights| grant.narrow(rights));
+            let world = world("where", settings(wish), &grant);
+            put(world.path(), &["docs/a/old", "src/a.rs", "lib/b/old"]);
+            assert_eq!(written(&world, &paths).await, set(&expected), "{wish:?} {rights:?}");
+        }
+    }
+}
+
+/// Every kind of protected file, once.
+const PROTECTED: &[&str] = &[
+    ".git/hooks/pre-commit",
+    ".git/config",
+    ".GIT/config",
+    ".env",
+    ".Env.local",
+    ".envrc",
+    ".ssh/authorized_keys",
+    "server.PEM",
+    "id_ed25519",
+    ".aws/credentials",
+    ".netrc",
+    ".npmrc",
+    ".bashrc",
+    ".zshenv",
+    ".profile",
+    ".posse/agents/me.md",
+    "posse.toml",
+    ".claude/agents/me.md",
+    ".claude/settings.json",
+    ".codex/config.toml",
+    ".opencode/agent/me.md",
+    ".gemini/agents/me.md",
+    ".github/agents/me.md",
+    ".GitHub/Workflows/ci.yml",
+    ".qwen/agents/me.md",
+    ".cursor/agents/me.md",
+    ".agents/agents/me.md",
+    ".acai/subagents/me.md",
+    ".mcp.json",
+    ".vscode/tasks.json",
+    ".idea/workspace.xml",
+    ".gitlab-ci.yml",
+    ".circleci/config.yml",
+    ".husky/pre-commit",
+    ".gitmodules",
+    ".cargo/config.toml",
+];
+
+/// Tries hard: writes, makes the directory, puts something else in its place, takes away what holds it.
+fn assault(path: &str) -> String {
+    let holder = Path::new(path).parent().map_or(".", |parent| parent.to_str().unwrap());
+    let top = Path::new(path).iter().next().unwrap().to_str().unwrap();
+    format!(
+        "echo evil >src/evil; mkdir -p '{holder}'; echo evil >>'{path}'; cp src/evil '{path}'; mv -f src/evil '{path}'; \
+         echo evil >src/evil; ln -f src/evil '{path}'; ln -sf src/evil '{path}'; mv '{top}' src/moved; rm -rf '{path}' '{top}'; \
+         mkdir -p '{holder}'; echo evil >'{path}'; rm -rf src/moved src/evil;\n"
+    )
+}
+
+// G20 S04 S09 S11 S33 To be seen failing with the top of the workspace given as a whole (T1), and without the read-only binds
+// (T2, top open). A name that is only in the list of the file tools fails here too.
+#[tokio::test]
+async fn protected_files_are_written_by_no_tool_and_by_no_command() {
+    for wish in tiers() {
+        for existing in [false, true] {
+            let world = world("protected", settings(wish), &all());
+            let place = Place { outside: tempfile::tempdir().unwrap(), root: world.path().to_owned() };
+            put(world.path(), &["src/a.rs", "README.md"]);
+            if existing {
+                put(world.path(), PROTECTED);
+            }
+            let before = snapshot(&place);
+            let tools = || {
+                let task = place.task();
+                for path in PROTECTED {
+                    task.refused("write", json!({"path": path, "content": "evil"}), "is protected");
+                }
+            };
+            // They have a runtime of their own.
+            std::thread::scope(|scope| scope.spawn(tools).join().unwrap());
+            let script: String = PROTECTED.iter().map(|path| assault(path)).collect();
+            let output =
+                world.bash(&format!("exec 2>/dev/null\n{script}echo new >>README.md; echo over")).await;
+            assert!(output.text.contains("over"), "{}", output.text);
+            let mut after = snapshot(&place);
+            // Honest work beside them goes on.
+            assert_eq!(
+                after.iter().find(|(path, _)| path == "README.md").unwrap().1,
+                "old\nnew\n",
+                "{wish:?}"
+            );
+            after
+                .iter_mut()
+                .filter(|(path, _)| path == "README.md")
+                .for_each(|(_, text)| *text = "old\n".to_owned());
+            assert_eq!(after, before, "{wish:?}, existing: {existing}");
+        }
+    }
+}
+
+fn snapshot(place: &Place) -> Vec<(String, String)> {
+    let content = |name: &String| std::fs::read_to_string(place.root.join(name)).unwrap_or_default();
+    place.names().into_iter().map(|name| (name.clone(), content(&name))).collect()
+}
+
+// G20 Below the top, what is there is held; what is not there yet cannot be, and is reported.
+#[tokio::test]
+async fn protected_files_further_down_are_held_if_they_are_there_and_reported_if_not() {
+    for wish in tiers() {
+        let world = world("deep", settings(wish), &all());
+        put(world.path(), &["app/.env", "app/main.py", "app/lib/a.py", "web/index.js"]);
+        let output = world.bash("echo x >>app/.env; rm -f app/.env; mv app app2; echo ok >>app/main.py; echo ok >app/lib/b.py").await;
+        assert_eq!(
+            std::fs::read_to_string(world.path().join("app/.env")).unwrap(),
+            "old\n",
+            "{wish:?} {output:?}"
+        );
+        assert_eq!(
+            std::fs::read_to_string(world.path().join("app/main.py")).unwrap(),
+            "old\nok\n",
+            "{wish:?}"
+        );
+        assert!(world.path().join("app/lib/b.py").exists(), "{wish:?}");
+        let output = world.bash("mkdir web/.vscode && echo {} >web/.vscode/tasks.json").await;
+        assert!(
+            output.text.contains("protected files appeared meanwhile: web/.vscode."),
+            "{wish:?} {}",
+            output.text
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
+    for wish in tiers() {
+        let open = Settings { top: Top::Open, ..settings(wish) };
+        let world = world("top", open, &all());
+        put(world.path(), &[".git/config", ".git/hooks/x", "src/.env", ".env", "README.md"]);
+        let expected = if wish == Wish::T2 { vec!["new", "README.md", "src/a"] } else { vec!["README.md"] };
+        let paths =
+            ["new", "README.md", "src/a", ".git/config", ".git/hooks/x", ".git/new", ".env", "src/.env"];
+        assert_eq!(written(&world, &paths).await, set(&expected), "{wish:?}");
+        let output =
+            world.bash("mv .git g; rm -rf .git .env; mkdir .git; mv src s; echo '{}' >.mcp.json; true").await;
+        for kept in [".git/config", ".git/hooks/x", ".env", "src/.env"] {
+            assert_eq!(std::fs::read_to_string(world.path().join(kept)).unwrap(), "old\n", "{wish:?} {kept}");
+        }
+        if wish == Wish::T2 {
+            assert!(
+                output.text.contains("protected files appeared meanwhile: .mcp.json."),
+                "{}",
+                output.text
+            );
+        }
+    }
+}
+
+// G17 S24 To be seen failing when a ruleset that the kernel refuses is left out.
+#[test]
+fn a_kernel_without_landlock_refuses_every_command() {
+    let refused = |calls: &[libc::c_long], what: &str| {
+        let world = world("masked", settings(Wish::T1), &all());
+        // Found out before it is masked, as in a process that loses it later.
+        assert_eq!(world.launch.sandbox.tier(), Ok(Tier::Kernel));
+        let run = || {
+            crate::escape::deny_in_this_thread(calls);
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(world.bash("touch src/ran; echo ran"))
+        };
+        std::fs::create_dir(world.path().join("src")).unwrap();
+        let output = std::thread::scope(|scope| scope.spawn(run).join().unwrap());
+        assert!(output.is_error && output.text.starts_with("refused: "), "{what}: {output:?}");
+        assert!(!world.path().join("src/ran").exists(), "{what}");
+    };
+    refused(&[libc::SYS_landlock_create_ruleset], "create");
+    refused(&[libc::SYS_landlock_add_rule], "add");
+    refused(&[libc::SYS_landlock_restrict_self], "restrict");
+    refused(&[libc::SYS_seccomp], "seccomp");
+    refused(&[libc::SYS_capset], "capset");
+}
+
+// G17 S24
+#[tokio::test]
+async fn a_tier_that_is_not_there_is_refused_and_never_replaced_by_a_lower_one() {
+    let empty = tempfile::tempdir().unwrap();
+    let without = Settings { search: empty.path().into(), ..settings(Wish::T2) };
+    for (settings, grant) in [
+        (without.clone(), all()),
+        // The operator has turned it off since; the task was given more.
+        (
+            Settings { wish: Wish::Off, ..without.clone() },
+            all().keep(&Rights { sandbox: Some(Tier::Namespaces), ..Rights::default() }),
+        ),
+    ] {
+        let world = world("absent", settings, &grant);
+        let output = world.bash("touch ran").await;
+        let why = "refused: the sandbox (tier t2) cannot be built on this machine: bubblewrap (`bwrap`) is not installed";
+        assert!(output.is_error && output.text.starts_with(why), "{}", output.text);
+        let evidence = Commands::new(world.launch.clone()).run("touch ran", &world.context).await;
+        assert!(!evidence.passed() && evidence.ending().contains("cannot be built"), "{}", evidence.ending());
+        assert!(!world.path().join("ran").exists());
+    }
+    let off = world("off", Settings { wish: Wish::Off, ..without }, &all());
+    assert!(!off.bash("touch ran").await.is_error && off.path().join("ran").exists());
+}
+
+// S34 The same policy for the commands that verify and for the user's own tools.
+#[tokio::test]
+async fn every_way_to_start_a_process_is_held() {
+    for wish in tiers() {
+        let outside = tempfile::tempdir().unwrap();
+        let target = outside.path().join("x").display().to_string();
+        let world = world("ways", settings(wish), &all());
+        put(world.path(), &["src/a"]);
+        let (commands, check) =
+            (Commands::new(world.launch.clone()), format!("echo x >src/v; echo x >{target}"));
+        assert!(!commands.run(&check, &world.context).await.passed(), "{wish:?}");
+        let tools = tempfile::tempdir().unwrap();
+        let manifest = json!({
+            "name": "mine", "description": "x", "input_schema": {"type": "object"},
+            "command": ["sh", "-c", format!("echo x >src/o; echo x >{target}")]
+        });
+        put(tools.path(), &["mine/tool.json"]);
+        std::fs::write(tools.path().join("mine/tool.json"), manifest.to_string()).unwrap();
+        let (own, errors) = posse_tools::own::load(&[tools.path().to_owned()]);
+        assert!(errors.is_empty(), "{errors:?}");
+        let own = own.into_iter().next().unwrap().bind(world.launch.clone()).unwrap();
+        assert!(world.call(&own, "{}").await.is_error, "{wish:?}");
+        assert!(!Path::new(&target).exists(), "{wish:?}");
+        assert!(world.path().join("src/v").exists() && world.path().join("src/o").exists(), "{wish:?}");
+    }
+}
+
+// S23 To be seen failing without the rules for ports, and with datagrams allowed.
+#[tokio::test]
+async fn a_command_connects_only_where_it_may() {
+    let open = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    let (one, two, three) = (port(&open), port(&other), udp.local_addr().unwrap().port());
+    let reaches = format!(
+        "for to in tcp/127.0.0.1/{one} tcp/127.0.0.1/{two} udp/127.0.0.1/{three}; do \
+         (echo x >/dev/$to) 2>/dev/null && echo $to; done; echo over"
+    );
+    for wish in tiers() {
+        for (network, expected) in [
+            (Network::none(), vec![]),
+            (Network::parse([format!("*:{one}")]).unwrap(), vec![format!("tcp/127.0.0.1/{one}")]),
+            (
+                Network::full(),
+                vec![
+                    format!("tcp/127.0.0.1/{one}"),
+                    format!("tcp/127.0.0.1/{two}"),
+                    format!("udp/127.0.0.1/{three}"),
+                ],
+            ),
+        ] {
+            let grant = all().keep(&Rights { network: Some(network.clone()), ..Rights::default() });
+            let output = world("reach", settings(wish), &grant).bash(&reaches).await;
+            let reached: Vec<&str> = output.text.lines().filter(|line| line.contains('/')).collect();
+            assert_eq!(reached, expected, "{wish:?} {network:?}");
+            let least = Settings { network: Reach::None, ..settings(wish) };
+            let output = world("least", least, &grant).bash(&reaches).await;
+            assert_eq!(output.text.trim(), "over", "the operator's word counts too");
+        }
+    }
+}
+
+/// A home with a toolchain and with secrets, and Posse's own state.
+fn home() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().canonicalize().unwrap();
+    put(
+        &home,
+        &[
+            ".ssh/id_rsa",
+            ".aws/credentials",
+            ".config/gh/hosts.yml",
+            ".netrc",
+            ".cargo/credentials.toml",
+            ".cargo/bin/tool",
+            ".rustup/x",
+            "state/posse.db",
+            "notes",
+        ],
+    );
+    (dir, home)
+}
+
+// S08 To be seen failing with home as a read root that is not split.
+#[tokio::test]
+async fn toolchains_can_be_read_and_credentials_cannot() {
+    for wish in tiers() {
+        let (_keep, home) = home();
+        let settings =
+            Settings { home: Some(home.clone()), closed: vec![home.join("state")], ..settings(wish) };
+        let readable =
+            |output: ToolOutput| -> BTreeSet<String> { output.text.lines().map(str::to_owned).collect() };
+        let script = format!(
+            "cd {}; for f in .ssh/id_rsa .aws/credentials .config/gh/hosts.yml .netrc .cargo/credentials.toml .cargo/bin/tool \
+             .rustup/x state/posse.db notes; do cat $f >/dev/null 2>&1 && echo $f; done; true",
+            home.display()
+        );
+        let outside = world("home", settings.clone(), &all());
+        assert_eq!(readable(outside.bash(&script).await), set(&[".cargo/bin/tool", ".rustup/x"]), "{wish:?}");
+        // Who works in the home directory sees what is there, but for the same places.
+        let mut inside = world("inside-home", settings.clone(), &all());
+        inside.launch.directory = posse_tools::supervisor::Directory::Path(home.clone());
+        let expected = set(&[".cargo/bin/tool", ".rustup/x", "notes"]);
+        assert_eq!(readable(inside.bash(&script).await), expected, "{wish:?}");
+        // A worktree is in the state directory, of which nothing else is seen.
+        put(&home, &["state/worktrees/mine/src/a", "state/worktrees/theirs/a"]);
+        let mut tree = world("tree", settings, &all());
+        tree.launch.directory = posse_tools::supervisor::Directory::Path(home.join("state/worktrees/mine"));
+        let output = tree.bash("cat src/a && echo new >src/b && cat ../theirs/a ../../posse.db").await;
+        assert!(
+            output.is_error && output.text.contains("\nold\n") && !output.text.contains("old\nold"),
+            "{wish:?} {}",
+            output.text
+        );
+        assert!(home.join("state/worktrees/mine/src/b").exists(), "{wish:?}");
+        let writes = ["notes", ".ssh/id_rsa", ".netrc", "state/posse.db", ".cargo/credentials.toml"];
+        assert_eq!(written(&inside, &writes).await, set(&["notes"]), "{wish:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_has_temporary_files_of_its_own() {
+    for wish in tiers() {
+        let one = world("temporary", settings(wish), &all());
+        let output =
+            one.bash("echo x >$TMPDIR/mine && mktemp >/dev/null && echo $TMPDIR; touch /tmp/posse-x").await;
+        let place = PathBuf::from(output.text.lines().nth(1).unwrap());
+        assert!(place.starts_with(std::env::temp_dir()) && output.is_error, "{wish:?} {}", output.text);
+        assert!(one.bash("cat $TMPDIR/mine").await.text == "x", "it lasts from call to call");
+        let mut other = world("other", settings(wish), &all());
+        other.launch.sandbox = one.launch.sandbox.clone();
+        assert!(other.bash(&format!("cat {}/mine", place.display())).await.is_error, "{wish:?}");
+        drop((one, other));
+        assert!(!place.exists(), "nothing is left of it");
+    }
+}
+
+// G8 T12 The daemon of `survivors`, held; and a supervisor that cannot be attacked any more.
+#[tokio::test]
+async fn what_is_held_can_neither_outlive_nor_stop_its_supervisor() {
+    for wish in tiers() {
+        let world = world(&format!("held-{wish:?}"), settings(wish), &all());
+        put(world.path(), &["src/a"]);
+        let command = "trap '' TERM HUP INT; (setsid sh -c 'trap \"\" TERM HUP INT; sleep 300' >/dev/null 2>&1 &) & \
+                       kill -9 $PPID; kill -STOP $PPID; touch src/ready; while :; do sleep 301; done";
+        let output = world.bash_with(json!({"command": command, "timeout_ms": 1500})).await;
+        assert!(world.path().join("src/ready").exists(), "{wish:?} {}", output.text);
+        assert!(output.text.starts_with("timed out"), "{wish:?} {}", output.text);
+        world.assert_nothing_is_left();
+    }
+}
+
+#[tokio::test]
+async fn a_held_command_that_is_asked_to_end_may_clean_up() {
+    for wish in tiers() {
+        let world = world(&format!("clean-{wish:?}"), settings(wish), &all());
+        put(world.path(), &["src/a"]);
+        let command = "trap 'echo cleaned >src/cleaned; exit' TERM; while :; do sleep 0.1; done";
+        world.bash_with(json!({"command": command, "timeout_ms": 700})).await;
+        assert!(world.path().join("src/cleaned").exists(), "{wish:?}");
+    }
+}
+
+// R419
+// T32 To be seen failing without the limit of the task.
+#[tokio::test]
+async fn a_process_gets_no_more_memory_than_its_task_may_have() {
+    const MIB: u64 = 1 << 20;
+    for wish in tiers() {
+        let limits = ProcessLimits { memory_bytes_max: Some(4096 * MIB), ..ProcessLimits::default() };
+        let mut world = world("memory", Settings { limits, ..settings(wish) }, &all());
+        // Holds its argument's worth of bytes in one process.
+        let fill = |mib: u64| format!("head -c {} /dev/zero | tail -c {} | wc -c", mib * MIB, mib * MIB);
+        assert_eq!(world.bash(&fill(600)).await.text, (600 * MIB).to_string());
+        let nesting = Arc::get_mut(world.context.nesting.as_mut().unwrap()).unwrap();
+        nesting.limits.process_bytes_max = Some(512 * MIB);
+        assert_eq!(world.bash(&fill(100)).await.text, (100 * MIB).to_string());
+        assert_ne!(world.bash(&fill(600)).await.text, (600 * MIB).to_string(), "{wish:?}");
+    }
+}
