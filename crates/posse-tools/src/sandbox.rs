@@ -187,7 +187,8 @@ impl Sandbox {
         }
         let scratch = self.scratch(scene.task)?;
         let mut read = self.read().to_vec();
-        let (mut programs, copy) = (scene.programs.clone(), places::copy(scene.workspace, &self.settings.closed));
+        let (mut programs, copy) =
+            (scene.programs.clone(), places::copy(scene.workspace, &self.settings.closed));
         match &copy {
             Some(copy) => {
                 read.extend(copy.borrowed());
