@@ -2,7 +2,6 @@
 //! as the runtime that calls `bash`, and from there as the attacker. What each attempt must come to stands in a table.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::{PermissionsExt, chown};
