@@ -389,3 +389,20 @@ fn a_task_without_an_end_in_sight_cannot_have_its_files_taken() {
     }
     running.kill();
 }
+
+// S09 A program that a task could have put into the workspace is not the git that we start.
+#[test]
+fn a_git_in_the_workspace_is_not_started() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place();
+    let planted = place.write("workspace/bin/git", "#!/bin/sh\ntouch \"$HOME/ran\"\nexit 1\n");
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    let model = place.script("[{calls: [{write: {path: sub/new.txt, content: new}}]}, {text: Done.}]");
+    let path = format!("{}:{}", planted.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut posse = place.posse(["run", "--json", "--isolation", "worktree", "--model", &model, "Work"]);
+    posse.env("PATH", path).env("HOME", place.home());
+    let ran = Ran::of(posse);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.envelope()["changed_files"], serde_json::json!(["sub/new.txt"]));
+    assert!(!place.home().join("ran").exists());
+}

@@ -471,6 +471,18 @@ async fn what_is_held_can_neither_outlive_nor_stop_its_supervisor() {
     }
 }
 
+// G8 Who lowers the limits of its supervisor could outlive it.
+#[tokio::test]
+async fn a_command_sets_its_own_limits_and_nobody_elses() {
+    for wish in tiers() {
+        let world = world(&format!("limits-{wish:?}"), settings(wish), &all());
+        let own = world.bash("ulimit -S -n 50 && ulimit -S -n").await;
+        assert_eq!(own.text, "50", "{wish:?}");
+        let others = world.bash("prlimit --pid $PPID --nofile=50:50").await;
+        assert!(others.is_error, "{wish:?} {}", others.text);
+    }
+}
+
 #[tokio::test]
 async fn a_held_command_that_is_asked_to_end_may_clean_up() {
     for wish in tiers() {
