@@ -53,6 +53,9 @@ pub struct Walls {
     pub scratch: PathBuf,
     pub network: Reach,
     pub top: Top,
+    /// Whether the workspace is a copy that only this task has. Then its top is open: what is made there reaches nobody before a
+    /// person has looked at it.
+    pub apart: bool,
     /// At tier T2.
     pub bubblewrap: Option<PathBuf>,
     /// How to start this program once more as a helper, at tier T2.

@@ -187,18 +187,27 @@ impl Sandbox {
         }
         let scratch = self.scratch(scene.task)?;
         let mut read = self.read().to_vec();
-        read.extend(places::repository(scene.workspace, self.settings.home.as_deref()));
+        let (mut programs, copy) =
+            (scene.programs.clone(), places::copy(scene.workspace, &self.settings.closed));
+        match &copy {
+            Some(copy) => {
+                read.extend(copy.borrowed());
+                programs.push(copy.repository.clone());
+            }
+            None => read.extend(places::repository(scene.workspace, self.settings.home.as_deref())),
+        }
         let walls = Walls {
             tier,
             landlock: machine.landlock.min(LANDLOCK_KNOWN),
             read,
             instead: scene.policy.read.clone().map(|roots| roots.into_iter().map(PathBuf::from).collect()),
-            programs: scene.programs.clone(),
+            programs,
             closed: self.closed(),
             write: scene.policy.write.clone(),
             also: self.settings.write.clone(),
             network,
             top: self.settings.top,
+            apart: copy.is_some(),
             bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
             again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
             scratch: scratch.clone(),

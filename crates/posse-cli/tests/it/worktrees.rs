@@ -183,6 +183,8 @@ fn protected_files_are_applied_only_when_a_person_says_so_and_a_patch_can_be_giv
 #[test]
 fn below_the_root_of_a_repository_paths_are_those_of_the_directory() {
     let place = place();
+    // A command that is confined cannot write above its workspace.
+    place.write("home/.config/posse/config.toml", "[sandbox]\ntier = \"off\"\n");
     place.write("workspace/only-ignored/ignored", "x");
     for (directory, command, expected) in [
         ("sub", "echo x > deep.txt; echo y > ../up.txt", vec!["deep.txt", "../up.txt"]),

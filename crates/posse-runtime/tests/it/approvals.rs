@@ -139,7 +139,7 @@ async fn when_nobody_answers_the_default_counts_and_that_is_said() {
     }
 }
 
-// T16 R453
+// R453
 #[tokio::test(start_paused = true)]
 async fn without_anybody_the_policy_decides_at_once_and_says_so() {
     let fire = || posse_core::pattern::ToolPattern::parse("fire").unwrap();

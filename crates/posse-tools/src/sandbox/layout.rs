@@ -51,7 +51,7 @@ impl Layout {
         }
         let everything = vec!["**".to_owned()];
         let lists = if walls.write.is_empty() { std::slice::from_ref(&everything) } else { &walls.write };
-        let opens_top = walls.tier == Tier::Namespaces && walls.top == Top::Open;
+        let opens_top = walls.apart || (walls.tier == Tier::Namespaces && walls.top == Top::Open);
         for globs in lists {
             let mut places = Vec::new();
             for wanted in globs.iter().flat_map(|glob| resolve(glob, workspace)) {

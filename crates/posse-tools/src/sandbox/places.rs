@@ -215,6 +215,31 @@ pub(super) fn is_closed(path: &Path, closed: &[PathBuf]) -> bool {
     closed.iter().any(|closed| real.starts_with(closed) || path.starts_with(closed))
 }
 
+/// A worktree that we made of somebody's work tree.
+pub(super) struct Copy {
+    pub repository: PathBuf,
+}
+
+impl Copy {
+    /// Where the objects are that it did not copy. The file is ours, and no task can write it.
+    pub fn borrowed(&self) -> Vec<PathBuf> {
+        let named = fs::read_to_string(self.repository.join("objects/info/alternates"));
+        named.unwrap_or_default().lines().map(PathBuf::from).collect()
+    }
+}
+
+/// The copy that the workspace is in: `worktrees/TASK/tree` in a directory of our own, with `git` beside it. Nothing in the
+/// copy says where that is, because a task can write there.
+pub(super) fn copy(workspace: &Path, closed: &[PathBuf]) -> Option<Copy> {
+    closed.iter().find_map(|closed| {
+        let inside: Vec<_> = workspace.strip_prefix(closed).ok()?.components().collect();
+        let [worktrees, task, tree, ..] = inside.as_slice() else { return None };
+        let root = closed.join(worktrees).join(task);
+        let is_copy = worktrees.as_os_str() == "worktrees" && tree.as_os_str() == "tree";
+        is_copy.then(|| Copy { repository: root.join("git") })
+    })
+}
+
 /// Git's own directories, where they are not in the workspace: of the repository around it, or of the one that it is a
 /// linked work tree of. A file in the workspace can name any directory, so that one has to name the workspace as well.
 pub(super) fn repository(workspace: &Path, home: Option<&Path>) -> Vec<PathBuf> {

@@ -256,7 +256,7 @@ fn be_the_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let bash = Bash::new(world.launch.clone());
     let output = runtime.block_on(world.call(&bash, &json!({ "command": command }).to_string()));
-    println!("{}", output.text);
+    let _ = writeln!(std::io::stdout(), "{}", output.text);
 }
 
 /// Tries everything and says what came of it.
@@ -354,7 +354,7 @@ fn attack(facts: &Facts) {
 fn attempt<T>(what: &str, attempt: impl FnOnce() -> io::Result<T>) {
     let verdict = attempt().map_or("denied", |_| "allowed");
     // In one piece: a child that was cloned must not repeat half a line.
-    println!("attack {what}: {verdict}");
+    let _ = writeln!(std::io::stdout(), "attack {what}: {verdict}");
 }
 
 fn none() -> io::Error {
