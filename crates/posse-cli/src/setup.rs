@@ -113,8 +113,14 @@ impl Setup {
         let telemetry = Telemetry::new(wishes(global, &config));
         let project = workspace.clone();
         let state = state_dir(global)?;
-        let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref())?;
+        let toolchains = Environment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
+        let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref(), toolchains)?;
         Ok(Self { config, workspace, project, state, telemetry, sandbox })
+    }
+
+    /// What to say about `sandbox.top` where it has no effect.
+    pub fn ignored_top(&self) -> Option<String> {
+        self.sandbox.ignores_top().then(|| say!("warning", text = say!("sandbox-top-ignored")))
     }
 
     pub fn store(&self) -> Result<Arc<SqliteStore>> {
@@ -421,6 +427,7 @@ fn sandbox(
     workspace: &Path,
     state: &Path,
     home: Option<&Path>,
+    toolchains: Vec<PathBuf>,
 ) -> Result<Arc<Sandbox>> {
     let place = |path: &PathBuf| match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
@@ -450,6 +457,7 @@ fn sandbox(
         network: Reach::from(&config.network),
         home: home.map(|home| home.canonicalize().unwrap_or(home.to_owned())),
         search: search(&[workspace, state]),
+        toolchains,
         read: config.read.iter().map(place).collect(),
         write,
         closed,

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::confinement::Confinement;
 use crate::launch::Launch;
 use crate::output;
+use crate::sandbox::refusal::Walled;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
 use crate::workspace::show;
 
@@ -125,8 +126,9 @@ pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &Too
     if let Err(refusal) = launch.confine(&mut job, context) {
         return ToolOutput::error(refusal);
     }
+    let walled = job.confinement.walls.as_ref().map(Walled::of);
     match launch.supervisor.run(job, &context.cancel).await {
-        Ok(report) => describe(what, &report, timeout, context.output_bytes_max),
+        Ok(report) => describe(what, &report, walled.as_ref(), timeout, context.output_bytes_max),
         Err(error) => failure(&error),
     }
 }
@@ -137,7 +139,13 @@ fn failure(error: &Error) -> ToolOutput {
 }
 
 /// The result of a run for the model: how it ended if not well, what it printed, what else there is to know.
-fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolOutput {
+fn describe(
+    what: &str,
+    report: &Report,
+    walled: Option<&Walled>,
+    timeout: Duration,
+    max: usize,
+) -> ToolOutput {
     let ending = ending(what, report, timeout);
     let room = max.saturating_sub(NOTES).max(200);
     // Standard error, where it is a stream of its own, is only for finding out why there is no result.
@@ -159,6 +167,7 @@ fn describe(what: &str, report: &Report, timeout: Duration, max: usize) -> ToolO
         parts.push(say!("odd-bytes", odd_bytes));
     }
     parts.extend(leftovers(what, report));
+    parts.extend(walled.and_then(|walled| walled.remark(report)));
     let is_error = ending.is_some();
     let text = text::head_and_tail(&parts.join("\n"), max.max(100));
     let cut_off = report.stop.is_some() || report.end == End::Unknown;

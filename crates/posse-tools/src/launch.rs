@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use posse_runtime::ports::ToolContext;
@@ -50,6 +50,19 @@ const ALLOWED: &[&str] = &[
     "RUSTUP_HOME",
 ];
 
+/// Variables that name where a toolchain is. Whether commands get them is another matter.
+const TOOLCHAINS: &[&str] = &[
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOROOT",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "VOLTA_HOME",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+];
+
 /// What commands may see of the runtime's environment: an allow-list, never "everything but".
 #[derive(Clone, Default)]
 pub struct Environment {
@@ -76,6 +89,14 @@ impl Environment {
     /// The variables for one command, with those that it may have in addition.
     pub fn select(&self, also: &[String]) -> Vec<(OsString, OsString)> {
         self.all.iter().filter(|(name, _)| self.allows(name, also)).cloned().collect()
+    }
+
+    /// Where the toolchains are that every command is told about.
+    pub fn toolchains(&self) -> Vec<PathBuf> {
+        let told = self.select(&[]).into_iter();
+        let named = told.filter(|(name, _)| TOOLCHAINS.iter().any(|toolchain| name == toolchain));
+        let places = named.flat_map(|(_, value)| std::env::split_paths(&value).collect::<Vec<_>>());
+        places.filter(|place| place.is_absolute()).collect()
     }
 
     fn allows(&self, name: &OsStr, also: &[String]) -> bool {
@@ -118,5 +139,13 @@ mod tests {
         assert_eq!(names(&[]), ["PATH", "LC_ALL", "CI"]);
         assert_eq!(names(&["NPM".into(), "API_KEY".into()]), ["PATH", "LC_ALL", "CI", "NPM"]);
         assert!(!format!("{environment:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn the_toolchains_are_those_that_commands_are_told_about() {
+        let all = [("CARGO_HOME", "/a"), ("GOPATH", "/b:c:/d"), ("JAVA_HOME", "/e"), ("LANG", "/f")];
+        let all = all.map(|(name, value)| (name.into(), value.into()));
+        let environment = Environment::new(all, vec!["GOPATH".into()], vec![]);
+        assert_eq!(environment.toolchains(), ["/a", "/b", "/d"].map(PathBuf::from));
     }
 }

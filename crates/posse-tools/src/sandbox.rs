@@ -7,6 +7,7 @@ mod landlock;
 pub(crate) mod layout;
 mod places;
 mod privileges;
+pub(crate) mod refusal;
 mod seccomp;
 
 use std::ffi::OsString;
@@ -60,6 +61,8 @@ pub struct Settings {
     pub home: Option<PathBuf>,
     /// Where programs are looked for.
     pub search: OsString,
+    /// Where toolchains are, as variables say that commands get. Read like those at home.
+    pub toolchains: Vec<PathBuf>,
     /// Absolute paths that commands may read beyond the usual ones.
     pub read: Vec<PathBuf>,
     /// Absolute paths that every command may write.
@@ -80,6 +83,7 @@ impl Default for Settings {
             network: Reach::None,
             home: None,
             search: OsString::new(),
+            toolchains: Vec::new(),
             read: Vec::new(),
             write: Vec::new(),
             closed: Vec::new(),
@@ -160,6 +164,11 @@ impl Sandbox {
         )
     }
 
+    /// Whether the operator wants the top of the workspace open and the tier in force keeps it closed.
+    pub fn ignores_top(&self) -> bool {
+        self.settings.top == Top::Open && self.tier() == Ok(Tier::Kernel)
+    }
+
     /// What one process of a task is held to, and the variables that go with it. The error is why it is refused.
     pub(crate) fn confine(
         &self,
@@ -225,17 +234,19 @@ impl Sandbox {
     }
 
     fn read(&self) -> &[PathBuf] {
-        let Settings { home, search, read, .. } = &self.settings;
+        let Settings { home, search, toolchains, read, .. } = &self.settings;
         self.read.get_or_init(|| {
             let closed = self.closed();
-            let usual = places::usual(home.as_deref(), search);
+            let usual = places::usual(home.as_deref(), search, toolchains);
             usual.into_iter().filter(|path| !places::is_closed(path, &closed)).chain(read.clone()).collect()
         })
     }
 
     fn closed(&self) -> Vec<PathBuf> {
         let home = self.settings.home.as_deref().map(closed_at_home).unwrap_or_default();
-        self.settings.closed.iter().cloned().chain(home).collect()
+        let of_toolchains =
+            self.settings.toolchains.iter().flat_map(|place| places::closed_in_toolchain(place));
+        self.settings.closed.iter().cloned().chain(home).chain(of_toolchains).collect()
     }
 
     /// A directory that only this task has.

@@ -66,6 +66,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     let watched = setup.telemetry.places().into_iter();
     findings.extend(watched.map(|(topic, place)| Finding::new(topic, Mark::Info, place)));
     findings.push(confinement(&setup));
+    findings.extend(setup.ignored_top().map(|text| Finding::new("confinement", Mark::Info, text)));
     findings.push(approvals(&setup));
     findings.extend(tools(&setup));
     findings.push(agents(&setup));

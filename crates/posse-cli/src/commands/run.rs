@@ -31,6 +31,9 @@ const TASK_BYTES_MAX: u64 = 1 << 20;
 pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     let task = task_text(args.task.join(" "))?;
     let setup = Setup::load(global)?;
+    if let Some(warning) = setup.ignored_top() {
+        terminal::note(&warning);
+    }
     let isolation = match args.isolation.as_deref() {
         Some("worktree") => Isolation::Worktree,
         Some(_) => Isolation::None,

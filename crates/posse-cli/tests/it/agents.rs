@@ -455,3 +455,15 @@ fn write_paths_hold_for_absolute_paths_as_well() {
     assert!(place.workspace().join("docs/a.md").exists(), "{ran:?}");
     assert!(!place.workspace().join("b.md").exists(), "{ran:?}");
 }
+
+#[test]
+fn nobody_is_sent_in_a_circle_for_a_file_with_errors() {
+    let place = project();
+    place.write("workspace/.posse/agents/bad.md", "---\nname: other\ndescription: x\n---\nYou.");
+    let trusted = place.run(["trust"]);
+    assert!(trusted.stdout.contains("has errors"), "{trusted:?}");
+    let model = place.script("[{text: Fine.}]");
+    let refused = place.run(["run", "--model", &model, "--agent", "bad", "Look at it"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("`posse agents check bad`"), "{refused:?}");
+}

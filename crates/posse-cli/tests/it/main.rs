@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod bad_input;
+mod confinement;
 mod context;
 mod delegating;
 mod delegation;

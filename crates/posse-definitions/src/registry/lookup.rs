@@ -25,7 +25,9 @@ impl Snapshot {
             Some(entry) => match &entry.state {
                 State::Ready(ready) => Ok(ready.shared()),
                 State::Disabled => Err(disabled(entry)),
-                State::NotTrusted { path, standing, .. } => Err(not_trusted(entry, path, *standing)),
+                State::NotTrusted { path, standing, then } => {
+                    Err(not_trusted(entry, path, *standing, matches!(**then, State::Invalid(_))))
+                }
                 State::Invalid(errors) => Err(invalid(entry, errors)),
             },
         }
@@ -94,7 +96,8 @@ fn disabled(entry: &Entry) -> Error {
     Error::new(ErrorCode::AgentNotFound, text).hint(say!("agent-disabled-hint"))
 }
 
-fn not_trusted(entry: &Entry, path: &str, standing: Standing) -> Error {
+/// That a file is broken can be told; what is in it cannot.
+fn not_trusted(entry: &Entry, path: &str, standing: Standing, is_broken: bool) -> Error {
     let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
     let hidden = match entry.shadowed.iter().find(|candidate| candidate.standing == Standing::Trusted) {
         Some(other) => {
@@ -106,8 +109,12 @@ fn not_trusted(entry: &Entry, path: &str, standing: Standing) -> Error {
         Standing::NotOurs => Error::new(ErrorCode::AgentNotTrusted, say!("agent-not-ours", name, path))
             .hint(format!("{}{hidden}", say!("agent-not-ours-hint"))),
         Standing::NotTrusted | Standing::Trusted => {
+            let hint = match is_broken {
+                true => say!("agent-not-trusted-broken-hint", name),
+                false => say!("agent-not-trusted-hint"),
+            };
             Error::new(ErrorCode::AgentNotTrusted, say!("agent-not-trusted", name, path))
-                .hint(format!("{}{hidden}", say!("agent-not-trusted-hint")))
+                .hint(format!("{hint}{hidden}"))
         }
     }
 }

@@ -114,6 +114,7 @@ demo-not-number = der Wert ist keine Zahl
 doctor-no-configuration = keine; `posse init` schreibt eine, deine wäre { $user }
 doctor-no-keys = keine in der Umgebung gefunden
 doctor-confinement = Dateien: vom Kernel geprüfte Pfade im Arbeitsbereich · Befehle: { $commands }
+sandbox-top-ignored = `sandbox.top = "open"` wirkt auf Stufe t1 nicht: Befehle legen ganz oben im Arbeitsbereich nichts an; Stufe t2 (`bwrap`) oder `--isolation worktree` erlauben es
 doctor-only-with-allow = nur mit --allow: { $names }
 doctor-not-trusted = { $untrusted } nicht vertraut: posse trust
 doctor-agents = { $usable } von { $all } benutzbar

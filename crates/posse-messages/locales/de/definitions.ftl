@@ -25,6 +25,7 @@ agents-there-are-more = Es gibt: { $names } und { $more } weitere
 agent-hides = bis dahin verdeckt er den Agenten dieses Namens aus { $path }
 agent-not-ours-hint = ein Mensch kann eine eigene Kopie der Datei machen
 agent-not-trusted-hint = ein Mensch kann die Datei lesen und `posse trust` ausführen
+agent-not-trusted-broken-hint = die Datei hat Fehler, und `posse trust` nimmt sie erst ohne diese an: `posse agents check { $name }` zeigt sie
 and-others = und { $more } weitere
 correct-the-file = berichtige die Datei
 agent-unusable-hint = { $advice }; `posse agents check` zeigt alles darüber

@@ -259,3 +259,7 @@ content-same = `{ $path }` hat genau diesen Inhalt ({ $size })
 file-replaced = `{ $path }` ersetzt ({ $size }; vorher: { $old })
 file-created = `{ $path }` angelegt ({ $size })
 size-and-lines = { $bytes }, { $lines }
+sandbox-denied-top = [Sandbox { $tier }: Befehlen verschlossen sind neue Einträge ganz oben im Arbeitsbereich, .git, geschützte Dateien, das Heimatverzeichnis und was die Aufgabe nicht schreiben darf; das Werkzeug `write` legt Dateien an. Für den Betreiber: docs/sandbox.md]
+sandbox-denied = [Sandbox { $tier }: Befehlen verschlossen sind geschützte Dateien, das Heimatverzeichnis und was die Aufgabe nicht schreiben darf. Für den Betreiber: docs/sandbox.md]
+sandbox-no-network = [Sandbox { $tier }: Befehle haben hier kein Netz. Für den Betreiber: docs/sandbox.md]
+sandbox-some-ports = [Sandbox { $tier }: das Netz der Befehle ist { $reach }, und Namen werden nicht aufgelöst. Für den Betreiber: docs/sandbox.md]

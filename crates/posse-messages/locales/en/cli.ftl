@@ -85,6 +85,7 @@ demo-not-number = the value is not a number
 doctor-no-configuration = none; `posse init` writes one, yours would be { $user }
 doctor-no-keys = none seen in the environment
 doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
+sandbox-top-ignored = `sandbox.top = "open"` has no effect at tier t1: commands make nothing new at the top of the workspace; tier t2 (`bwrap`) or `--isolation worktree` allow it
 doctor-only-with-allow = only with --allow: { $names }
 doctor-not-trusted = { $untrusted } not trusted: posse trust
 doctor-agents = { $usable } of { $all } can be used

@@ -30,6 +30,7 @@ agents-there-are-more = There are: { $names } and { $more } more
 agent-hides = until then it hides the agent of that name from { $path }
 agent-not-ours-hint = a person can make a copy of the file that is their own
 agent-not-trusted-hint = a person can read the file and run `posse trust`
+agent-not-trusted-broken-hint = the file has errors, and `posse trust` takes it only without them: `posse agents check { $name }` shows them
 and-others = and { $more } more
 correct-the-file = correct the file
 agent-unusable-hint = { $advice }; `posse agents check` shows everything about it

@@ -341,3 +341,10 @@ content-same = `{ $path }` has exactly this content ({ $size })
 file-replaced = replaced `{ $path }` ({ $size }; before: { $old })
 file-created = created `{ $path }` ({ $size })
 size-and-lines = { $bytes }, { $lines }
+
+## sandbox/refusal.rs
+
+sandbox-denied-top = [sandbox { $tier }: closed to commands are new entries at the top of the workspace, .git, protected files, the home directory and what the task may not write; the tool `write` makes files. Operator: docs/sandbox.md]
+sandbox-denied = [sandbox { $tier }: closed to commands are protected files, the home directory and what the task may not write. Operator: docs/sandbox.md]
+sandbox-no-network = [sandbox { $tier }: commands have no network here. Operator: docs/sandbox.md]
+sandbox-some-ports = [sandbox { $tier }: the network of commands is { $reach }, and names are not resolved. Operator: docs/sandbox.md]

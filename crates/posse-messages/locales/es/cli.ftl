@@ -114,6 +114,7 @@ demo-not-number = el valor no es un número
 doctor-no-configuration = ninguna; `posse init` escribe una, la tuya sería { $user }
 doctor-no-keys = ninguna en el entorno
 doctor-confinement = archivos: rutas dentro del espacio de trabajo comprobadas por el kernel · comandos: { $commands }
+sandbox-top-ignored = `sandbox.top = "open"` no tiene efecto en el nivel t1: los comandos no crean nada en lo más alto del espacio de trabajo; el nivel t2 (`bwrap`) o `--isolation worktree` lo permiten
 doctor-only-with-allow = solo con --allow: { $names }
 doctor-not-trusted = { $untrusted } sin confianza: posse trust
 doctor-agents = se pueden usar { $usable } de { $all }

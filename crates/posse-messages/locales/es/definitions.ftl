@@ -25,6 +25,7 @@ agents-there-are-more = Hay: { $names } y { $more } más
 agent-hides = hasta entonces oculta al agente de ese nombre de { $path }
 agent-not-ours-hint = una persona puede hacer una copia propia del archivo
 agent-not-trusted-hint = una persona puede leer el archivo y ejecutar `posse trust`
+agent-not-trusted-broken-hint = el archivo tiene errores y `posse trust` solo lo acepta sin ellos: `posse agents check { $name }` los muestra
 and-others = y { $more } más
 correct-the-file = corrige el archivo
 agent-unusable-hint = { $advice }; `posse agents check` lo muestra todo sobre él

@@ -259,3 +259,7 @@ content-same = `{ $path }` ya tiene exactamente este contenido ({ $size })
 file-replaced = reemplazado `{ $path }` ({ $size }; antes: { $old })
 file-created = creado `{ $path }` ({ $size })
 size-and-lines = { $bytes }, { $lines }
+sandbox-denied-top = [sandbox { $tier }: los comandos no tienen acceso a entradas nuevas en lo más alto del espacio de trabajo, .git, archivos protegidos, el directorio personal ni lo que la tarea no puede escribir; la herramienta `write` crea archivos. Operador: docs/sandbox.md]
+sandbox-denied = [sandbox { $tier }: los comandos no tienen acceso a archivos protegidos, el directorio personal ni lo que la tarea no puede escribir. Operador: docs/sandbox.md]
+sandbox-no-network = [sandbox { $tier }: aquí los comandos no tienen red. Operador: docs/sandbox.md]
+sandbox-some-ports = [sandbox { $tier }: la red de los comandos es { $reach } y no se resuelven nombres. Operador: docs/sandbox.md]

@@ -114,6 +114,7 @@ demo-not-number = la valeur n'est pas un nombre
 doctor-no-configuration = aucune ; `posse init` en écrit une, la vôtre serait { $user }
 doctor-no-keys = aucune dans l'environnement
 doctor-confinement = fichiers : chemins de l'espace de travail vérifiés par le noyau · commandes : { $commands }
+sandbox-top-ignored = `sandbox.top = "open"` est sans effet au niveau t1 : les commandes ne créent rien à la racine de l'espace de travail ; le niveau t2 (`bwrap`) ou `--isolation worktree` le permettent
 doctor-only-with-allow = seulement avec --allow : { $names }
 doctor-not-trusted = { $untrusted } sans confiance : posse trust
 doctor-agents = { $usable } sur { $all } utilisables

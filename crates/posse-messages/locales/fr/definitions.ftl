@@ -25,6 +25,7 @@ agents-there-are-more = Il y a : { $names } et { $more } autres
 agent-hides = d'ici là il masque l'agent de ce nom de { $path }
 agent-not-ours-hint = une personne peut faire sa propre copie du fichier
 agent-not-trusted-hint = une personne peut lire le fichier et exécuter `posse trust`
+agent-not-trusted-broken-hint = le fichier a des erreurs et `posse trust` ne l'accepte que sans elles : `posse agents check { $name }` les montre
 and-others = et { $more } autres
 correct-the-file = corrigez le fichier
 agent-unusable-hint = { $advice } ; `posse agents check` montre tout à son sujet

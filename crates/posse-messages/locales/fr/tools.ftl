@@ -259,3 +259,7 @@ content-same = `{ $path }` a déjà exactement ce contenu ({ $size })
 file-replaced = `{ $path }` remplacé ({ $size } ; avant : { $old })
 file-created = `{ $path }` créé ({ $size })
 size-and-lines = { $bytes }, { $lines }
+sandbox-denied-top = [bac à sable { $tier } : sont fermés aux commandes les nouvelles entrées à la racine de l'espace de travail, .git, les fichiers protégés, le répertoire personnel et ce que la tâche ne peut pas écrire ; l'outil `write` crée des fichiers. Opérateur : docs/sandbox.md]
+sandbox-denied = [bac à sable { $tier } : sont fermés aux commandes les fichiers protégés, le répertoire personnel et ce que la tâche ne peut pas écrire. Opérateur : docs/sandbox.md]
+sandbox-no-network = [bac à sable { $tier } : les commandes n'ont pas de réseau ici. Opérateur : docs/sandbox.md]
+sandbox-some-ports = [bac à sable { $tier } : le réseau des commandes est { $reach }, et les noms ne sont pas résolus. Opérateur : docs/sandbox.md]

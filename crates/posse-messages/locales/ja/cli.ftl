@@ -70,6 +70,7 @@ demo-not-number = 値が数値ではありません
 doctor-no-configuration = なし。`posse init` で作成できます。ユーザー設定は { $user }
 doctor-no-keys = 環境にありません
 doctor-confinement = ファイル: ワークスペース内のパスをカーネルが検査 · コマンド: { $commands }
+sandbox-top-ignored = `sandbox.top = "open"` は t1 では効果がありません: コマンドはワークスペース直下に新しい項目を作れません。t2 (`bwrap`) か `--isolation worktree` なら作れます
 doctor-only-with-allow = --allow を付けたときだけ: { $names }
 doctor-not-trusted = { $untrusted } 個が未信頼: posse trust
 doctor-agents = { $all } 個中 { $usable } 個が使用可能

@@ -25,6 +25,7 @@ agents-there-are-more = 使えるもの: { $names } ほか { $more } 個
 agent-hides = それまでは { $path } の同名のエージェントを隠します
 agent-not-ours-hint = 人がファイルの自分用のコピーを作れます
 agent-not-trusted-hint = 人がファイルを読み、`posse trust` を実行できます
+agent-not-trusted-broken-hint = ファイルに誤りがあり、直すまで `posse trust` は受け付けません。`posse agents check { $name }` で確認できます
 and-others = ほか { $more } 件
 correct-the-file = ファイルを修正してください
 agent-unusable-hint = { $advice }。詳細は `posse agents check` で確認できます

@@ -244,3 +244,7 @@ content-same = `{ $path }` はすでにこの内容です（{ $size }）
 file-replaced = `{ $path }` を置き換えました（{ $size }、以前: { $old }）
 file-created = `{ $path }` を作成しました（{ $size }）
 size-and-lines = { $bytes }、{ $lines }
+sandbox-denied-top = [サンドボックス { $tier }: コマンドは、ワークスペース直下の新しい項目、.git、保護されたファイル、ホームディレクトリ、タスクが書けない場所を使えません。ファイルは `write` ツールで作れます。運用者向け: docs/sandbox.md]
+sandbox-denied = [サンドボックス { $tier }: コマンドは、保護されたファイル、ホームディレクトリ、タスクが書けない場所を使えません。運用者向け: docs/sandbox.md]
+sandbox-no-network = [サンドボックス { $tier }: ここではコマンドはネットワークを使えません。運用者向け: docs/sandbox.md]
+sandbox-some-ports = [サンドボックス { $tier }: コマンドのネットワークは { $reach } で、名前は解決されません。運用者向け: docs/sandbox.md]

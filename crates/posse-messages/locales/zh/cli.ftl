@@ -70,6 +70,7 @@ demo-not-number = 该值不是数字
 doctor-no-configuration = 无；`posse init` 会写一个，你的配置位于 { $user }
 doctor-no-keys = 环境中没有
 doctor-confinement = 文件：工作区内由内核检查的路径 · 命令：{ $commands }
+sandbox-top-ignored = `sandbox.top = "open"` 在 t1 级无效：命令不能在工作区顶层新建条目；t2 级（`bwrap`）或 `--isolation worktree` 可以
 doctor-only-with-allow = 仅在 --allow 时：{ $names }
 doctor-not-trusted = { $untrusted } 个未受信任：posse trust
 doctor-agents = { $all } 个中有 { $usable } 个可用

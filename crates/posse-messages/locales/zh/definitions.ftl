@@ -25,6 +25,7 @@ agents-there-are-more = 可用的有：{ $names } 以及另外 { $more } 个
 agent-hides = 在此之前它会遮蔽 { $path } 中的同名智能体
 agent-not-ours-hint = 可由人为该文件制作自己的副本
 agent-not-trusted-hint = 可由人阅读该文件并运行 `posse trust`
+agent-not-trusted-broken-hint = 文件有错误，改正之前 `posse trust` 不会接受：`posse agents check { $name }` 会列出错误
 and-others = 以及另外 { $more } 个
 correct-the-file = 请更正该文件
 agent-unusable-hint = { $advice }；`posse agents check` 会显示其全部情况

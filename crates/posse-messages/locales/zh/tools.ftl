@@ -244,3 +244,7 @@ content-same = `{ $path }` 的内容已与此完全相同（{ $size }）
 file-replaced = 已替换 `{ $path }`({ $size }；之前：{ $old })
 file-created = 已创建 `{ $path }`({ $size })
 size-and-lines = { $bytes }，{ $lines }
+sandbox-denied-top = [沙箱 { $tier }：命令不能使用工作区顶层的新条目、.git、受保护的文件、主目录以及任务不可写的位置；可用工具 `write` 创建文件。操作者见 docs/sandbox.md]
+sandbox-denied = [沙箱 { $tier }：命令不能使用受保护的文件、主目录以及任务不可写的位置。操作者见 docs/sandbox.md]
+sandbox-no-network = [沙箱 { $tier }：命令在此没有网络。操作者见 docs/sandbox.md]
+sandbox-some-ports = [沙箱 { $tier }：命令的网络为 { $reach }，且不解析名称。操作者见 docs/sandbox.md]

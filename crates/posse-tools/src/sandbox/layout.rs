@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use std::fs::{self, DirEntry};
 use std::path::{Component, Path, PathBuf};
 
-use posse_core::grant::Tier;
 use posse_core::pattern::{Fit, Purpose, Subject};
 
-use crate::confinement::{Top, Walls};
+use crate::confinement::Walls;
 use crate::protected;
 
 /// Directories that are looked through for protected names before a command starts: each costs some microseconds.
@@ -51,7 +50,7 @@ impl Layout {
         }
         let everything = vec!["**".to_owned()];
         let lists = if walls.write.is_empty() { std::slice::from_ref(&everything) } else { &walls.write };
-        let opens_top = walls.apart || (walls.tier == Tier::Namespaces && walls.top == Top::Open);
+        let opens_top = walls.opens_top();
         for globs in lists {
             let mut places = Vec::new();
             for wanted in globs.iter().flat_map(|glob| resolve(glob, workspace)) {

@@ -193,20 +193,32 @@ pub fn closed_at_home(home: &Path) -> Vec<PathBuf> {
     CLOSED_AT_HOME.iter().map(|name| home.join(name)).collect()
 }
 
-/// What exists of the usual places, and every directory that programs are looked for in.
-pub(super) fn usual(home: Option<&Path>, search: &OsStr) -> Vec<PathBuf> {
+/// Where toolchains keep what proves who their user is.
+pub(super) fn closed_in_toolchain(place: &Path) -> [PathBuf; 2] {
+    let real = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+    ["credentials", "credentials.toml"].map(|name| real.join(name))
+}
+
+/// What exists of the usual places, every directory that programs are looked for in, and toolchains elsewhere.
+pub(super) fn usual(home: Option<&Path>, search: &OsStr, toolchains: &[PathBuf]) -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(PathBuf::from);
     let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
     let at_home = home.into_iter().flat_map(|home| AT_HOME.iter().map(|name| home.join(name)));
     let mut all: Vec<PathBuf> = system.chain(etc).chain(at_home).collect();
-    for place in std::env::split_paths(search).filter(|place| place.is_absolute() && place.parent().is_some())
-    {
-        if Some(place.as_path()) != home && !all.iter().any(|known| place.starts_with(known)) {
+    let named = std::env::split_paths(search).chain(toolchains.iter().cloned());
+    for place in named.filter(|place| place.is_absolute() && !is_above(place, home)) {
+        if !all.iter().any(|known| place.starts_with(known)) {
             all.push(place);
         }
     }
     all.retain(|path| path.exists());
     all
+}
+
+/// The root, home, or what home is in: a variable that names these means nothing of its own there.
+fn is_above(place: &Path, home: Option<&Path>) -> bool {
+    let real = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
+    real.parent().is_none() || home.is_some_and(|home| home.starts_with(&real))
 }
 
 /// Inside of a closed place, wherever links lead.

@@ -513,3 +513,63 @@ async fn a_process_gets_no_more_memory_than_its_task_may_have() {
         assert_ne!(world.bash(&fill(600)).await.text, (600 * MIB).to_string(), "{wish:?}");
     }
 }
+
+/// The last line of what a command said, if the sandbox speaks in it.
+fn remark(output: &ToolOutput) -> Option<String> {
+    let remarks: Vec<&str> = output.text.lines().filter(|line| line.starts_with("[sandbox t")).collect();
+    assert!(remarks.len() <= 1, "{}", output.text);
+    assert_eq!(remarks.last().copied(), output.text.lines().last().filter(|_| !remarks.is_empty()));
+    remarks.first().map(|line| (*line).to_owned())
+}
+
+// To be seen failing without `remark` in `describe`.
+#[tokio::test]
+async fn a_refusal_by_the_sandbox_says_that_it_is_one() {
+    for wish in tiers() {
+        let least = Settings { network: Reach::None, ..settings(wish) };
+        let inside = world("refusal", least.clone(), &all());
+        put(inside.path(), &["README.md", ".git/config"]);
+        for command in ["echo x >new.txt", "mkdir build", "sed -i s/o/x/ README.md", "echo x >>.git/config"] {
+            let output = inside.bash(command).await;
+            let said = remark(&output).unwrap_or_else(|| panic!("{wish:?} {command}: {}", output.text));
+            assert!(said.contains("top of the workspace") && said.contains("`write`"), "{said}");
+        }
+        // A program's words for it, so that no server is needed.
+        let unreachable = "echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6";
+        let said = remark(&inside.bash(unreachable).await).unwrap();
+        assert!(said.contains("commands have no network here"), "{said}");
+        // What ended well, and what failed for reasons of its own, is left as it is.
+        for command in ["mkdir build; true", "cat missing", "false"] {
+            assert_eq!(remark(&inside.bash(command).await), None, "{command}");
+        }
+        let online = world("refusal-online", settings(wish), &all());
+        assert_eq!(remark(&online.bash(unreachable).await), None);
+        let reader = all().narrow(&Rights { access: Access::ReadOnly, ..Rights::default() });
+        let said = remark(&world("refusal-reader", least, &reader).bash("mkdir build").await).unwrap();
+        assert!(!said.contains("`write`"), "it has no such tool: {said}");
+    }
+    let off = world("refusal-off", settings(Wish::Off), &all());
+    assert_eq!(remark(&off.bash("echo Permission denied; exit 1").await), None);
+}
+
+// To be seen failing without the toolchains in `usual`, and without `closed_in_toolchain`.
+#[tokio::test]
+async fn a_toolchain_away_from_home_can_be_read_but_for_its_credentials() {
+    for wish in tiers() {
+        let (_keep, home) = home();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let at = elsewhere.path().canonicalize().unwrap();
+        put(&at, &["cargo/registry/index", "cargo/credentials.toml", "other/file"]);
+        // One that names home, or what is above it, opens nothing.
+        let toolchains = vec![at.join("cargo"), home.clone(), home.parent().unwrap().into(), "/".into()];
+        let settings = Settings { home: Some(home.clone()), toolchains, ..settings(wish) };
+        let inside = world("elsewhere", settings, &all());
+        let script = format!(
+            "for f in cargo/registry/index cargo/credentials.toml other/file; do cat {}/$f >/dev/null 2>&1 && echo $f; done\n\
+             cat {}/notes 2>/dev/null && echo notes; true",
+            at.display(),
+            home.display()
+        );
+        assert_eq!(inside.bash(&script).await.text, "cargo/registry/index", "{wish:?}");
+    }
+}

@@ -1,0 +1,38 @@
+//! What the operator says about the sandbox, and what a run makes of it.
+
+use crate::support::{Place, Ran};
+
+fn at_t1(more: &str) -> Place {
+    let place = Place::new();
+    place.write("home/.config/posse/config.toml", &format!("[sandbox]\ntier = \"t1\"\n{more}"));
+    place
+}
+
+#[test]
+fn a_setting_that_has_no_effect_is_said_once() {
+    let warning = "warning: `sandbox.top = \"open\"` has no effect at tier t1";
+    for (more, count) in [("top = \"open\"\n", 1), ("", 0)] {
+        let place = at_t1(more);
+        let model = place.script("[{text: Done.}]");
+        let ran = place.run(["run", "--model", &model, "Do it"]);
+        assert_eq!((ran.code, ran.stderr.matches(warning).count()), (0, count), "{ran:?}");
+        let doctor = place.run(["doctor"]);
+        assert_eq!(doctor.stdout.matches(warning).count(), count, "{doctor:?}");
+    }
+}
+
+#[test]
+fn a_command_reads_the_toolchain_that_it_is_told_about() {
+    let place = at_t1("");
+    place.write("cargo/registry/index", "the index\n");
+    place.write("cargo/credentials.toml", "the token\n");
+    let command = "cat $CARGO_HOME/registry/index; cat $CARGO_HOME/credentials.toml";
+    let model = place.script(&format!("[{{calls: [{{bash: {{command: '{command}'}}}}]}}, {{text: Done.}}]"));
+    let mut posse = place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Look"]);
+    posse.env("CARGO_HOME", place.root().join("cargo"));
+    let ran = Ran::of(posse);
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let seen = place.run(["tasks", "show", &id, "--result", "1.0"]).stdout;
+    assert!(seen.contains("the index") && !seen.contains("the token"), "{seen}");
+    assert!(seen.contains("[sandbox t1: closed to commands are"), "{seen}");
+}

@@ -1,0 +1,74 @@
+//! The kernel refuses with the words of any other refusal. Whoever reads them should not look for the cause elsewhere.
+
+use posse_core::confinement::Reach;
+use posse_core::grant::Tier;
+use posse_messages::say;
+
+use crate::confinement::{Top, Walls};
+use crate::supervisor::{End, Output, Report};
+
+const DENIED: &[&str] = &["permission denied", "operation not permitted", "read-only file system"];
+/// What programs say that did not get through, in small letters.
+const CUT_OFF: &[&str] = &[
+    "could not resolve",
+    "couldn't resolve",
+    "couldn't connect to server",
+    "could not connect to server",
+    "temporary failure in name resolution",
+    "temporary failure resolving",
+    "name or service not known",
+    "failed to lookup address",
+    "unable to resolve host",
+    "getaddrinfo",
+    "network is unreachable",
+];
+
+/// What is worth saying about a command's walls once it has run against one.
+pub(crate) struct Walled {
+    tier: Tier,
+    network: Reach,
+    /// The top of the workspace is closed to the command and not to its task.
+    writes_around: bool,
+}
+
+impl Walled {
+    pub fn of(walls: &Walls) -> Self {
+        let is_read_only = walls.write.iter().any(Vec::is_empty);
+        let writes_around = !is_read_only && !walls.opens_top();
+        Self { tier: walls.tier, network: walls.network.clone(), writes_around }
+    }
+
+    /// One line, if the command failed and its words fit.
+    pub fn remark(&self, report: &Report) -> Option<String> {
+        let failed = matches!(report.end, End::Exited { code } if code != 0) && report.stop.is_none();
+        if !failed {
+            return None;
+        }
+        let said = [small(&report.out), small(&report.err)];
+        let says = |words: &[&str]| words.iter().any(|words| said.iter().any(|said| said.contains(words)));
+        let tier = self.tier;
+        match &self.network {
+            Reach::None if says(CUT_OFF) => return Some(say!("sandbox-no-network", tier)),
+            Reach::Ports(_) if says(CUT_OFF) => {
+                return Some(say!("sandbox-some-ports", tier, reach = self.network));
+            }
+            Reach::None | Reach::Ports(_) | Reach::Full => {}
+        }
+        says(DENIED).then(|| match self.writes_around {
+            true => say!("sandbox-denied-top", tier),
+            false => say!("sandbox-denied", tier),
+        })
+    }
+}
+
+impl Walls {
+    /// Whether commands may make new entries at the top of the workspace.
+    pub(crate) fn opens_top(&self) -> bool {
+        self.apart || (self.tier == Tier::Namespaces && self.top == Top::Open)
+    }
+}
+
+fn small(output: &Output) -> String {
+    let kept = [output.head.as_slice(), &output.tail].concat();
+    String::from_utf8_lossy(&kept).to_ascii_lowercase()
+}
