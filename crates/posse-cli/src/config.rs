@@ -346,12 +346,12 @@ impl Config {
             self.aliases.entry(alias).or_insert(model);
         }
         let (mine, theirs) = (&mut self.limits, project.limits);
-        mine.max_turns = theirs.max_turns.or(mine.max_turns);
-        mine.max_tool_calls = theirs.max_tool_calls.or(mine.max_tool_calls);
-        mine.timeout_s = theirs.timeout_s.or(mine.timeout_s);
-        mine.max_output_tokens = theirs.max_output_tokens.or(mine.max_output_tokens);
         mine.context_window = theirs.context_window.or(mine.context_window);
-        // A project can lower what a run may cost, never raise it.
+        // A project can lower what a run may take, never raise what its user said.
+        mine.max_turns = lower(mine.max_turns, theirs.max_turns, |a, b| a.0 <= b.0);
+        mine.max_tool_calls = lower(mine.max_tool_calls, theirs.max_tool_calls, |a, b| a.0 <= b.0);
+        mine.timeout_s = lower(mine.timeout_s, theirs.timeout_s, |a, b| a.0 <= b.0);
+        mine.max_output_tokens = lower(mine.max_output_tokens, theirs.max_output_tokens, |a, b| a.0 <= b.0);
         mine.max_input_tokens = lower(mine.max_input_tokens, theirs.max_input_tokens, |a, b| a.0 <= b.0);
         mine.max_cost_usd = lower(mine.max_cost_usd, theirs.max_cost_usd, |a, b| a <= b);
         let (mine, theirs) = (&mut self.model_settings, project.model_settings);
@@ -548,14 +548,17 @@ mod tests {
             assert_eq!(e.code(), ErrorCode::ConfigInvalid, "{text}");
             assert!(load(Sources { explicit: Some(&file), ..at(dir.path()) }).is_ok(), "{text}");
         }
-        let text = "model = \"a:b\"\n[aliases]\nfast = \"x:theirs\"\nslow = \"x:theirs\"\n[limits]\nmax_cost_usd = 5.0\n";
+        let text = "model = \"a:b\"\n[aliases]\nfast = \"x:theirs\"\nslow = \"x:theirs\"\n[limits]\nmax_cost_usd = 5.0\nmax_turns = 900\ntimeout_s = 9\n";
         std::fs::write(&file, text).unwrap();
         let user = dir.path().join("user");
         std::fs::create_dir(&user).unwrap();
-        let text = "[aliases]\nfast = \"x:mine\"\n[limits]\nmax_cost_usd = 2.0\n";
+        let text =
+            "[aliases]\nfast = \"x:mine\"\n[limits]\nmax_cost_usd = 2.0\nmax_turns = 3\ntimeout_s = 60\n";
         std::fs::write(user.join("config.toml"), text).unwrap();
         let config = load(Sources { user_dir: Some(&user), ..at(dir.path()) }).unwrap();
         assert_eq!((config.model.as_deref(), config.limits.max_cost_usd), (Some("a:b"), Some(2.0)));
+        let limits = (config.limits.max_turns.map(|most| most.0), config.limits.timeout_s.map(|most| most.0));
+        assert_eq!(limits, (Some(3), Some(9)), "the lower one counts");
         assert_eq!(
             (config.aliases["fast"].as_str(), config.aliases["slow"].as_str()),
             ("x:mine", "x:theirs")

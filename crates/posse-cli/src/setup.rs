@@ -425,6 +425,30 @@ impl Setup {
     }
 }
 
+/// Where a path leads, also if its last parts are not there yet.
+fn really(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    match there {
+        Some((above, real)) => match path.strip_prefix(above) {
+            Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+            Ok(_) | Err(_) => real,
+        },
+        None => path,
+    }
+}
+
+/// Where programs are looked for that we start ourselves: not where a task can write.
+pub fn search(writable: &[&Path]) -> OsString {
+    let writable: Vec<PathBuf> = writable.iter().map(|place| really(place)).collect();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let safe = std::env::split_paths(&path).filter(|directory| {
+        let real = really(directory);
+        directory.is_absolute() && !writable.iter().any(|place| real.starts_with(place))
+    });
+    std::env::join_paths(safe).unwrap_or_default()
+}
+
 fn sandbox(
     config: &SandboxConfig,
     workspace: &Path,
@@ -436,9 +460,10 @@ fn sandbox(
         _ => workspace.join(path),
     };
     let mut closed: Vec<PathBuf> = user_config_dir().into_iter().chain([state.to_owned()]).collect();
-    // Paths are compared with where things really are.
-    closed = closed.into_iter().map(|path| path.canonicalize().unwrap_or(path)).collect();
-    let write: Vec<PathBuf> = config.write.iter().map(place).collect();
+    // Paths are compared with where things really are, or will be.
+    closed = closed.iter().map(|path| really(path)).collect();
+    // A link of the repository must not choose what is written.
+    let write: Vec<PathBuf> = config.write.iter().map(|path| really(&place(path))).collect();
     let secrets: Vec<PathBuf> = home.map(closed_at_home).unwrap_or_default();
     for path in &write {
         if let Some(secret) =
@@ -457,7 +482,7 @@ fn sandbox(
         wish: config.tier,
         network: Reach::from(&config.network),
         home: home.map(|home| home.canonicalize().unwrap_or(home.to_owned())),
-        search: std::env::var_os("PATH").unwrap_or_default(),
+        search: search(&[workspace, state]),
         read: config.read.iter().map(place).collect(),
         write,
         closed,
@@ -565,5 +590,31 @@ mod tests {
             assert_eq!(large.output_tokens_per_call, usual.output_tokens_per_call, "{model}");
             assert_eq!(large.output_tokens_per_call_max, usual.output_tokens_per_call_max, "{model}");
         }
+    }
+
+    /// `sandbox.write` and the state directory are compared with secrets and workspaces by where they are.
+    #[test]
+    fn a_path_is_where_it_leads_also_before_it_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("real")).unwrap();
+        std::os::unix::fs::symlink("real", top.join("link")).unwrap();
+        assert_eq!(really(&top.join("link")), top.join("real"));
+        assert_eq!(really(&top.join("link/new/state")), top.join("real/new/state"));
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        assert_eq!(really(Path::new("not-there-yet")), here.join("not-there-yet"));
+    }
+
+    #[test]
+    fn no_link_of_a_repository_chooses_what_commands_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let (home, workspace) = (top.join("home"), top.join("workspace"));
+        std::fs::create_dir_all(home.join(".ssh")).unwrap();
+        std::fs::create_dir(&workspace).unwrap();
+        std::os::unix::fs::symlink(&home, workspace.join("target")).unwrap();
+        let config = SandboxConfig { write: vec!["target".into()], ..SandboxConfig::default() };
+        let refused = sandbox(&config, &workspace, &top.join("state"), Some(&home)).err().unwrap();
+        assert_eq!(refused.code(), ErrorCode::ConfigInvalid);
     }
 }

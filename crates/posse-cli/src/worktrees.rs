@@ -11,8 +11,7 @@ use posse_tools::sandbox::Sandbox;
 use posse_tools::worktree::Worktrees;
 
 use crate::config::Config;
-use crate::models::process_env;
-use crate::setup::Setup;
+use crate::setup::{Setup, search};
 use crate::telemetry::Telemetry;
 
 pub struct Apart {
@@ -22,15 +21,15 @@ pub struct Apart {
     sandbox: Arc<Sandbox>,
 }
 
-/// Where worktrees are.
-pub fn trees(state: &Path) -> Worktrees {
-    Worktrees::new(state.join("worktrees"), process_env("PATH").unwrap_or_default().into())
+/// Where worktrees are. The git that makes them is none that a task in this workspace could have put there.
+pub fn trees(state: &Path, workspace: &Path) -> Worktrees {
+    Worktrees::new(state.join("worktrees"), search(&[workspace, state]))
 }
 
 impl Apart {
     pub fn new(setup: &Setup) -> Arc<Self> {
         let (config, state, sandbox) = (setup.config.clone(), setup.state.clone(), setup.sandbox.clone());
-        Arc::new(Self { trees: trees(&state), config, state, sandbox })
+        Arc::new(Self { trees: trees(&state, &setup.workspace), config, state, sandbox })
     }
 
     /// Works on the disk beside everything else.

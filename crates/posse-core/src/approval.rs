@@ -640,7 +640,8 @@ mod tests {
         assert_eq!(shown_prompt(&"é".repeat(101)), format!("{}...", "é".repeat(100)));
     }
 
-    /// What a person must not be deceived by. Removed to see it fail: each range of `is_hidden`, and `legible`.
+    /// What a person must not be deceived by. Seen to fail without each range of `is_hidden`, `is_joiner` and
+    /// `legible`, and without each use of `legible` in `described`.
     // G29 S27 S28
     #[test]
     fn whatever_hides_in_a_call_is_shown() {
@@ -654,6 +655,8 @@ mod tests {
             ("\u{7f}", "\\u{7f}"),
             ("\u{202e}txt.exe\u{202c}", "\\u{202e}txt.exe\\u{202c}"),
             ("\u{2066}a\u{2069}", "\\u{2066}a\\u{2069}"),
+            ("r\u{34f}m\u{17b4}\u{180b}", "r\\u{34f}m\\u{17b4}\\u{180b}"),
+            ("x\u{1bca0}\u{1d173}", "x\\u{1bca0}\\u{1d173}"),
             ("\u{61c}\u{200e}\u{200f}", "\\u{61c}\\u{200e}\\u{200f}"),
             ("r\u{200b}m", "r\\u{200b}m"),
             ("r\u{200d}m\u{200c}", "r\\u{200d}m\\u{200c}"),
@@ -676,6 +679,16 @@ mod tests {
             let lines = described(&Parked::new("a1".to_owned(), Request { arguments, ..request() }));
             assert!(lines.contains(&format!("  command: {shown}")), "{lines:?}");
             assert!(lines.contains(&format!("  {shown}: 1")), "{lines:?}");
+            let [agent, tool, why] = [(); 3].map(|()| hidden.to_owned());
+            let (covers, arguments) =
+                (vec![agent.clone()], json!({ "content": format!("x\n{hidden}") }).to_string());
+            let lines = described(&Parked::new(
+                "a1".to_owned(),
+                Request { agent, tool, why, covers, arguments, ..request() },
+            ));
+            assert_eq!(lines[0], format!("{shown} wants to call `{shown}`: {shown}"));
+            assert!(lines.contains(&format!("  | {shown}")), "{lines:?}");
+            assert!(lines.last().unwrap().ends_with(&format!("covers: {shown}")), "{lines:?}");
         }
     }
 

@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    // G16 To be seen failing without the list that a read-only task adds.
+    // G16 Seen to fail without the list that a read-only task adds.
     #[test]
     fn a_grant_says_what_its_processes_may_do() {
         let root = Grant::of_root(Root { sandbox: Tier::Kernel, depth: 3, ..Root::default() });

@@ -83,7 +83,8 @@ impl Toolbox {
             tools.iter().find(|other| own_name(&other.spec().name) == name).unwrap_or(tool).clone()
         };
         let mine = self.entries.values().flatten().map(|entry| stand_in(&entry.tool));
-        Ok(Self { shown: self.shown.clone(), approver: self.approver.clone(), ..Self::new(mine)? })
+        // Whoever watches over the calls watches over these too.
+        Ok(Self { entries: Self::new(mine)?.entries, ..self.clone() })
     }
 
     /// The same tools, where a task is also shown what another grant offers. What it calls is decided by its own grant

@@ -371,7 +371,7 @@ mod tests {
         Machine { landlock, seccomp: true, bubblewrap }
     }
 
-    // G17 S24 To be seen failing with `unwrap_or(Tier::None)` in place of the error.
+    // G17 S24 Seen to fail with `unwrap_or(Tier::None)` in place of the error.
     #[test]
     fn what_is_wished_is_there_or_refused_and_never_less() {
         for (landlock, bubblewrap, auto, t1, t2) in [

@@ -52,7 +52,8 @@ const WRITE: &str = "[{calls: [{write: {path: src/b.txt, content: new}}]}, {text
 
 #[test]
 fn a_holder_that_was_stopped_for_too_long_writes_nothing_when_it_wakes() {
-    // G9 T19. Without the fence (`Job::permit`, `Fence::raise`) both files are written by the stale holder.
+    // G9 T19. Seen to fail without what `Fence::raise` asks for; without `Job::permit` as well, the stale holder writes
+    // `src/new.txt`, and only the comparison with what was read keeps `src/a.txt`.
     let place = place();
     let holder = thinking_holder(&place);
     let held = leases(&place);
@@ -85,6 +86,24 @@ fn a_holder_that_was_stopped_for_too_long_writes_nothing_when_it_wakes() {
     assert_eq!(journal.iter().filter(refused).count(), 2, "{journal:#?}");
     assert_eq!(leases(&place).len(), 1, "the taker has what it took");
     taker.kill();
+}
+
+#[test]
+fn a_task_that_holds_nothing_writes_nothing_where_another_holds_a_lease() {
+    // Seen to fail without `Job::permit`: the task has no lease that `Fence::raise` could find lost.
+    let place = place();
+    let thinks = script(&place, "holder", "[{delay_ms: 600000, text: Done.}]");
+    let mut holder = start(&place, "holder", &thinks);
+    holder.until(|line| line["type"] == "turn");
+    let steps = "[{calls: [{read: {path: src/a.txt}}]}, \
+                  {calls: [{write: {path: src/b.txt, content: new}}, {write: {path: other/b.txt, content: new}}, \
+                  {edit: {path: src/a.txt, old_string: old, new_string: new}}]}, {text: Done.}]";
+    let ran = place.run(["run", "--json", "--model", &script(&place, "free", steps), "Write"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(fs::read_to_string(place.workspace().join("src/a.txt")).unwrap(), "old\n");
+    assert!(!place.workspace().join("src/b.txt").exists(), "{ran:?}");
+    assert!(place.workspace().join("other/b.txt").exists(), "what nobody holds can be written: {ran:?}");
+    holder.kill();
 }
 
 #[test]

@@ -226,7 +226,12 @@ fn without_a_repository_a_worktree_is_refused() {
     let children = "boss:\n- calls: [{subagent: {action: spawn, agent: general, task: look, isolation: worktree}}]\n- text: done\n";
     let model = format!("{}#boss", place.script(children));
     let ran = place.run(["run", "--json", "--model", &model, "Work"]);
-    assert!(ran.stdout.contains("ISOLATION_UNAVAILABLE") || place.tasks().len() == 1, "{ran:?}");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let journal = place.journal(&id(&ran));
+    let told = journal.iter().find(|record| record["record"] == "done").unwrap();
+    assert_eq!(told["result"]["is_error"], true, "{told}");
+    assert!(told["result"]["text"].as_str().unwrap().contains("ISOLATION_UNAVAILABLE"), "{told}");
+    assert_eq!(place.tasks().len(), 1, "nothing is left of the child");
 }
 
 #[test]
@@ -278,8 +283,8 @@ fn a_task_that_was_killed_goes_on_in_the_same_worktree() {
 /// Everything in a repository that git would run is a canary.
 #[test]
 fn nothing_of_a_hostile_repository_is_run() {
-    // S09 G21. With `git status` in the place of our own listing, or with the repository's configuration in force where
-    // contents are read, the canary is there.
+    // S09 G21. Seen to fail with `git status` beside our own listing, and with the repository's configuration in force where
+    // contents are read if our attributes are not there either: each of the two is enough to keep filters from being run.
     let place = place();
     let workspace = place.workspace();
     let canary = place.root().join("canary");
@@ -388,4 +393,21 @@ fn a_task_without_an_end_in_sight_cannot_have_its_files_taken() {
         assert!(refused.code == 1 && refused.stderr.contains("is at work"), "{refused:?}");
     }
     running.kill();
+}
+
+// S09 A program that a task could have put into the workspace is not the git that we start.
+#[test]
+fn a_git_in_the_workspace_is_not_started() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = place();
+    let planted = place.write("workspace/bin/git", "#!/bin/sh\ntouch \"$HOME/ran\"\nexit 1\n");
+    fs::set_permissions(&planted, fs::Permissions::from_mode(0o755)).unwrap();
+    let model = place.script("[{calls: [{write: {path: sub/new.txt, content: new}}]}, {text: Done.}]");
+    let path = format!("{}:{}", planted.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut posse = place.posse(["run", "--json", "--isolation", "worktree", "--model", &model, "Work"]);
+    posse.env("PATH", path).env("HOME", place.home());
+    let ran = Ran::of(posse);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(ran.envelope()["changed_files"], serde_json::json!(["sub/new.txt"]));
+    assert!(!place.home().join("ran").exists());
 }

@@ -601,8 +601,9 @@ fn assert_within(child: &Grant, parent: &Grant) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    // R362, G16, S14: without `conditions.extend` in `keep`, without `max` for autonomy and tier, or with the network
-    // of the request instead of the narrowed one, this fails.
+    // R362, G16, S14: seen to fail without the parent's conditions in `keep`, without `max` for autonomy or for the tier,
+    // and with the network of the request instead of the narrowed one. That the conditions of the
+    // request are added is not seen here, but by `writing_keeps_to_its_paths`, `reading_keeps_to_its_roots` and others.
     #[test]
     fn a_child_never_has_more_than_its_parent(
         root in any_root(),

@@ -45,7 +45,7 @@ fn made(stage: &Stage) -> usize {
     effects.len()
 }
 
-// G16, S14: without the refusal in `Run::plan`, or with the old grant after `resume`, this fails.
+// G16, S14: seen to fail without the refusals in `Run::judged`, and without what `Life::withdraw` does on resuming.
 #[tokio::test]
 async fn a_denied_call_is_made_zero_times_also_after_the_operator_changed_their_mind() {
     for rights in restrictions() {

@@ -97,7 +97,7 @@ fn decisions(grant: &Grant) -> Vec<Decision> {
     about.map(decide).to_vec()
 }
 
-// G25 S12 S15. Removed to see it fail: `Planned::marked`, and the search for a mark that the text does not end.
+// G25 S12 S15. Seen to fail without `Planned::marked`, and without the search for a mark that the text does not end.
 #[tokio::test(start_paused = true)]
 async fn whatever_a_text_says_what_a_task_may_do_stays_the_same() {
     // The model does what the text wants: it asks for `bash`, which it does not have, and for `write`, which is asked about.

@@ -224,7 +224,13 @@ impl Copy {
     /// Where the objects are that it did not copy. The file is ours, and no task can write it.
     pub fn borrowed(&self) -> Vec<PathBuf> {
         let named = fs::read_to_string(self.repository.join("objects/info/alternates"));
-        named.unwrap_or_default().lines().map(PathBuf::from).collect()
+        // A repository can have a link there that leads anywhere: only what is a store of objects is opened.
+        let is_store = |place: &PathBuf| {
+            place.file_name().is_some_and(|name| name == "objects")
+                && place.parent().is_some_and(|git| git.join("HEAD").is_file() && git.join("refs").is_dir())
+        };
+        let named = named.unwrap_or_default();
+        named.lines().filter_map(|line| fs::canonicalize(line).ok()).filter(is_store).collect()
     }
 }
 

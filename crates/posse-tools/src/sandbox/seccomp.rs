@@ -123,6 +123,8 @@ impl Filter {
         filter.deny_if(libc::SYS_clone, 0, &[(IF_ANY_BIT, NAME_SPACES)]);
         // Typing into the terminal of whoever started us.
         filter.deny_if(libc::SYS_ioctl, 1, &[(IF_EQUAL, 0x5412), (IF_EQUAL, 0x541c)]);
+        // Limits of others: whoever starves the supervisor outlives it. Its own limits a process may lower, as process 0.
+        filter.deny_if(libc::SYS_prlimit64, 0, &[(IF_AT_LEAST, 1)]);
         filter.sockets(network);
         filter.end(ALLOW);
         filter
@@ -146,7 +148,10 @@ impl Filter {
                 // Neither SCTP nor MPTCP nor anything else that has streams.
                 self.allow_only(libc::SYS_socket, 2, None, &[0, libc::IPPROTO_TCP as u32]);
                 // Opening a connection by sending.
-                self.deny_if(libc::SYS_sendto, 3, &[(IF_ANY_BIT, libc::MSG_FASTOPEN as u32)]);
+                for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
+                {
+                    self.deny_if(call, flags, &[(IF_ANY_BIT, libc::MSG_FASTOPEN as u32)]);
+                }
             }
             // No local sockets: behind those are daemons that do what one asks.
             Reach::Full => {

@@ -2,7 +2,6 @@
 //! as the runtime that calls `bash`, and from there as the attacker. What each attempt must come to stands in a table.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write as _;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -74,8 +73,8 @@ talk over a pair of sockets              allowed  allowed
 signal a child                           allowed  allowed
 ";
 
-// G18 S08 S23 S25 What holds them: `drop_all` (the key in /proc, as superuser), the scope flags, the filter of
-// sockets, the read roots, `--cap-drop ALL`. Seen to fail with a full network.
+// G18 S08 S23 S25 Seen to fail on tier T1, as superuser, without `drop_all` (the key in /proc), the scope flags, the
+// filter of sockets, with `/` as a read root, and with a full network.
 #[test]
 fn every_attack_ends_as_the_table_says() {
     match std::env::var(ROLE).as_deref() {

@@ -1,4 +1,5 @@
-//! What the kernel holds the processes of a task to, as far as its grant and its operator say so.
+//! What the kernel holds the processes of a task to, as far as its grant and its operator say so. Where a test was seen
+//! to fail, it was on tier T1.
 
 use std::collections::BTreeSet;
 use std::net::{TcpListener, UdpSocket};
@@ -94,7 +95,7 @@ fn set(paths: &[&str]) -> BTreeSet<String> {
     paths.iter().map(|path| (*path).to_owned()).collect()
 }
 
-// S34 To be seen failing with the last list alone in `rulesets`.
+// S34 Seen to fail with the last list alone, and with the first alone, in `rulesets`.
 #[tokio::test]
 async fn a_command_writes_only_where_its_task_may() {
     for wish in tiers() {
@@ -171,8 +172,8 @@ fn assault(path: &str) -> String {
     )
 }
 
-// G20 S04 S09 S11 S33 To be seen failing with the top of the workspace given as a whole (T1), and without the read-only binds
-// (T2, top open). A name that is only in the list of the file tools fails here too.
+// G20 S04 S09 S11 S33 Seen to fail with the top of the workspace given as a whole, and with a protected name that the file
+// tools know and the layout does not.
 #[tokio::test]
 async fn protected_files_are_written_by_no_tool_and_by_no_command() {
     for wish in tiers() {
@@ -269,7 +270,8 @@ async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
     }
 }
 
-// G17 S24 To be seen failing when a ruleset that the kernel refuses is left out.
+// G17 S24 Seen to fail when a ruleset that the kernel refuses is left out, and when what `restrict_self`, `seccomp`
+// or `capset` answers is not looked at.
 #[test]
 fn a_kernel_without_landlock_refuses_every_command() {
     let refused = |calls: &[libc::c_long], what: &str| {
@@ -345,7 +347,7 @@ async fn every_way_to_start_a_process_is_held() {
     }
 }
 
-// S23 To be seen failing without the rules for ports, and with datagrams allowed.
+// S23 Seen to fail without the rules for ports, and with datagrams allowed.
 #[tokio::test]
 async fn a_command_connects_only_where_it_may() {
     let open = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -402,7 +404,7 @@ fn home() -> (tempfile::TempDir, PathBuf) {
     (dir, home)
 }
 
-// S08 To be seen failing with home as a read root that is not split.
+// S08 Seen to fail when a read root that holds something closed is not split.
 #[tokio::test]
 async fn toolchains_can_be_read_and_credentials_cannot() {
     for wish in tiers() {
@@ -471,6 +473,18 @@ async fn what_is_held_can_neither_outlive_nor_stop_its_supervisor() {
     }
 }
 
+// G8 Who lowers the limits of its supervisor could outlive it.
+#[tokio::test]
+async fn a_command_sets_its_own_limits_and_nobody_elses() {
+    for wish in tiers() {
+        let world = world(&format!("limits-{wish:?}"), settings(wish), &all());
+        let own = world.bash("ulimit -S -n 50 && ulimit -S -n").await;
+        assert_eq!(own.text, "50", "{wish:?}");
+        let others = world.bash("prlimit --pid $PPID --nofile=50:50").await;
+        assert!(others.is_error, "{wish:?} {}", others.text);
+    }
+}
+
 #[tokio::test]
 async fn a_held_command_that_is_asked_to_end_may_clean_up() {
     for wish in tiers() {
@@ -483,7 +497,7 @@ async fn a_held_command_that_is_asked_to_end_may_clean_up() {
 }
 
 // R419
-// T32 To be seen failing without the limit of the task.
+// T32 Seen to fail without the limit of the task.
 #[tokio::test]
 async fn a_process_gets_no_more_memory_than_its_task_may_have() {
     const MIB: u64 = 1 << 20;

@@ -110,7 +110,7 @@ impl Drop for StopOnDrop<'_> {
 // S02
 #[test]
 fn a_link_swapped_in_never_leads_outside() {
-    // G19 S02: with the path checked first and opened by name afterwards, this escapes within the first hundred tries.
+    // G19 S02: seen to fail with the path checked first and opened by name afterwards.
     const TRIES: u32 = 60_000;
     let place = Place::new(&[("d/secret.txt", "inside")]);
     let outside = place.outside.path().canonicalize().unwrap();

@@ -125,7 +125,7 @@ async fn a_server_that_does_not_end_is_not_waited_for() {
     assert!(began.elapsed() < Duration::from_secs(40));
 }
 
-// G26, S21: without `checked` in the client, the first of these reach the server.
+// G26, S21: seen to fail without the check of numbers in `Pinned::checked`: the first of these reaches the server.
 #[tokio::test]
 async fn nothing_but_the_public_network_is_reached() {
     let server = Server::handler(|_| html("secret")).await;

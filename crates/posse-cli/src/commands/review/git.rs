@@ -247,7 +247,9 @@ fn read_regular(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
 /// What git is always told: nothing of our environment that it could act on, no network, no prompt, no lock.
 fn plain(root: &Path) -> Vec<(OsString, OsString)> {
     let mut environment: Vec<(OsString, OsString)> = Vec::new();
-    for name in ["PATH", "HOME", "XDG_CONFIG_HOME"] {
+    // Not a git that lies in the work tree.
+    environment.push(("PATH".into(), crate::setup::search(&[root])));
+    for name in ["HOME", "XDG_CONFIG_HOME"] {
         environment.extend(process_env(name).map(|value| (name.into(), value.into())));
     }
     let mut set = |name: &str, value: &OsStr| environment.push((name.into(), value.to_owned()));

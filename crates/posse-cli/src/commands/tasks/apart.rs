@@ -111,7 +111,7 @@ impl Found {
         let setup = Setup::load(global)?;
         let store = setup.store()?;
         let row = find(&*store, wanted).await?;
-        let worktree = trees(&setup.state).find(&row.id)?.ok_or_else(|| {
+        let worktree = trees(&setup.state, &setup.workspace).find(&row.id)?.ok_or_else(|| {
             Error::new(ErrorCode::InvalidRequest, format!("`{}` has no worktree", row.id))
                 .hint("only tasks with `isolation: worktree` have one, until it is discarded; one that changed nothing is removed")
         })?;
