@@ -26,7 +26,8 @@ const LINES_FIRST: usize = 20;
 /// Who answers at a terminal.
 pub const OPERATOR: &str = "operator";
 
-const CHOICES: &str = "[y]es, once  yes for this [t]ask  yes for the [s]ession  [n]o  [v]iew everything: ";
+const CHOICES: &str =
+    "[y]es, once  yes for this [t]ask  yes for the [s]ession  [n]o  [v]iew everything, then Enter: ";
 
 pub struct Desk {
     store: Arc<dyn Store>,
@@ -103,13 +104,14 @@ pub async fn ask(store: &dyn Store, id: &str) -> Result<()> {
     }
 }
 
-/// Ends the thread that reads when nobody waits for it any more.
+/// Ends the thread that reads when nobody waits for it any more. What was typed for this question and not taken is for no other.
 #[derive(Default)]
 struct Over(Arc<AtomicBool>);
 
 impl Drop for Over {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+        terminal::discard_typed();
     }
 }
 
@@ -126,6 +128,8 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
     let left_s = parked.request.deadline_ms.saturating_sub(now_ms()) / 1000;
     terminal::note(&format!("without an answer: {} in {left_s} s", parked.request.on_deadline.wire()));
     loop {
+        // Nobody says yes to what they have not seen.
+        terminal::discard_typed();
         prompt(CHOICES);
         let line = read_line(over)?;
         let yes = |scope| Some(Answer { scope, ..by_operator(Verdict::Approve) });
@@ -196,6 +200,9 @@ fn read_line(over: &AtomicBool) -> Option<String> {
         // SAFETY: polls one descriptor and writes to the one struct that is given.
         if unsafe { libc::poll(&mut ready, 1, LOOK.as_millis() as i32) } <= 0 {
             continue;
+        }
+        if over.load(Ordering::Relaxed) {
+            break;
         }
         let mut bytes = [0_u8; 1];
         // SAFETY: reads at most one byte into a buffer of one.

@@ -15,7 +15,7 @@ use posse_core::id::AgentName;
 use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
 use posse_core::redact::Redactor;
-use posse_core::text::visible;
+use posse_core::text::{nearest, visible};
 use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::Places;
@@ -74,7 +74,40 @@ impl Tools {
     }
 
     pub fn has(&self, name: &str) -> bool {
-        SESSION_TOOLS.contains(&name) || self.tools.iter().any(|tool| tool.spec().name == name)
+        self.names().any(|there| there == name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.spec().name.as_str()).chain(SESSION_TOOLS.iter().copied())
+    }
+
+    /// The patterns of a list in the configuration. One that fits no tool is an error: a wrong spelling would ask about nothing.
+    fn patterns(&self, key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
+        let mut all = Vec::new();
+        for raw in list {
+            let parsed = ToolPattern::parse(raw).and_then(|parsed| self.checked(parsed));
+            all.extend(parsed.map_err(|e| {
+                let text = format!("`{key}`: {}", e.message());
+                Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
+            })?);
+        }
+        Ok(all)
+    }
+
+    /// Which tools a server has is known only when it runs.
+    fn checked(&self, patterns: Vec<ToolPattern>) -> Result<Vec<ToolPattern>> {
+        let is_there = |pattern: &&ToolPattern| {
+            pattern.name().starts_with("mcp__") || self.names().any(|name| pattern.names(name))
+        };
+        let Some(unknown) = patterns.iter().find(|pattern| !is_there(pattern)).map(ToolPattern::name) else {
+            return Ok(patterns);
+        };
+        let there_are = say!("there-are", names = self.names().collect::<Vec<_>>().join(", "));
+        let hint = match nearest(unknown, self.names()) {
+            Some(name) => format!("{} {there_are}", say!("did-you-mean", name)),
+            None => there_are,
+        };
+        Err(Error::new(ErrorCode::InvalidTool, say!("tool-not-there", unknown)).hint(hint))
     }
 }
 
@@ -276,7 +309,7 @@ impl Setup {
         let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
         let tools = names.into_iter().collect();
         let root = Root { tools, depth: 1, network, sandbox, ..Root::default() };
-        Ok(Grant::of_root(root).keep(&self.asked_about()?))
+        Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
     }
 
     /// What `fetch` connects with.
@@ -304,14 +337,14 @@ impl Setup {
     }
 
     /// What the operator wants to be asked about, at every depth.
-    fn asked_about(&self) -> Result<Rights> {
-        let patterns = patterns("approvals.ask", &self.config.approvals.ask)?;
+    fn asked_about(&self, found: &Tools) -> Result<Rights> {
+        let patterns = found.patterns("approvals.ask", &self.config.approvals.ask)?;
         let rules = patterns.into_iter().map(|pattern| Rule { pattern, verdict: Verdict::Ask });
         Ok(Rights { rules: rules.collect(), ..Rights::default() })
     }
 
     /// What becomes of calls that a person has to be asked about. `attended`: one sits here.
-    pub fn approvals(&self, how: &How, attended: bool) -> Result<Policy> {
+    pub fn approvals(&self, how: &How, attended: bool, found: &Tools) -> Result<Policy> {
         let configured = &self.config.approvals;
         let mode = match how.approvals.or(configured.mode) {
             Some(ApprovalMode::Ask) => Mode::Ask,
@@ -322,7 +355,7 @@ impl Setup {
         };
         let usual = Policy::new(mode);
         Ok(Policy {
-            allow: patterns("approvals.allow", &configured.allow)?,
+            allow: found.patterns("approvals.allow", &configured.allow)?,
             deadline_ms: configured.deadline_s.map_or(usual.deadline_ms, |seconds| seconds.0 * 1000),
             on_deadline: match configured.default {
                 Some(ApprovalDefault::Approve) => approval::Verdict::Approve,
@@ -345,7 +378,7 @@ impl Setup {
         // What could be reached then and cannot be reached today is over as well.
         let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
         let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
-        Ok(before.without(&self.denied(found)?).keep(&today).keep(&self.asked_about()?))
+        Ok(before.without(&self.denied(found)?).keep(&today).keep(&self.asked_about(found)?))
     }
 
     /// What processes may connect to at most.
@@ -469,17 +502,6 @@ fn sandbox(
         },
         top: config.top,
     }))
-}
-
-fn patterns(key: &str, list: &[String]) -> Result<Vec<ToolPattern>> {
-    let mut all = Vec::new();
-    for raw in list {
-        all.extend(ToolPattern::parse(raw).map_err(|e| {
-            let text = format!("`{key}`: {}", e.message());
-            Error::new(ErrorCode::ConfigInvalid, text).hint(e.advice().unwrap_or_default())
-        })?);
-    }
-    Ok(all)
 }
 
 fn user() -> u32 {

@@ -90,6 +90,12 @@ pub fn is_attended() -> bool {
     io::stdin().is_terminal() && stderr_is_terminal()
 }
 
+/// Forgets what was typed and not read yet, also half a line.
+pub fn discard_typed() {
+    // SAFETY: takes a descriptor and a constant. Where there is no terminal it fails, and there is nothing to forget.
+    let _ = unsafe { libc::tcflush(libc::STDIN_FILENO, libc::TCIFLUSH) };
+}
+
 /// Columns of the terminal, 80 if it does not say.
 pub fn width() -> usize {
     size().0

@@ -175,6 +175,7 @@ impl Place {
                     }
                 }
             }
+            Answer::Waited(waited) if waited.is_empty() => terminal::note(&say!("context-wait-over")),
             Answer::Waited(waited) => {
                 waited.written.iter().for_each(|head| terminal::out(&described(head)));
                 waited.deleted.iter().for_each(|key| terminal::out(&say!("key-was-deleted", key)));

@@ -124,7 +124,9 @@ fn confinement(setup: &Setup) -> Finding {
 
 /// What happens with calls that somebody has to be asked about.
 fn approvals(setup: &Setup) -> Finding {
-    let policy = match setup.approvals(&How::default(), terminal::is_attended()) {
+    let attended = terminal::is_attended();
+    let policy = setup.tools().and_then(|found| setup.approvals(&How::default(), attended, &found));
+    let policy = match policy {
         Ok(policy) => policy,
         Err(e) => return Finding::error("approvals", &e),
     };

@@ -186,7 +186,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     let attended = matches!(view, View::Shown) && !json && terminal::is_attended();
     Room::new(Parts {
         redactor: setup.redactor(),
-        approvals: setup.approvals(how, attended)?,
+        approvals: setup.approvals(how, attended, &found)?,
         attended,
         verifier,
         facades,

@@ -166,6 +166,33 @@ fn a_project_may_ask_for_more_and_decide_nothing() {
     assert!(ran.stderr.contains("error[CONFIG_INVALID]: `approvals.ask`: `wri te` names no tool"), "{ran:?}");
 }
 
+#[test]
+fn a_wrong_spelling_does_not_silently_ask_about_nothing() {
+    for (key, entry, wrong) in
+        [("ask", "bsh", "bsh"), ("ask", "wrte(docs/**)", "wrte"), ("allow", "bsh*", "bsh*")]
+    {
+        let (place, model) = place(&format!("[approvals]\n{key} = [\"{entry}\"]\n"));
+        let expected = format!("error[CONFIG_INVALID]: `approvals.{key}`: there is no tool `{wrong}`\n");
+        let ran = place.run(["run", "--model", &model, "Write it"]);
+        assert!(ran.code == 1 && ran.stderr.starts_with(&expected), "{ran:?}");
+        assert!(ran.stderr.contains("there are: read, edit, write"), "{ran:?}");
+        let meant = match wrong {
+            "bsh" => Some("bash"),
+            "wrte" => Some("write"),
+            _ => None,
+        };
+        let said = meant.is_none_or(|name| ran.stderr.contains(&format!("did you mean `{name}`?")));
+        assert!(said && written(&place).is_none(), "{ran:?}");
+        let doctor = place.run(["doctor"]);
+        assert!(doctor.stdout.contains(&format!("there is no tool `{wrong}`")), "{doctor:?}");
+    }
+    let fine =
+        "[approvals]\nask = [\"mcp__*\", \"mcp__github__push\", \"Agent(a, b)\", \"ba*\"]\nallow = [\"*\"]\n";
+    let (place, model) = place(fine);
+    let ran = place.run(["run", "--model", &model, "Write it"]);
+    assert_eq!((ran.code, written(&place).as_deref()), (0, Some("hello\n")), "{ran:?}");
+}
+
 /// Answers at a terminal: what is typed after what is seen.
 fn talk(place: &Place, args: &[&str], typed: &[(&str, &str)]) -> (i32, String) {
     let terminal = Terminal::new(100);
@@ -190,7 +217,7 @@ fn talk(place: &Place, args: &[&str], typed: &[(&str, &str)]) -> (i32, String) {
     (status.code().unwrap(), shown)
 }
 
-const CHOICES: &str = "[v]iew everything: ";
+const CHOICES: &str = "[v]iew everything, then Enter: ";
 
 // G29 S28
 #[test]
@@ -206,6 +233,29 @@ fn whoever_sits_at_the_terminal_is_asked_there() {
     let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "not this file")]);
     assert_eq!(written(&place), None, "{shown}");
     assert!(shown.contains("write refused: a person said no: not this file"), "{shown}");
+}
+
+#[test]
+fn what_was_typed_before_a_question_is_no_answer_to_it() {
+    let (place, model) = place(ASKS);
+    let terminal = Terminal::new(100);
+    let mut command = place.posse(["run", "--model", &model, "Write it"]);
+    command.env("TERM", "xterm");
+    command.stdin(terminal.stdio()).stdout(terminal.stdio()).stderr(terminal.stdio());
+    let (mut hand, shown, reader) = terminal.watch();
+    let sees = |text: &str| until(text, || shown.lock().unwrap().contains(text).then_some(()));
+    hand.write_all(b"y\ry").unwrap();
+    sees("y\r\ny");
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    sees(CHOICES);
+    hand.write_all(b"n\r").unwrap();
+    sees("(Enter for no reason): ");
+    hand.write_all(b"not this file\r").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    reader.join().unwrap();
+    assert_eq!(written(&place), None);
+    assert!(shown.lock().unwrap().contains("write refused: a person said no: not this file"));
 }
 
 #[test]
@@ -249,12 +299,16 @@ fn a_question_that_is_answered_elsewhere_is_taken_back() {
     sees("/quit or Ctrl-D");
     hand.write_all(b"Write it\r").unwrap();
     sees(CHOICES);
+    // Half an answer to a question that is gone is not the beginning of the next message.
+    hand.write_all(b"half").unwrap();
+    sees("then Enter: half");
     assert_eq!(place.run(["approvals", "approve", "a1"]).code, 0);
     sees("a1 is approved");
     sees("Done.");
     until("a prompt", || shown.lock().unwrap().rsplit("Done.").next()?.contains("> ").then_some(()));
     hand.write_all(b"\x04").unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let status = until("the end", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(0));
     reader.join().unwrap();
     assert_eq!(written(&place).as_deref(), Some("hello\n"));
 }

@@ -232,4 +232,5 @@ fn a_person_says_for_whom_a_key_is_and_waits_for_one() {
     assert_eq!((heard.code, &heard.json()[0]["written"][0]["key"]), (0, &json!("decision")), "{heard:?}");
     let late = place.run(["context", "wait", "decision", "--timeout", "1"]);
     assert_eq!((late.code, late.stdout.as_str()), (1, ""), "{late:?}");
+    assert_eq!(late.stderr, "the time is over: nothing was written or deleted\n");
 }

@@ -303,6 +303,22 @@ fn only_what_is_named_is_reviewed_also_from_a_directory_below() {
 }
 
 #[test]
+fn a_path_that_is_not_there_is_a_mistake_and_not_a_path_without_changes() {
+    let place = repository();
+    for args in
+        [&["review", "nosuch/"][..], &["review", "src", "nosuch/"], &["review", "--base", "main", "nosuch/"]]
+    {
+        let ran = place.run(args.iter().copied());
+        let expected = "error[INVALID_REQUEST]: `nosuch/` is not there, and git knows nothing of that name\n";
+        assert!(ran.code == 1 && ran.stderr.starts_with(expected), "{args:?}: {ran:?}");
+    }
+    assert_eq!(place.run(["review", "src"]).code, 0, "there, and without changes");
+    std::fs::remove_file(place.workspace().join("notes.txt")).unwrap();
+    let ran = review(&place, &answer(&[]), &["--json", "notes.txt"]);
+    assert_eq!((ran.code, &ran.json()[0]["files"][0]["path"]), (0, &json!("notes.txt")), "deleted: {ran:?}");
+}
+
+#[test]
 fn without_changes_there_is_nothing_to_do_and_no_model_is_needed() {
     let place = repository();
     let ran = place.run(["review"]);

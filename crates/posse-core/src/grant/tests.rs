@@ -134,7 +134,7 @@ fn what_might_be_denied_is() {
         assert!(allows(&grant, "bash", &command(fine)), "{fine}");
     }
     let why = denied_command(&grant, "git status && git push");
-    assert_eq!(why, "this task must not call `bash(git push *)` (not `git push`)");
+    assert_eq!(why, "this task must not call `bash(git push *)` (this is about `git push`)");
 }
 
 #[test]
@@ -183,6 +183,8 @@ fn of_several_rules_the_last_that_fits_decides() {
     assert!(!grant.offers("write", Effect::Unsafe), "no call is");
     let asked = Asked { why: "`bash` needs a person's yes".to_owned(), covers: vec!["bash".to_owned()] };
     assert_eq!(of_command(&grant, "ls"), Decision::Ask(asked));
+    let Decision::Ask(asked) = of_command(&grant, "git status && ls -l") else { panic!("it is asked about") };
+    assert_eq!(asked.why, "`bash` needs a person's yes (this is about `ls -l`)");
 }
 
 #[test]

@@ -449,6 +449,8 @@ git-odd-answer = its answer cannot be understood
 git-no-temporary = there is no place for a temporary directory
 review-base-unknown = `{ $base }` is no commit of this repository
 review-base-unknown-hint = name a branch, a tag or a commit, such as `--base main`
+review-path-unknown = `{ $path }` is not there, and git knows nothing of that name
+review-path-unknown-hint = paths count from the current directory
 review-no-commit = there is no commit yet to compare with
 review-no-commit-hint = leave out `--base`
 review-no-common-commit = `{ $base }` and HEAD have no commit in common
@@ -481,5 +483,6 @@ review-cut-more = the diff is too large to be given whole; cut: { $names } and {
 ## commands/context.rs
 
 key-was-deleted = deleted { $key }
+context-wait-over = the time is over: nothing was written or deleted
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }

@@ -69,7 +69,7 @@ action-needs-field = `{ $action }` needs `{ $name }`
 
 ## grant.rs
 
-refused-command = { $why } (not `{ $command }`)
+refused-command = { $why } (this is about `{ $command }`)
 refused-read-only = this task may only look: `{ $tool }` could change something
 refused-not-granted = the tool `{ $tool }` is not granted to this task; granted: { $allowed }
 refused-other-calls = `{ $tool }` is allowed to this task only for: { $allowed }

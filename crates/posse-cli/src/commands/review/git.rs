@@ -103,6 +103,7 @@ impl Repository {
                 None => self.empty_tree().await?,
             },
         };
+        self.check(&from, paths).await?;
         let mut notes = Vec::new();
         let patch = self.look([DIFF, &[&from, "--"]].concat(), paths).output(PATCH_BYTES_MAX).await?;
         let mut files = parse(&patch.bytes);
@@ -127,6 +128,26 @@ impl Repository {
             files.push(self.untracked(name));
         }
         Ok(Changes { files, notes })
+    }
+
+    /// A path that is neither there nor anything to git is a wrong spelling, not a path without changes.
+    async fn check(&self, from: &str, paths: &[PathBuf]) -> Result<()> {
+        let is_there = |path: &PathBuf| self.here.join(path).symlink_metadata().is_ok();
+        for path in paths.iter().filter(|path| !is_there(path)) {
+            let one = std::slice::from_ref(path);
+            let known = self.look(vec!["ls-files", "--cached", "--"], one);
+            let changed = self.look([DIFF, &["--name-only", from, "--"]].concat(), one);
+            let is_empty = |output: Output| output.bytes.is_empty();
+            if is_empty(known.output(ANSWER_BYTES_MAX).await?)
+                && is_empty(changed.output(ANSWER_BYTES_MAX).await?)
+            {
+                let text = say!("review-path-unknown", path = path.display());
+                return Err(
+                    Error::new(ErrorCode::InvalidRequest, text).hint(say!("review-path-unknown-hint"))
+                );
+            }
+        }
+        Ok(())
     }
 
     async fn branched_off(&self, base: &str) -> Result<String> {
