@@ -622,7 +622,8 @@ mod tests {
         std::fs::create_dir(&workspace).unwrap();
         std::os::unix::fs::symlink(&home, workspace.join("target")).unwrap();
         let config = SandboxConfig { write: vec!["target".into()], ..SandboxConfig::default() };
-        let refused = sandbox(&config, &workspace, &top.join("state"), Some(&home)).err().unwrap();
+        let refused =
+            sandbox(&config, &workspace, &top.join("state"), Some(&home), Vec::new()).err().unwrap();
         assert_eq!(refused.code(), ErrorCode::ConfigInvalid);
     }
 }
