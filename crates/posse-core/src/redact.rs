@@ -180,9 +180,9 @@ fn by_shape(text: &str) -> Option<String> {
     let mut out: Option<String> = None;
     let (mut at, mut copied) = (0, 0);
     while at < bytes.len() {
-        let is_start = at == 0 || !word(bytes[at - 1]);
-        // Most bytes begin nothing; these are the first ones of the tables.
-        let may_begin = is_start && (bytes[at].is_ascii_alphabetic() || bytes[at] == b'-');
+        let is_start = at == copied || !word(bytes[at - 1]);
+        // Most bytes begin nothing; these are the first ones of the tables. A private key begins wherever its dashes are.
+        let may_begin = bytes[at] == b'-' || (is_start && bytes[at].is_ascii_alphabetic());
         let found = if may_begin { find(&bytes[at..]) } else { Found::Nothing(1) };
         match found {
             Found::Nothing(length) => at += length.max(1),
@@ -248,8 +248,9 @@ fn web_token(bytes: &[u8]) -> Found {
         let run = run(&bytes[length..], url);
         length += run;
         if run < 8 || (part < 2 && bytes.get(length) != Some(&b'.')) {
-            // None begins inside of what was looked at, or it would not have ended here.
-            return Found::Nothing(length);
+            // No other token begins inside of what was looked at, or it would not have ended here; a private key may.
+            let dashes = bytes[..length].windows(5).position(|window| window == b"-----");
+            return Found::Nothing(dashes.unwrap_or(length));
         }
         length += usize::from(part < 2);
     }
