@@ -5,6 +5,7 @@ mod dependencies;
 mod faults;
 mod functions;
 mod requirements;
+mod rows;
 mod threats;
 
 use std::path::Path;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use posse_core::confinement::Reach;
 
 use super::layout::{Guarded, Layout};
-use crate::confinement::{Confinement, Top, Walls};
+use crate::confinement::{Confinement, Walls};
 
 /// Without a capability nobody inside can mount again what is read-only, and no further name space gives one back.
 const FLAGS: &[&str] = &[
@@ -57,7 +57,7 @@ pub(crate) fn arguments(
     for path in layout.write.last().into_iter().flatten() {
         view.same("--bind-try", &workspace.join(path));
     }
-    if walls.top == Top::Open {
+    if walls.opens_top() {
         // What holds something read-only could be renamed and put together anew, unless something is mounted there as well.
         for holder in holders(&layout.guarded.paths) {
             view.same("--bind-try", &workspace.join(holder));
