@@ -8,7 +8,7 @@ use std::sync::Arc;
 use posse_runtime::ports::ToolContext;
 
 use crate::sandbox::{Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Supervisor};
+use crate::supervisor::{Directory, Job, Pipes, Running, Supervisor};
 
 /// Given once by the program that builds the tools.
 #[derive(Clone)]
@@ -32,6 +32,13 @@ impl Launch {
         job.confinement = confinement;
         job.environment.extend(variables);
         Ok(())
+    }
+
+    /// Starts a program that lasts beyond one call and is talked with, held to what a task may do. The error is why it must not
+    /// or could not be started.
+    pub fn attach(&self, mut job: Job, context: &ToolContext) -> Result<(Pipes, Running), String> {
+        self.confine(&mut job, context)?;
+        self.supervisor.attach(job).map_err(|error| error.message().to_owned())
     }
 }
 
