@@ -17,6 +17,8 @@ use posse_tools::confinement::Top;
 use posse_tools::sandbox::Wish;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
+use crate::servers::McpServerConfig;
+
 pub const PROJECT_FILE: &str = "posse.toml";
 /// A configuration is written by hand; more than this is a mistake.
 const BYTES_MAX: u64 = 1 << 20;
@@ -42,6 +44,7 @@ pub struct Config {
     pub network: NetworkConfig,
     pub secrets: SecretsConfig,
     pub approvals: ApprovalsConfig,
+    pub mcp: McpConfig,
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
@@ -216,6 +219,13 @@ pub struct SessionConfig {
     pub lease_s: Option<Whole<1, 86_400>>,
 }
 
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpConfig {
+    /// Servers that agents may use.
+    pub servers: BTreeMap<String, McpServerConfig>,
+}
+
 /// Who is asked before a call is made, and what counts when nobody answers.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -385,6 +395,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("approvals.default", project.approvals.default.is_some()),
         ("approvals.allow", !project.approvals.allow.is_empty()),
         ("prices", !project.prices.is_empty()),
+        ("mcp", !project.mcp.servers.is_empty()),
         ("network", project.network.hosts.is_some() || !project.network.allow_private.is_empty()),
         ("secrets.redact", !project.secrets.redact),
         ("log", project.log.file.is_some() || project.log.level.is_some()),
@@ -539,6 +550,7 @@ mod tests {
             "[network]\nhosts = [\"evil.test\"]\n",
             "[network]\nallow_private = [\"127.0.0.1\"]\n",
             "[secrets]\nredact = false\n",
+            "[mcp.servers.x]\ncommand = \"evil\"\n",
             "model = \"scripted:evil.yaml\"\n",
             "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
             "[aliases]\nfast = \"scripted:evil.yaml\"\n",

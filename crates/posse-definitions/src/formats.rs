@@ -49,7 +49,7 @@ pub fn apply(format: Format, f: &mut Fields, d: &mut Definition) {
 
 const NO_HOOKS: &str = "this version runs no hooks of agents";
 const NO_MEMORY: &str = "this version keeps no memory between tasks";
-const NO_MCP: &str = "this version starts no MCP servers";
+const SERVERS: &str = "servers of the session: the operator allows their tools, with `--allow mcp__NAME`";
 const NO_SKILLS: &str = "this version loads no skills beforehand";
 const NOT_OURS: &str = "it belongs to the vendor's own interface";
 
@@ -99,11 +99,7 @@ type Spelling = fn(&str) -> Vec<String>;
 
 /// As everyone does.
 fn as_written(entry: &str) -> Vec<String> {
-    // `mcp__github` is everything that the server has.
-    match entry.strip_prefix("mcp__") {
-        Some(server) if !server.contains("__") && !server.contains('*') => vec![format!("{entry}__*")],
-        _ => vec![entry.to_owned()],
-    }
+    vec![entry.to_owned()]
 }
 
 /// The list of tools that an agent has; without the key it has all.
@@ -287,7 +283,7 @@ fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
             return;
         }
     }
-    f.unused(key, NO_MCP);
+    f.mapped(key, SERVERS);
     d.mcp_servers.extend(servers);
 }
 

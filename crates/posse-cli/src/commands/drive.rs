@@ -28,6 +28,7 @@ use super::refusals::Operator;
 use crate::desk::Desk;
 use crate::envelope::envelope;
 use crate::render::{self, Live, Thing, count, many, tokens};
+use crate::servers::Servers;
 use crate::terminal::Delivery;
 use crate::{owner, terminal};
 
@@ -44,6 +45,7 @@ pub struct Room {
     stop: Stop,
     /// Asks the person at the terminal.
     desk: Option<Desk>,
+    servers: Arc<Servers>,
 }
 
 pub struct Parts {
@@ -73,6 +75,7 @@ pub struct Parts {
     pub lease_ms: u64,
     pub worktrees: Option<Arc<dyn Worktrees>>,
     pub apart_from: Option<String>,
+    pub servers: Arc<Servers>,
 }
 
 /// Whether what happens is shown while it happens.
@@ -128,8 +131,8 @@ impl Room {
             worktrees: parts.worktrees,
             apart_from: parts.apart_from,
         })?;
-        let (models, agents, json) = (parts.models, parts.agents, parts.json);
-        Ok(Self { session, models, agents, live, json, operator, stop, desk })
+        let (models, agents, json, servers) = (parts.models, parts.agents, parts.json, parts.servers);
+        Ok(Self { session, models, agents, live, json, operator, stop, desk, servers })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -253,7 +256,7 @@ impl Room {
         if let Some(remark) = self.agents.remark() {
             terminal::note(&remark);
         }
-        for warning in &outcome.warnings {
+        for warning in outcome.warnings.iter().chain(&self.servers.remarks()) {
             terminal::note(&say!("warning", text = visible(warning)));
         }
         for error in &outcome.schema_errors {

@@ -19,6 +19,7 @@ mod record;
 mod review;
 mod rights;
 mod secrets;
+mod servers;
 mod stopping;
 mod support;
 mod tasks;

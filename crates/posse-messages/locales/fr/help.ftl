@@ -124,3 +124,10 @@ help_id = Son identifiant, par exemple a7
 help_newest = Aussi ce qui a reçu une réponse, ce nombre des plus récents
 help_reason = Pourquoi. Le modèle le lit
 help_scope = Jusqu'où va la réponse : cet appel, ou ce sur quoi les mêmes règles interrogent dans sa tâche, dans sa tâche et celles au-dessous, ou dans la session
+
+help-servers = Les serveurs MCP que les agents peuvent utiliser ici : comment chacun est démarré et confiné, et ce qu'il a changé
+help-servers-accept = Dire oui à ce qu'un serveur a changé à ses outils
+help-servers-accept_name = Le nom du serveur
+help-servers-show = Un serveur, avec tout ce qu'il dit de ses outils
+help-servers-show_name = Le nom du serveur
+help-servers-show_start = Le démarrer maintenant et demander ses outils

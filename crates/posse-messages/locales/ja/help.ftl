@@ -124,3 +124,10 @@ help_id = その ID。例: a7
 help_newest = 回答済みのものも、新しい順にこの数だけ
 help_reason = 理由。モデルが読む
 help_scope = 回答の及ぶ範囲: この呼び出し、または同じ規則が尋ねるものをそのタスク、そのタスクとその下、あるいはセッションで
+
+help-servers = エージェントがここで使える MCP サーバー: 起動と隔離の方法、変更された内容
+help-servers-accept = サーバーがツールについて変更した内容を承認する
+help-servers-accept_name = サーバーの名前
+help-servers-show = ひとつのサーバーと、そのツールについての説明の全体
+help-servers-show_name = サーバーの名前
+help-servers-show_start = いま起動してツールを尋ねる

@@ -124,3 +124,10 @@ help_id = 其标识，例如 a7
 help_newest = 也显示已答复的，最新的这么多个
 help_reason = 原因。模型会读到
 help_scope = 答复的适用范围：此调用，或同样的规则在其任务中、在其任务及其下级任务中、或在会话中所询问的内容
+
+help-servers = 代理在这里可以使用的 MCP 服务器：如何启动和隔离，更改了什么
+help-servers-accept = 同意服务器对其工具的更改
+help-servers-accept_name = 服务器的名称
+help-servers-show = 一个服务器及其对工具的全部描述
+help-servers-show_name = 服务器的名称
+help-servers-show_start = 现在启动并询问其工具
