@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod conformance;
 mod fuzz;
 mod simulate;
 mod test;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::command::{root, run, succeeds, succeeds_within};
+use crate::conformance::{self, Suite};
 
 /// Fetching the list of known vulnerabilities takes seconds; without a network some systems wait for minutes.
 const FETCH_MAX: Duration = Duration::from_secs(120);
@@ -27,6 +28,7 @@ const STAGES: &[Stage] = &[
     ("format", || passes(&["fmt", "--all", "--check"])),
     ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
     ("tests", || passes(&["nextest", "run", "--workspace", "--locked"])),
+    ("MCP conformance", conformance),
     ("fuzzing", fuzzing),
     ("documentation tests", documentation_tests),
     ("licences, bans, sources", licences),
@@ -91,6 +93,15 @@ fn add_component(component: &str) -> Result<()> {
         .with_context(|| format!("{component} is missing and rustup, which would install it, too"))?;
     anyhow::ensure!(status.success(), "`rustup component add {component}` failed ({status})");
     Ok(())
+}
+
+/// The suite of the protocol's authors.
+fn conformance() -> Result<Verdict> {
+    let Some(suite) = Suite::install()? else {
+        return Ok(Verdict::Skipped("there is no npm, or it cannot fetch the suite"));
+    };
+    conformance::clients(&suite)?;
+    Ok(Verdict::Passed)
 }
 
 /// Long enough to find what is broken; what is subtle takes `cargo xtask fuzz`.
