@@ -177,6 +177,7 @@ orchestrator-was-cancelled = its orchestrator was cancelled
 ## commands/tasks/watch.rs
 
 nobody-drives = nobody drives `{ $id }` now; it goes on with: posse tasks resume { $id }
+changes-kept-apart = the changes of { $task } are kept apart: posse tasks diff { $task } shows them, posse tasks apply { $task } merges them
 
 ## commands/trust.rs
 

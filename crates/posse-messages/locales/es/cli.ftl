@@ -177,6 +177,7 @@ cancel-had-ended = ya había terminado
 cancel-not-yet = se avisó al proceso { $process } y aún no la ha terminado
 cancel-too-late = terminó antes de poder cancelarla
 nobody-drives = nadie conduce `{ $id }` ahora; continúa con: posse tasks resume { $id }
+changes-kept-apart = los cambios de { $task } se guardan aparte: posse tasks diff { $task } los muestra, posse tasks apply { $task } los incorpora
 no-project-to-trust = aquí no hay ningún proyecto en el que confiar
 no-project-to-trust-hint = ve al directorio de un proyecto
 project-without-agents = este proyecto no tiene agentes
