@@ -403,7 +403,11 @@ live-thinking = thinking
 live-resumed = resumed
 live-reporting = reporting
 live-turn = turn { $turn }/{ $turns_max }
-live-tools = { $n } tools
+live-tools =
+    { $n ->
+        [one] { $n } tool
+       *[other] { $n } tools
+    }
 mark-in-doubt = in doubt
 record-model = model: { $failure }
 record-schema-unmet = the answer does not satisfy its schema

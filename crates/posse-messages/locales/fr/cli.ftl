@@ -310,7 +310,11 @@ live-thinking = réfléchit
 live-resumed = reprise
 live-reporting = rend compte
 live-turn = tour { $turn }/{ $turns_max }
-live-tools = { $n } outils
+live-tools =
+    { $n ->
+        [one] { $n } outil
+       *[other] { $n } outils
+    }
 mark-in-doubt = en doute
 record-model = modèle : { $failure }
 record-schema-unmet = la réponse ne satisfait pas son schéma
