@@ -75,11 +75,7 @@ impl Servers {
         for (name, config) in &setup.config.mcp.servers {
             let made = ServerName::parse(name).and_then(|name| {
                 let launch = setup.launch_for(&config.sandbox)?;
-                let made = config.server(
-                    name,
-                    |name| crate::models::process_env(name),
-                    |name| setup.is_withheld(name),
-                )?;
+                let made = config.server(name, crate::models::process_env, |name| setup.is_withheld(name))?;
                 Ok((made, launch))
             });
             servers.add(setup, Origin::Operator, made);
@@ -178,7 +174,7 @@ impl Servers {
         let (confinement, what) = match &config.endpoint {
             Endpoint::Stdio(program) => (
                 launch.sandbox.describe(),
-                [&[program.command.clone()], &program.args[..]].concat().join(" "),
+                [std::slice::from_ref(&program.command), &program.args[..]].concat().join(" "),
             ),
             Endpoint::Http(remote) => (say!("mcp-elsewhere"), remote.url.to_string()),
         };

@@ -6,6 +6,8 @@
 mod connection;
 mod definition;
 #[cfg(test)]
+mod far;
+#[cfg(test)]
 mod hostile;
 mod http;
 mod lines;

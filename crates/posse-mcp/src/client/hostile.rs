@@ -198,7 +198,7 @@ async fn call(mode: Mode, actor: &mut Actor, message: &Value) -> Option<()> {
 }
 
 #[derive(Default)]
-struct InMemory(Mutex<HashMap<String, Known>>);
+pub(super) struct InMemory(Mutex<HashMap<String, Known>>);
 
 impl Memory for InMemory {
     fn load(&self, key: &str) -> Result<Option<Known>> {
@@ -207,6 +207,15 @@ impl Memory for InMemory {
     fn save(&self, key: &str, known: &Known) -> Result<()> {
         self.0.lock().unwrap().insert(key.to_owned(), known.clone());
         Ok(())
+    }
+}
+
+/// For servers that are no programs.
+pub(super) struct Nobody;
+
+impl Starter for Nobody {
+    fn start(&self, _: &ServerName, _: &Program) -> Result<Process, String> {
+        Err("there is no program".to_owned())
     }
 }
 
