@@ -18,7 +18,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use posse_messages::say;
 use posse_net::{Pool, causes};
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
     StreamableHttpError, StreamableHttpPostResponse,
@@ -26,7 +26,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use super::MESSAGE_BYTES_MAX;
-use super::lines::{discovered, discovery};
+use super::lines::{discovered, discovery, unusable};
 use super::pace::Pace;
 use super::tap::Tap;
 
@@ -77,18 +77,24 @@ impl Http {
         answered.map_err(|cause| StreamableHttpError::Client(io::Error::other(causes(&cause))))
     }
 
-    /// The events of a body, one after the other and not too fast.
-    fn events(&self, body: Incoming) -> BoxStream<'static, Result<Sse, SseError>> {
+    /// The events of a body, one after the other and not too fast. Whoever waits for one that is too large is told.
+    fn events(&self, body: Incoming, asked: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
         let events = SseStream::new(Events { body, event: 0, line: 0 });
-        let state = (Box::pin(events), Pace::new(), self.tap.clone());
-        let listened = unfold(state, |(mut events, mut pace, tap)| async move {
+        let state = (Box::pin(events), Pace::new(), self.tap.clone(), asked);
+        let listened = unfold(state, |(mut events, mut pace, tap, mut asked)| async move {
             pace.wait().await;
-            let event = events.next().await?;
+            let mut event = events.next().await?;
             pace.took();
             if let Ok(Sse { data: Some(data), .. }) = &event {
                 tap.observe(data.as_bytes());
             }
-            Some((event, (events, pace, tap)))
+            if event.as_ref().is_err_and(is_too_large)
+                && let Some(id) = asked.take()
+            {
+                let told = unusable(id, say!("mcp-message-too-large", most = MESSAGE_BYTES_MAX));
+                event = Ok(Sse::default().data(serde_json::to_string(&told).unwrap_or_default()));
+            }
+            Some((event, (events, pace, tap, asked)))
         });
         listened.boxed()
     }
@@ -113,7 +119,11 @@ impl Http {
             return self.refusal(message, response, has_session, kind.starts_with(JSON)).await;
         }
         if kind.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(self.events(response.into_body()), session));
+            let asked = match message {
+                ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+                _ => None,
+            };
+            return Ok(StreamableHttpPostResponse::Sse(self.events(response.into_body(), asked), session));
         }
         let body = whole(response.into_body(), MESSAGE_BYTES_MAX).await?;
         if body.is_empty() && !is_request {
@@ -219,7 +229,7 @@ impl StreamableHttpClient for Http {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
             status if !status.is_success() => Err(HttpStatusError::new(status.as_u16(), None).into()),
             _ if kind.as_ref().is_some_and(|kind| kind.starts_with(EVENTS)) => {
-                Ok(self.events(response.into_body()))
+                Ok(self.events(response.into_body(), None))
             }
             _ => Err(StreamableHttpError::UnexpectedContentType(kind)),
         }
@@ -262,6 +272,14 @@ async fn whole(body: Incoming, most: usize) -> Result<Bytes, Failed> {
     })
 }
 
+fn is_too_large(error: &SseError) -> bool {
+    let cause = match error {
+        SseError::Body(cause) => cause.downcast_ref::<io::Error>(),
+        _ => None,
+    };
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::FileTooLarge)
+}
+
 /// A body of events of which none is larger than a message may be.
 struct Events {
     body: Incoming,
@@ -283,7 +301,7 @@ impl Events {
                 }
             }
             if self.event > MESSAGE_BYTES_MAX {
-                return Err(io::Error::other(say!("mcp-message-too-large", most = MESSAGE_BYTES_MAX)));
+                return Err(io::ErrorKind::FileTooLarge.into());
             }
         }
         Ok(())

@@ -172,7 +172,7 @@ fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     Some(unusable(id, say!("mcp-answer-not-understood")))
 }
 
-fn unusable(id: RequestId, why: String) -> ServerJsonRpcMessage {
+pub(super) fn unusable(id: RequestId, why: String) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None), Some(id))
 }
 
