@@ -49,7 +49,10 @@ impl Bash {
     pub fn new(launch: Launch) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),
-            description: format!("{DESCRIPTION} {}", launch.sandbox.rules()),
+            description: format!(
+                "{DESCRIPTION} {}",
+                launch.sandbox.rules(launch.directory.place().ok().as_deref())
+            ),
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };

@@ -301,6 +301,7 @@ walk-cancelled = cancelled before the end: the result is incomplete
 walk-too-many = stopped after { $max }: the result is incomplete; name a smaller directory
 walk-too-deep = { $closed } below { $depth_max } levels not entered; name a deeper `path`
 walk-unreadable = could not read { $entries }
+walk-refused = left out { $entries } that this task may not look at
 
 ## workspace.rs
 
@@ -321,6 +322,8 @@ path-outside = `{ $path }` is outside the workspace; paths are relative to `{ $r
 path-is-directory = `{ $path }` is a directory; use the tool `ls` or `directory_tree` to see what is in it
 path-not-regular = `{ $path }` is not a regular file (it is a pipe, socket or device)
 place-unknown = cannot tell where `{ $path }` is: { $cause }; nothing was written
+place-refused = `{ $path }` is really `{ $place }`: { $why }
+place-closed = `{ $place }` holds keys or sessions of the person, or is Posse's own; no tool opens it
 link-leads-out = `{ $shown }` leads outside the workspace through a symbolic link, which is refused; only files below `{ $root }` can be used
 link-refused = `{ $shown }` is or contains a symbolic link that cannot be followed here (a loop, a link of /proc, or the name itself is a link)
 no-such-path = there is no `{ $shown }` in the workspace; use `ls` or `glob` to find the right name (a symbolic link whose target is missing counts as missing)
