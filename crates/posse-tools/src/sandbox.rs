@@ -222,6 +222,7 @@ impl Sandbox {
             programs,
             closed: self.closed().to_vec(),
             write: scene.policy.write.clone(),
+            leased: scene.leased.clone(),
             also: self.settings.write.clone(),
             network,
             top: self.settings.top,
@@ -289,6 +290,8 @@ pub(crate) struct Scene<'a> {
     pub workspace: &'a Path,
     pub supervisor: &'a Supervisor,
     pub programs: Vec<PathBuf>,
+    /// What others hold, relative to the workspace.
+    pub leased: Vec<PathBuf>,
 }
 
 impl<'a> Scene<'a> {
@@ -309,6 +312,7 @@ impl<'a> Scene<'a> {
                 .map(Path::to_owned)
                 .into_iter()
                 .collect(),
+            leased: Vec::new(),
         }
     }
 }

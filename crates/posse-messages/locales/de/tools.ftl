@@ -68,6 +68,7 @@ command-timed-out =
         [tool] Zeit abgelaufen: das Werkzeug und alles, was es gestartet hat, wurde nach { $ms } ms beendet; Ausgabe bis dahin:
        *[command] Zeit abgelaufen: der Befehl und alles, was er gestartet hat, wurde nach { $ms } ms beendet; Ausgabe bis dahin:
     }
+command-lease-lost = beendet: die Aufgabe hat das Recht verloren, dort zu schreiben, oder ihr Prozess war zu lange still. Was begonnen war, kann da sein; lies die Dateien, bevor etwas wiederholt wird
 command-cancelled =
     { $what ->
         [tool] abgebrochen: das Werkzeug und alles, was es gestartet hat, wurde beendet; Ausgabe bis dahin:

@@ -73,6 +73,7 @@ command-timed-out =
         [tool] timed out: the tool and all it started were stopped after { $ms } ms; output so far:
        *[command] timed out: the command and all it started were stopped after { $ms } ms; output so far:
     }
+command-lease-lost = stopped: the task lost the right to write where it was writing, or its process was silent for too long. What it had begun may be there; read the files before repeating anything
 command-cancelled =
     { $what ->
         [tool] cancelled: the tool and all it started were stopped; output so far:

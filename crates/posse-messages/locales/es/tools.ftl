@@ -68,6 +68,7 @@ command-timed-out =
         [tool] tiempo agotado: la herramienta y todo lo que inició se detuvieron a los { $ms } ms; salida hasta entonces:
        *[command] tiempo agotado: el comando y todo lo que inició se detuvieron a los { $ms } ms; salida hasta entonces:
     }
+command-lease-lost = detenido: la tarea perdió el derecho a escribir allí, o su proceso estuvo callado demasiado tiempo. Lo que había empezado puede estar ahí; lee los archivos antes de repetir nada
 command-cancelled =
     { $what ->
         [tool] cancelado: la herramienta y todo lo que inició se detuvieron; salida hasta entonces:

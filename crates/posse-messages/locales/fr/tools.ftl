@@ -68,6 +68,7 @@ command-timed-out =
         [tool] délai dépassé : l'outil et tout ce qu'il avait lancé ont été arrêtés après { $ms } ms ; sortie jusque-là :
        *[command] délai dépassé : la commande et tout ce qu'elle avait lancé ont été arrêtés après { $ms } ms ; sortie jusque-là :
     }
+command-lease-lost = arrêté : la tâche a perdu le droit d'écrire à cet endroit, ou son processus est resté muet trop longtemps. Ce qui était commencé peut être là ; lisez les fichiers avant de répéter quoi que ce soit
 command-cancelled =
     { $what ->
         [tool] annulé : l'outil et tout ce qu'il avait lancé ont été arrêtés ; sortie jusque-là :
