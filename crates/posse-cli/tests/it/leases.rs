@@ -37,6 +37,30 @@ fn thinking_holder(place: &Place) -> Running {
     holder
 }
 
+/// Stops a process, but not while it is writing to the store: then nobody else could.
+fn stop(running: &Running) {
+    let me = running.id().to_string();
+    let is_stopped = || {
+        let stat = fs::read_to_string(format!("/proc/{me}/stat")).unwrap();
+        stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T"))
+    };
+    let is_writing = || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks
+            .lines()
+            .map(|line| line.split_ascii_whitespace().collect::<Vec<_>>())
+            .any(|line| line.windows(2).any(|words| words[0] == "WRITE" && words[1] == me))
+    };
+    loop {
+        running.signal(libc::SIGSTOP);
+        until("it is stopped", || is_stopped().then_some(()));
+        if !is_writing() {
+            return;
+        }
+        running.signal(libc::SIGCONT);
+    }
+}
+
 fn leases(place: &Place) -> Vec<Value> {
     let ran = place.run(["leases", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -64,7 +88,7 @@ fn a_holder_that_was_stopped_for_too_long_writes_nothing_when_it_wakes() {
     let message = "Cannot acquire file locks. Conflicts: src/**";
     assert!(refused.stdout.contains("LEASE_CONFLICT") && refused.stdout.contains(message), "{refused:?}");
 
-    holder.signal(libc::SIGSTOP);
+    stop(&holder);
     until("the lease expires", || (leases(&place)[0]["state"] == "expired").then_some(()));
     // It holds the lease until the end of the test.
     let steps = "[{calls: [{read: {path: src/a.txt}}]}, {calls: [{write: {path: src/a.txt, content: new}}]}, \
@@ -132,7 +156,7 @@ fn a_person_sees_leases_and_can_take_them_away() {
     let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
     let shown = place.run(["leases"]);
     assert!(shown.stdout.contains(&id) && shown.stdout.contains("src/**"), "{shown:?}");
-    holder.signal(libc::SIGSTOP);
+    stop(&holder);
     // As long as it counts as alive, only force helps.
     place.write("home/.config/posse/config.toml", "[session]\nlease_s = 3600\n");
     let refused = place.run(["leases", "release", &id]);
@@ -175,7 +199,7 @@ fn has(place: &Place, path: &str) -> bool {
 
 #[test]
 fn a_command_writes_nothing_where_another_holds_a_lease() {
-    // G9. Seen to fail without `leased` in `Layout::of`, and for what is not there yet without `holds_leased`.
+    // G9 Seen to fail without `leased` in `Layout::of`, and for what is not there yet without `holds_leased`.
     for sandbox in ["tier = \"t1\"\n", "top = \"open\"\n", ""] {
         let place = place_with_commands(sandbox);
         let wide =
@@ -213,7 +237,7 @@ fn a_command_writes_nothing_where_another_holds_a_lease() {
 
 #[test]
 fn whoever_gets_a_lease_waits_for_commands_that_may_write_there() {
-    // G9. Seen to fail without `still_writing` in `leases::wait`.
+    // G9 Seen to fail without `still_writing` in `leases::wait`.
     let place = place_with_commands("");
     let command = free(&place, &format!("{BEGUN}; echo late >> src/a.txt"));
     until("the command has begun", || has(&place, "other/begun").then_some(()));
@@ -241,14 +265,14 @@ fn a_command_of_a_killed_process_is_waited_for_by_nobody() {
 
 #[test]
 fn a_command_ends_before_the_lease_of_its_stopped_runtime_does() {
-    // G9. Seen to fail without `patience_ms` in the plan of the helper.
+    // G9 Seen to fail without `patience_ms` in the plan of the helper.
     let place = place_with_commands("");
     let steps = "[{calls: [{bash: {command: \"touch src/begun; until [ -e src/go ]; do sleep 0.02; done; echo stale > src/late.txt\"}}]}, {text: Done.}]";
     let mut holder = start(&place, "holder", &script(&place, "holder", steps));
     holder.until(|line| line["type"] == "turn");
     until("the command has begun", || has(&place, "src/begun").then_some(()));
     let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
-    holder.signal(libc::SIGSTOP);
+    stop(&holder);
     until("the lease expires", || (leases(&place)[0]["state"] == "expired").then_some(()));
     let taken = take(&place, "[{calls: [{write: {path: src/go, content: new}}]}, {text: Done.}]");
     assert_eq!(taken.code, 0, "{taken:?}");
@@ -264,7 +288,7 @@ fn a_command_ends_before_the_lease_of_its_stopped_runtime_does() {
 
 #[test]
 fn a_command_is_ended_when_its_lease_is_taken_away() {
-    // G9. Seen to fail with `Held` in place of `Lost`.
+    // G9 Seen to fail with `Held` in place of `Lost`.
     let place = place_with_commands("");
     let steps = "[{calls: [{bash: {command: \"touch src/begun; sleep 600\"}}]}, {text: Done.}]";
     let holder = start(&place, "holder", &script(&place, "holder", steps));

@@ -246,7 +246,11 @@ error-because = weil: { $cause }
 error-hint = Tipp: { $hint }
 tokens-shown = { $shown } Token
 tokens-of = { $tokens } von { $most } Token
-turns-shown = { $n } Runden
+turns-shown =
+    { $n ->
+        [one] { $n } Runde
+       *[other] { $n } Runden
+    }
 state-error = Fehler
 state-warning = Warnung
 state-ready = bereit

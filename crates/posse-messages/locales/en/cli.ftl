@@ -281,7 +281,11 @@ error-hint = hint: { $hint }
 
 tokens-shown = { $shown } tokens
 tokens-of = { $tokens } of { $most } tokens
-turns-shown = { $n } turns
+turns-shown =
+    { $n ->
+        [one] { $n } turn
+       *[other] { $n } turns
+    }
 many-agents =
     { $n ->
         [one] { $n } agent

@@ -246,7 +246,11 @@ error-because = porque: { $cause }
 error-hint = sugerencia: { $hint }
 tokens-shown = { $shown } tokens
 tokens-of = { $tokens } de { $most } tokens
-turns-shown = { $n } turnos
+turns-shown =
+    { $n ->
+        [one] { $n } turno
+       *[other] { $n } turnos
+    }
 state-error = error
 state-warning = aviso
 state-ready = listo

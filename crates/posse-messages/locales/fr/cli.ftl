@@ -246,7 +246,11 @@ error-because = car : { $cause }
 error-hint = conseil : { $hint }
 tokens-shown = { $shown } tokens
 tokens-of = { $tokens } sur { $most } tokens
-turns-shown = { $n } tours
+turns-shown =
+    { $n ->
+        [one] { $n } tour
+       *[other] { $n } tours
+    }
 state-error = erreur
 state-warning = avertissement
 state-ready = prêt
