@@ -532,6 +532,30 @@ fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
     Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
 }
 
+/// What a file of the state directory says; if there is none, it is made, for this user alone. Of several that make it, one does.
+pub fn state_file(path: &Path, make: impl FnOnce() -> std::io::Result<String>) -> Result<String> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let made = || {
+        match std::fs::read_to_string(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            read => return read,
+        }
+        let (text, parent) = (make()?, path.parent().unwrap_or(path));
+        std::fs::create_dir_all(parent)?;
+        let unfinished = tempfile::Builder::new().make_in(parent, |path| {
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+        })?;
+        unfinished.as_file().write_all(text.as_bytes())?;
+        match unfinished.persist_noclobber(path) {
+            Ok(_) => Ok(text),
+            Err(_) => std::fs::read_to_string(path),
+        }
+    };
+    made()
+        .map_err(|e| Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e))
+}
+
 fn state_dir(global: &Global) -> Result<PathBuf> {
     let from_env = || process_env("POSSE_STATE").map(PathBuf::from);
     let dir = global

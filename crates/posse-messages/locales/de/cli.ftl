@@ -376,3 +376,11 @@ key-was-deleted = gelöscht: { $key }
 context-wait-over = die Zeit ist um: nichts wurde geschrieben oder gelöscht
 nobody-else = niemand sonst
 audience-shown = lesbar für { $readers } · schreibbar für { $writers }
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = zu viele Sitzungen dieses Verzeichnisses wurden gelöscht
+mcp-no-pipes = Standardeingabe und -ausgabe sind nicht benutzbar
+mcp-listening = erreichbar unter http://{ $address }{ $path } · Token: { $place }
+mcp-handed-over = Aufgaben, die in einem eigenen Prozess weiterlaufen: { $count }
+mcp-worker-not-started = für die laufenden Aufgaben konnte kein Prozess gestartet werden

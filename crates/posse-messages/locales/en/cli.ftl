@@ -486,3 +486,11 @@ key-was-deleted = deleted { $key }
 context-wait-over = the time is over: nothing was written or deleted
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = too many sessions of this directory were deleted
+mcp-no-pipes = standard input and output cannot be used
+mcp-listening = listening on http://{ $address }{ $path } · token: { $place }
+mcp-handed-over = tasks that go on in a process of their own: { $count }
+mcp-worker-not-started = no process could be started for the tasks that are at work

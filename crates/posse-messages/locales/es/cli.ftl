@@ -376,3 +376,11 @@ key-was-deleted = eliminado: { $key }
 context-wait-over = se acabó el tiempo: no se escribió ni se eliminó nada
 nobody-else = nadie más
 audience-shown = legible por { $readers } · escribible por { $writers }
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = se borraron demasiadas sesiones de este directorio
+mcp-no-pipes = la entrada y la salida estándar no se pueden usar
+mcp-listening = a la escucha en http://{ $address }{ $path } · token: { $place }
+mcp-handed-over = tareas que continúan en un proceso propio: { $count }
+mcp-worker-not-started = no se pudo iniciar un proceso para las tareas en curso

@@ -376,3 +376,11 @@ key-was-deleted = supprimé : { $key }
 context-wait-over = le temps est écoulé : rien n'a été écrit ni supprimé
 nobody-else = personne d'autre
 audience-shown = lisible par { $readers } · modifiable par { $writers }
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = trop de sessions de ce répertoire ont été supprimées
+mcp-no-pipes = l'entrée et la sortie standard sont inutilisables
+mcp-listening = à l'écoute sur http://{ $address }{ $path } · jeton : { $place }
+mcp-handed-over = tâches qui continuent dans leur propre processus : { $count }
+mcp-worker-not-started = aucun processus n'a pu être lancé pour les tâches en cours

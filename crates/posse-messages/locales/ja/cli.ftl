@@ -332,3 +332,11 @@ key-was-deleted = 削除されました: { $key }
 context-wait-over = 時間切れです: 書き込みも削除もありませんでした
 nobody-else = ほかになし
 audience-shown = 読み取り: { $readers } · 書き込み: { $writers }
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = このディレクトリのセッションが多数削除されています
+mcp-no-pipes = 標準入出力を使用できません
+mcp-listening = http://{ $address }{ $path } で待機中 · トークン: { $place }
+mcp-handed-over = 独自のプロセスで続行するタスク: { $count }
+mcp-worker-not-started = 実行中のタスクのためのプロセスを起動できませんでした

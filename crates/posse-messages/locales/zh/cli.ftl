@@ -332,3 +332,11 @@ key-was-deleted = 已删除 { $key }
 context-wait-over = 时间已到：没有写入或删除任何内容
 nobody-else = 没有其他人
 audience-shown = 可读：{ $readers } · 可写：{ $writers }
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = 此目录的会话被删除得过多
+mcp-no-pipes = 无法使用标准输入和输出
+mcp-listening = 正在监听 http://{ $address }{ $path } · 令牌：{ $place }
+mcp-handed-over = 在独立进程中继续的任务：{ $count }
+mcp-worker-not-started = 无法为正在进行的任务启动进程
