@@ -1,13 +1,19 @@
 //! Posse as a server: the tools that delegate, for hosts that speak the protocol. It translates; what a call does is decided where it
 //! is decided for every other door, in the session.
 
+mod asking;
 mod bounded;
 mod door;
 pub mod http;
+mod prompts;
+mod resources;
+mod tasks;
 mod tools;
+mod watch;
 mod wire;
 
 pub use door::{Door, Serving};
+pub use resources::Transcripts;
 pub use tools::Offer;
 pub use wire::Wire;
 

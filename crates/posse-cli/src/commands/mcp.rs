@@ -12,18 +12,19 @@ use posse_core::agent::Agent;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::server::http::{self, Guard};
-use posse_mcp::server::{Door, Offer, Serving, Wire, converse};
+use posse_mcp::server::{Door, Offer, Serving, Transcripts, Wire, converse};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{Agents, ContextStore, Store, TaskQuery, Which};
+use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store, TaskQuery, Which};
 use posse_runtime::session::Hosted;
 use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
+use posse_telemetry::transcript;
 use tokio_util::sync::CancellationToken;
 
 use super::drive::View;
 use super::run::{Furniture, furnish};
-use super::tasks::sweep;
+use super::tasks::{status, sweep};
 use crate::args::{Global, How, McpArgs};
 use crate::config::OnExit;
 use crate::models::{NONE, process_env};
@@ -75,6 +76,7 @@ async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Resul
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(&how, &found)?, setup.caps(&how));
     let agents: Arc<dyn Agents> = setup.agents(&how);
+    let transcripts = Arc::new(Journals(store.clone()));
     let room = furnish(
         setup,
         &how,
@@ -96,12 +98,25 @@ async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Resul
     let serving = Serving {
         hosted: hosted.clone(),
         agents,
+        transcripts,
         offers,
         process: owner::owner(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         leaving,
     };
     Ok((Door::new(serving), hosted))
+}
+
+struct Journals(Arc<SqliteStore>);
+
+impl Transcripts for Journals {
+    fn transcript<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<String>> {
+        Box::pin(async move {
+            let row = self.0.task(task).await?;
+            let lines = transcript::lines(&row, status(&row), &self.0.records(task).await?)?;
+            Ok(lines.iter().map(|line| format!("{line}\n")).collect())
+        })
+    }
 }
 
 /// What definitions that do not say inherit. A server without a model still lists its agents and says what is missing.
@@ -196,7 +211,7 @@ async fn serve_http(
     guard.hosts.extend(setup.config.mcp.http_hosts.iter().cloned());
     guard.origins.extend(setup.config.mcp.http_origins.iter().cloned());
     terminal::note(&say!("mcp-listening", address, path = http::PATH, place));
-    http::serve(listener, door, guard, leaving).await;
+    http::serve(listener, move || door.another(), guard, leaving).await;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 mod ending;
 mod host;
 mod http;
+mod reading;
 mod rough;
 
 use std::time::{Duration, Instant};

@@ -103,7 +103,7 @@ impl Listener {
     }
 }
 
-async fn perform(
+pub async fn perform(
     hosted: &Hosted,
     offer: Offer,
     arguments: JsonObject,
@@ -186,7 +186,7 @@ fn still_running(id: &str) -> CallToolResult {
     result(ToolOutput::text(json!({ "task_id": id, "status": "running", "note": note }).to_string()))
 }
 
-fn failed(why: &str) -> CallToolResult {
+pub fn failed(why: &str) -> CallToolResult {
     result(ToolOutput::error(why.to_owned()))
 }
 

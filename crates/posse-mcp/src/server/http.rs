@@ -81,10 +81,10 @@ pub async fn listen(address: SocketAddr) -> Result<TcpListener> {
 type Service<H> = StreamableHttpService<H, LocalSessionManager>;
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 
-/// Serves until it is told to end. Each connection of the protocol gets a copy of the handler.
-pub async fn serve<H: ServerHandler + Clone>(
+/// Serves until it is told to end. Each session of the protocol gets a handler of its own.
+pub async fn serve<H: ServerHandler>(
     listener: TcpListener,
-    handler: H,
+    handler: impl Fn() -> H + Send + Sync + 'static,
     guard: Guard,
     ending: CancellationToken,
 ) {
@@ -94,7 +94,7 @@ pub async fn serve<H: ServerHandler + Clone>(
         .enforce_origin_validation()
         .with_max_request_body_bytes(LINE_BYTES_MAX)
         .with_cancellation_token(ending.clone());
-    let service: Service<H> = StreamableHttpService::new(move || Ok(handler.clone()), Arc::default(), config);
+    let service: Service<H> = StreamableHttpService::new(move || Ok(handler()), Arc::default(), config);
     let (guard, places) = (Arc::new(guard), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };

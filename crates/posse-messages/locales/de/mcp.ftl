@@ -8,3 +8,5 @@ mcp-call-over = dieser Aufruf dauerte zu lange und wurde beendet
 mcp-still-running = läuft noch: rufe subagent_wait mit { $id } auf
 mcp-address-unusable = auf { $address } kann nicht gelauscht werden
 mcp-address-unusable-hint = vielleicht ist dort ein anderes Programm; Port 0 nimmt irgendeinen freien
+mcp-your-answer = Deine Antwort
+mcp-your-decision = Deine Entscheidung

@@ -8,3 +8,5 @@ mcp-call-over = this call took too long and was ended
 mcp-still-running = still running: call subagent_wait with { $id }
 mcp-address-unusable = cannot listen on { $address }
 mcp-address-unusable-hint = another program may be there; port 0 takes any that is free
+mcp-your-answer = Your answer
+mcp-your-decision = Your decision

@@ -8,3 +8,5 @@ mcp-call-over = cet appel a duré trop longtemps et a été terminé
 mcp-still-running = encore en cours : appelez subagent_wait avec { $id }
 mcp-address-unusable = impossible d'écouter sur { $address }
 mcp-address-unusable-hint = un autre programme s'y trouve peut-être ; le port 0 prend n'importe quel port libre
+mcp-your-answer = Votre réponse
+mcp-your-decision = Votre décision

@@ -8,3 +8,5 @@ mcp-call-over = この呼び出しは時間がかかりすぎたため終了し�
 mcp-still-running = まだ実行中です。{ $id } を指定して subagent_wait を呼び出してください
 mcp-address-unusable = { $address } で待ち受けできません
 mcp-address-unusable-hint = 別のプログラムが使用中かもしれません。ポート 0 なら空いているポートが選ばれます
+mcp-your-answer = 回答
+mcp-your-decision = 判断

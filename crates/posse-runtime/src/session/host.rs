@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use posse_core::agent::Agent;
+use posse_core::approval::{self, Parked};
 use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
@@ -22,7 +23,7 @@ use super::family::{Family, Parent};
 use super::subagent::status;
 use super::task::Task;
 use crate::context::now_ms;
-use crate::ports::{TaskQuery, TaskRow, ToolContext, ToolInput, ToolOutput, Which};
+use crate::ports::{ApprovalQuery, TaskQuery, TaskRow, ToolContext, ToolInput, ToolOutput, Which};
 use crate::toolbox::Answer;
 
 /// Of what was delegated before, so many of the newest are known again. All others are in the store.
@@ -146,6 +147,23 @@ impl Hosted {
         let mut tasks: Vec<Arc<Task>> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
         tasks.sort_by_key(|task| task.number());
         Ok(tasks.iter().map(|task| shown(task)).collect())
+    }
+
+    /// A task as the store has it.
+    pub async fn row(&self, id: &str) -> Result<TaskRow> {
+        let task = self.family.task(id)?;
+        self.session.store.task(&task.id).await
+    }
+
+    /// Calls of this session's tasks that wait for a person's yes.
+    pub async fn open_approvals(&self) -> Result<Vec<Parked>> {
+        let open = self.session.store.approvals(ApprovalQuery::Open).await?;
+        Ok(open.into_iter().filter(|parked| parked.request.task.session() == self.session.id).collect())
+    }
+
+    /// What a person said to exactly the call that was shown.
+    pub async fn answer_approval(&self, parked: &Parked, answer: approval::Answer) -> Result<Parked> {
+        self.session.store.answer(&parked.id, &parked.request.hash, answer).await
     }
 
     /// Those that have not ended.

@@ -106,6 +106,11 @@ impl Host {
         self.next
     }
 
+    /// Answers a request of the server.
+    pub fn reply(&mut self, id: &Value, result: Value) {
+        self.write(json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string().as_bytes());
+    }
+
     pub fn until(&mut self, test: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.kept.iter().position(&test) {
             return self.kept.remove(at).unwrap();
