@@ -177,6 +177,7 @@ orchestrator-was-cancelled = its orchestrator was cancelled
 ## commands/tasks/watch.rs
 
 nobody-drives = nobody drives `{ $id }` now; it goes on with: posse tasks resume { $id }
+changes-kept-apart = the changes of { $task } are kept apart: posse tasks diff { $task } shows them, posse tasks apply { $task } merges them
 
 ## commands/trust.rs
 
@@ -281,7 +282,11 @@ error-hint = hint: { $hint }
 
 tokens-shown = { $shown } tokens
 tokens-of = { $tokens } of { $most } tokens
-turns-shown = { $n } turns
+turns-shown =
+    { $n ->
+        [one] { $n } turn
+       *[other] { $n } turns
+    }
 many-agents =
     { $n ->
         [one] { $n } agent
