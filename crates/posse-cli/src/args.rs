@@ -248,8 +248,41 @@ pub struct WorkerArgs {
     pub jobs: u32,
 }
 
+#[derive(Subcommand, Clone)]
+pub enum McpCommand {
+    /// Print how a host is told to use Posse, or write that into its configuration.
+    Install {
+        /// The host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose or cline.
+        #[arg(long, value_name = "HOST")]
+        host: HostName,
+        /// Write it, and keep what is there.
+        #[arg(long)]
+        write: bool,
+    },
+    /// Start the server as a host would, with almost no environment, and say whether it can be used.
+    Doctor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum HostName {
+    ClaudeCode,
+    Codex,
+    Opencode,
+    Gemini,
+    Qwen,
+    Copilot,
+    Vscode,
+    Cursor,
+    Zed,
+    Goose,
+    Cline,
+}
+
 #[derive(ClapArgs, Clone)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct McpArgs {
+    #[command(subcommand)]
+    pub command: Option<McpCommand>,
     /// The tools to offer: subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent or all (comma-separated) [default: the configuration, or all but run_subagent].
     #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
     pub tools: Vec<String>,

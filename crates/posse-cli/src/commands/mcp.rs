@@ -1,6 +1,8 @@
 //! `posse mcp`: a server for hosts. The host is the orchestrator: it delegates to a session that belongs to this directory, which it finds
 //! again whenever it comes back.
 
+mod doctor;
+mod install;
 mod leave;
 
 use std::fs::File;
@@ -25,13 +27,21 @@ use tokio_util::sync::CancellationToken;
 use super::drive::View;
 use super::run::{Furniture, furnish};
 use super::tasks::{status, sweep};
-use crate::args::{Global, How, McpArgs};
+use crate::args::{Global, How, McpArgs, McpCommand};
 use crate::config::OnExit;
 use crate::models::{NONE, process_env};
 use crate::setup::{Setup, name, state_file};
 use crate::{owner, terminal};
 
 pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
+    match args.command {
+        Some(McpCommand::Install { host, write }) => install::run(host, write, global.json),
+        Some(McpCommand::Doctor) => doctor::run(global).await,
+        None => serve(global, args).await,
+    }
+}
+
+async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
     // Before anything can be written: standard output carries the protocol and nothing else.
     let pipes = args.http.is_none().then(take_pipes).transpose()?;
     let setup = Setup::load(global)?;

@@ -284,3 +284,63 @@ async fn the_client_of_the_official_sdk_delegates() {
     client.cancel().await.unwrap();
     assert!(child.wait().await.unwrap().success());
 }
+
+/// A command that an agent runs, and that starts another Posse.
+#[test]
+fn a_posse_inside_a_posse_learns_how_deep_it_may_go() {
+    let place = place();
+    for (depth, fine) in [("0", false), ("nonsense", false), ("1", true)] {
+        let mut command = place.posse(["run", "--json", "Hello"]);
+        command.env("POSSE_DEPTH", depth);
+        let ran = crate::support::Ran::of(command);
+        assert_eq!(ran.code == 0, fine, "{depth}: {ran:?}");
+        assert!(fine || ran.stderr.contains("may not delegate"), "{ran:?}");
+    }
+    // What a task may do is in the environment of what it starts.
+    let script = "boss:\n- calls: [bash: {command: 'echo depth=$POSSE_DEPTH cost=$POSSE_COST_LEFT_MICROS'}]\n- text: '{result:0}'\n";
+    let model = place.script(script);
+    let prices = format!("[prices.\"{model}#boss\"]\ninput = 1.0\noutput = 1.0\n");
+    place.write("home/.config/posse/config.toml", &prices);
+    let ran = place.run(["run", "--json", "--allow", "bash", "--model", &format!("{model}#boss"), "Hello"]);
+    let told = ran.envelope()["text"].as_str().unwrap_or_default().to_owned();
+    assert!(told.contains("depth=1 cost="), "{ran:?}");
+}
+
+#[test]
+fn the_doctor_starts_the_server_as_a_host_does() {
+    let good = place();
+    let ran = good.run(["mcp", "doctor"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("subagent_wait") && ran.stdout.contains("patient"), "{ran:?}");
+    let bare = crate::support::Place::new();
+    let mut command = bare.posse(["mcp", "doctor"]);
+    // A key that hosts do not pass on.
+    command.env("OPENAI_API_KEY", "sk-test");
+    let ran = crate::support::Ran::of(command);
+    assert!(ran.code == 1 && ran.stderr.contains("api_key_file"), "{ran:?}");
+}
+
+#[test]
+fn install_writes_what_a_host_reads_and_keeps_what_is_there() {
+    let place = place();
+    let printed = place.run(["mcp", "install", "--host", "claude-code"]);
+    let value: Value = serde_json::from_str(&printed.stdout).unwrap();
+    let program = value["mcpServers"]["posse"]["command"].as_str().unwrap();
+    assert!(std::path::Path::new(program).is_absolute());
+    place.write("workspace/.mcp.json", "{\n  \"mcpServers\": { \"other\": { \"command\": \"x\" } }\n}\n");
+    for _ in 0..2 {
+        let ran = place.run(["mcp", "install", "--host", "claude-code", "--write"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let text = std::fs::read_to_string(place.workspace().join(".mcp.json")).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["mcpServers"].as_object().unwrap().len(), 2, "{text}");
+    }
+    // As a host starts what it reads there.
+    let mut host = Host::start(&place, &[]);
+    host.initialize("2025-11-25");
+    host.leave();
+    place.write("workspace/opencode.json", "{ broken");
+    let ran = place.run(["mcp", "install", "--host", "opencode", "--write"]);
+    assert!(ran.code == 1 && ran.stderr.contains("without --write"), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(place.workspace().join("opencode.json")).unwrap(), "{ broken");
+}

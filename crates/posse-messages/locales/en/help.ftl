@@ -129,3 +129,7 @@ help_tools = The tools to offer: subagent, subagent_wait, subagent_result, subag
 help_on-exit = What becomes of tasks that are at work when the host goes away [default: the configuration, or hand-over]
 help_room = A room of its own in this directory, apart from that of other hosts
 help_http = Serve streamable HTTP at this address instead, such as 127.0.0.1:8808
+help-mcp-install = Print how a host is told to use Posse, or write that into its configuration
+help_host = The host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose or cline
+help_write = Write it, and keep what is there
+help-mcp-doctor = Start the server as a host would, with almost no environment, and say whether it can be used
