@@ -30,7 +30,7 @@ use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::ProcessLimits;
 use posse_tools::fetch::Fetch;
-use posse_tools::launch::{Environment, Launch};
+use posse_tools::launch::{self, Environment, Launch};
 use posse_tools::sandbox::{Sandbox, Settings, closed_at_home};
 use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
@@ -244,6 +244,7 @@ impl Setup {
             output_tokens: None,
             cost_micros: usd.map(|usd| if usd.is_finite() && usd > 0.0 { (usd * 1e6) as u64 } else { 0 }),
         }
+        .least(&Caps { cost_micros: number(launch::COST_LEFT), ..Caps::default() })
     }
 
     /// What a task that goes on may spend in all: what it could before, unless a new sum is named now. The
@@ -308,7 +309,8 @@ impl Setup {
         let network = self.config.network.hosts.clone().unwrap_or_default();
         let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
         let tools = names.into_iter().collect();
-        let root = Root { tools, depth: 1, network, sandbox, ..Root::default() };
+        let depth = nested_depth()?.map_or(1, |depth| depth.min(1));
+        let root = Root { tools, depth, network, sandbox, ..Root::default() };
         Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
     }
 
@@ -504,6 +506,21 @@ fn sandbox(
     }))
 }
 
+/// How deep this process may delegate if a task of another Posse started it. One that may not delegate starts none.
+fn nested_depth() -> Result<Option<u32>> {
+    match number(launch::DEPTH) {
+        None => Ok(None),
+        Some(0) => Err(Error::new(ErrorCode::InvalidRequest, say!("posse-inside-posse"))
+            .hint(say!("posse-inside-posse-hint"))),
+        Some(depth) => Ok(Some(u32::try_from(depth - 1).unwrap_or(u32::MAX))),
+    }
+}
+
+/// What cannot be read is nothing that we wrote, and nothing that gives more.
+fn number(variable: &str) -> Option<u64> {
+    process_env(variable).map(|text| text.trim().parse().unwrap_or(0))
+}
+
 fn user() -> u32 {
     // SAFETY: reads a number.
     unsafe { libc::geteuid() }
@@ -530,6 +547,30 @@ pub fn store(global: &Global) -> Result<Arc<SqliteStore>> {
 
 fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
     Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
+}
+
+/// What a file of the state directory says; if there is none, it is made, for this user alone. Of several that make it, one does.
+pub fn state_file(path: &Path, make: impl FnOnce() -> std::io::Result<String>) -> Result<String> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let made = || {
+        match std::fs::read_to_string(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            read => return read,
+        }
+        let (text, parent) = (make()?, path.parent().unwrap_or(path));
+        std::fs::create_dir_all(parent)?;
+        let unfinished = tempfile::Builder::new().make_in(parent, |path| {
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+        })?;
+        unfinished.as_file().write_all(text.as_bytes())?;
+        match unfinished.persist_noclobber(path) {
+            Ok(_) => Ok(text),
+            Err(_) => std::fs::read_to_string(path),
+        }
+    };
+    made()
+        .map_err(|e| Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e))
 }
 
 fn state_dir(global: &Global) -> Result<PathBuf> {

@@ -42,9 +42,23 @@ impl Launch {
         })?;
         job.confinement = confinement;
         job.environment.extend(variables);
+        job.environment.extend(bounds(context));
         job.pulse = running.as_ref().map(|running| Pulse::of(running.fence().clone()));
         Ok(running)
     }
+}
+
+/// How deep a task may still delegate.
+pub const DEPTH: &str = "POSSE_DEPTH";
+/// What it may still spend, in millionths of a US dollar.
+pub const COST_LEFT: &str = "POSSE_COST_LEFT_MICROS";
+
+/// A Posse that is started inside a task delegates no deeper and spends no more than the task could.
+fn bounds(context: &ToolContext) -> Vec<(OsString, OsString)> {
+    let cost = context.nesting.as_ref().and_then(|nesting| nesting.budget.left().cost_micros);
+    let depth = (DEPTH, u64::from(context.grant.depth()));
+    let all = [Some(depth), cost.map(|micros| (COST_LEFT, micros))];
+    all.into_iter().flatten().map(|(name, number)| (name.into(), number.to_string().into())).collect()
 }
 
 /// Variables that commands need to work and that hold no secrets.
