@@ -2,13 +2,21 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::Error;
+use posse_core::event::Event;
+use posse_messages::say;
 use posse_runtime::ports::ToolContext;
 
+use crate::sandbox::refusal::Walled;
 use crate::sandbox::{Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Supervisor};
+use crate::supervisor::{Directory, Job, Report, Supervisor};
+use crate::workspace::show;
+
+/// A few paths say enough.
+pub(crate) const SHOWN_MAX: usize = 10;
 
 /// Given once by the program that builds the tools.
 #[derive(Clone)]
@@ -21,18 +29,94 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
-    pub(crate) fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<(), String> {
+    /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started. It looks through
+    /// the workspace, which can take a while in a large one.
+    pub(crate) fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<Held, String> {
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
         let scene = Scene::of(context, job, &workspace, &self.supervisor);
         let (confinement, variables) = self.sandbox.confine(&scene).map_err(|why| {
             format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
                      change it")
         })?;
+        let before =
+            confinement.walls.as_ref().filter(|walls| walls.writes()).map(|walls| walls.guarded.clone());
         job.confinement = confinement;
         job.environment.extend(variables);
-        Ok(())
+        Ok(Held { sandbox: self.sandbox.clone(), workspace, before })
     }
+
+    /// Runs a process of a task to its end, held to what that task may do.
+    pub(crate) async fn run(&self, mut job: Job, context: &ToolContext) -> Result<Ran, NotRun> {
+        let (launch, copy) = (self.clone(), context.clone());
+        let confine = move || launch.confine(&mut job, &copy).map(|held| (job, held));
+        let held =
+            aside(confine).await.unwrap_or_else(|| Err("refused: no sandbox could be built".to_owned()));
+        let (job, held) = held.map_err(NotRun::Refused)?;
+        let walled = job.confinement.walls.as_ref().map(Walled::of);
+        let mut report = self.supervisor.run(job, &context.cancel).await.map_err(NotRun::Failed)?;
+        let set_aside = report.set_aside.clone();
+        report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
+        tell(&report, context);
+        Ok(Ran { report, walled })
+    }
+}
+
+/// A process that was run.
+pub(crate) struct Ran {
+    pub report: Report,
+    /// What it was held to.
+    pub walled: Option<Walled>,
+}
+
+pub(crate) enum NotRun {
+    Refused(String),
+    Failed(Error),
+}
+
+/// A process that is held, as far as it has to be looked after when it has ended.
+pub(crate) struct Held {
+    sandbox: Arc<Sandbox>,
+    workspace: PathBuf,
+    /// What was protected and there. `None` if it cannot have made any.
+    before: Option<Vec<PathBuf>>,
+}
+
+impl Held {
+    /// A few of what is protected and was not there before, but for what we put there ourselves.
+    fn appeared(&self, set_aside: &[String]) -> Vec<String> {
+        let now = self.before.iter().flat_map(|before| self.sandbox.appeared(&self.workspace, before));
+        let names = now.map(|path| path.to_string_lossy().into_owned());
+        names.filter(|name| !set_aside.contains(name)).take(SHOWN_MAX).collect()
+    }
+}
+
+/// What looks at many files is not for a thread that others wait for. `None` if it panicked.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Whoever watches learns it from us and not from the model.
+fn tell(report: &Report, context: &ToolContext) {
+    let Some(nesting) = &context.nesting else { return };
+    for note in protected_notes(report) {
+        nesting.observers.event(&context.task, &Event::Noted { note });
+    }
+}
+
+/// What there is to say about protected files that a command has made.
+pub(crate) fn protected_notes(report: &Report) -> Vec<String> {
+    let listed = |paths: &[String]| {
+        let shown: Vec<String> = paths.iter().map(|path| show(Path::new(path))).collect();
+        shown.join(", ")
+    };
+    let mut notes = Vec::new();
+    if !report.set_aside.is_empty() {
+        notes.push(say!("protected-set-aside", paths = listed(&report.set_aside)));
+    }
+    if !report.appeared.is_empty() {
+        notes.push(say!("protected-appeared", paths = listed(&report.appeared)));
+    }
+    notes
 }
 
 /// Variables that commands need to work and that hold no secrets.

@@ -1,14 +1,17 @@
 //! Where processes of tools are held by the kernel. The operator says which tier is wanted, the machine says which there
 //! is, the grant of the task says what may be written and whom it may talk to. What cannot be built is refused.
 
+pub(crate) mod aside;
 pub(crate) mod bubblewrap;
 pub(crate) mod fence;
-mod landlock;
-pub(crate) mod layout;
+mod kept;
+pub(crate) mod landlock;
+mod layout;
 mod places;
 mod privileges;
 pub(crate) mod refusal;
 mod seccomp;
+mod survey;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -30,6 +33,9 @@ use crate::confinement::{Confinement, ProcessLimits, Top, Walls};
 use crate::supervisor::{Job, Supervisor};
 
 pub use places::closed_at_home;
+
+use kept::Kept;
+use landlock::Rulesets;
 
 /// The version of Landlock from which tier T1 is what it says: with older ones a command can still signal processes
 /// outside, and reach abstract sockets. The name spaces of T2 hold that too, so there any version will do.
@@ -99,6 +105,7 @@ pub struct Sandbox {
     machine: OnceLock<Machine>,
     read: OnceLock<Vec<PathBuf>>,
     scratch: OnceLock<Result<Scratch, String>>,
+    kept: Kept,
 }
 
 /// What there is to build with.
@@ -113,7 +120,7 @@ struct Machine {
 impl Sandbox {
     pub fn new(settings: Settings) -> Arc<Self> {
         let (machine, read, scratch) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Arc::new(Self { settings, machine, read, scratch })
+        Arc::new(Self { settings, machine, read, scratch, kept: Kept::default() })
     }
 
     /// For programs that hold their processes by other means, or not at all.
@@ -186,7 +193,7 @@ impl Sandbox {
             ..self.settings.limits
         };
         if tier == Tier::None {
-            return Ok((Confinement { limits, walls: None }, Vec::new()));
+            return Ok((Confinement { limits, ..Confinement::default() }, Vec::new()));
         }
         let machine = self.machine();
         machine.has(tier)?;
@@ -205,7 +212,9 @@ impl Sandbox {
             }
             None => read.extend(places::repository(scene.workspace, self.settings.home.as_deref())),
         }
-        let walls = Walls {
+        let writes_nothing = scene.policy.write.iter().any(Vec::is_empty);
+        let guarded = if writes_nothing { Vec::new() } else { self.kept.protected(scene.workspace)? };
+        let mut walls = Walls {
             tier,
             landlock: machine.landlock.min(LANDLOCK_KNOWN),
             read,
@@ -220,13 +229,28 @@ impl Sandbox {
             bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
             again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
             scratch: scratch.clone(),
+            guarded,
+            rulesets: 0,
+            known: None,
         };
+        let mut rulesets = Rulesets::default();
+        if tier == Tier::Kernel {
+            rulesets = self.kept.rulesets(&walls, scene.workspace)?;
+            walls.rulesets = rulesets.iter().count();
+        }
         let cache = scratch.join("cache");
         let environment = vec![
             ("TMPDIR".into(), scratch.into_os_string()),
             ("XDG_CACHE_HOME".into(), cache.into_os_string()),
         ];
-        Ok((Confinement { limits, walls: Some(walls) }, environment))
+        Ok((Confinement { limits, walls: Some(walls), rulesets }, environment))
+    }
+
+    /// What is protected in a workspace and was not there before.
+    pub(crate) fn appeared(&self, workspace: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
+        let mut now = self.kept.protected(workspace).unwrap_or_default();
+        now.retain(|path| before.binary_search(path).is_err());
+        now
     }
 
     fn machine(&self) -> &Machine {

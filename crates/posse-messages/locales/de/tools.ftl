@@ -97,6 +97,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } Prozesse konnten nicht beendet werden und laufen vielleicht noch]
+protected-appeared = [geschützte Dateien sind inzwischen entstanden: { $paths }. Sag es in deiner Antwort: ein Mensch muss sie ansehen, bevor ein Programm sie benutzt]
+protected-set-aside = [oben im Arbeitsverzeichnis wurden geschützte Dateien angelegt, was Befehle nicht dürfen; sie heißen jetzt anders: { $paths }. Sag es in deiner Antwort]
 old-string-empty = `old_string` ist leer; gib den zu ersetzenden Text an oder lege mit `write` eine neue Datei an
 strings-are-the-same = `old_string` und `new_string` sind gleich, es würde sich nichts ändern
 edit-no-file = es gibt kein `{ $path }`; lege es mit `write` an oder suche den Namen mit `glob`

@@ -102,6 +102,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } processes could not be stopped and may still run]
+protected-appeared = [protected files appeared meanwhile: { $paths }. Say so in your answer: a person has to look at them before any program uses them]
+protected-set-aside = [protected files were made at the top of the workspace, which commands may not do, and got other names: { $paths }. Say so in your answer]
 
 ## edit.rs
 

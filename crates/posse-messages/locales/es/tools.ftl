@@ -97,6 +97,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } procesos no se pudieron detener y quizá sigan en ejecución]
+protected-appeared = [entretanto aparecieron archivos protegidos: { $paths }. Dilo en tu respuesta: una persona tiene que mirarlos antes de que un programa los use]
+protected-set-aside = [en la raíz del espacio de trabajo se crearon archivos protegidos, lo que los comandos no pueden hacer, y ahora tienen otro nombre: { $paths }. Dilo en tu respuesta]
 old-string-empty = `old_string` está vacío; indica el texto que se debe reemplazar o usa `write` para crear un archivo
 strings-are-the-same = `old_string` y `new_string` son iguales, así que nada cambiaría
 edit-no-file = no existe `{ $path }`; usa `write` para crearlo o `glob` para encontrar su nombre

@@ -97,6 +97,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } processus n'ont pas pu être arrêtés et tournent peut-être encore]
+protected-appeared = [des fichiers protégés sont apparus entre-temps : { $paths }. Dis-le dans ta réponse : une personne doit les regarder avant qu'un programme les utilise]
+protected-set-aside = [des fichiers protégés ont été créés à la racine de l'espace de travail, ce que les commandes ne peuvent pas faire, et portent maintenant un autre nom : { $paths }. Dis-le dans ta réponse]
 old-string-empty = `old_string` est vide ; donnez le texte à remplacer, ou utilisez `write` pour créer un fichier
 strings-are-the-same = `old_string` et `new_string` sont identiques, rien ne changerait
 edit-no-file = `{ $path }` n'existe pas ; utilisez `write` pour le créer, ou `glob` pour trouver son nom

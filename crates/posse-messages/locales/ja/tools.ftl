@@ -82,6 +82,8 @@ background-stopped =
        *[command] {"["}コマンドの終了時にバックグラウンドプロセス { $n } 個を停止しました]
     }
 processes-survive = [プロセス { $n } 個を停止できず、まだ動いている可能性があります]
+protected-appeared = [保護されたファイルが途中で現れました: { $paths }。回答でそのことを伝えてください。プログラムが使う前に人が確認する必要があります]
+protected-set-aside = [ワークスペースの最上位に保護されたファイルが作られました。コマンドには許されていないため、名前を変えました: { $paths }。回答でそのことを伝えてください]
 old-string-empty = `old_string` が空です。置き換えるテキストを指定するか、`write` で新しいファイルを作ってください
 strings-are-the-same = `old_string` と `new_string` が同じなので、何も変わりません
 edit-no-file = `{ $path }` はありません。`write` で作るか、`glob` で名前を探してください

@@ -82,6 +82,8 @@ background-stopped =
        *[command] {"["}命令结束时停止了 { $n } 个后台进程]
     }
 processes-survive = [{ $n } 个进程无法停止，可能仍在运行]
+protected-appeared = [期间出现了受保护的文件：{ $paths }。请在回答中说明：在任何程序使用它们之前，需要有人检查]
+protected-set-aside = [命令在工作区顶层创建了受保护的文件，这是不允许的，它们已被改名：{ $paths }。请在回答中说明]
 old-string-empty = `old_string` 为空；请给出要替换的文本，或用 `write` 新建文件
 strings-are-the-same = `old_string` 与 `new_string` 相同，不会有任何改变
 edit-no-file = 没有 `{ $path }`；请用 `write` 创建，或用 `glob` 查找其名称

@@ -260,14 +260,47 @@ async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
         for kept in [".git/config", ".git/hooks/x", ".env", "src/.env"] {
             assert_eq!(std::fs::read_to_string(world.path().join(kept)).unwrap(), "old\n", "{wish:?} {kept}");
         }
+        assert!(!world.path().join(".mcp.json").exists(), "{wish:?}");
         if wish == Wish::T2 {
-            assert!(
-                output.text.contains("protected files appeared meanwhile: .mcp.json."),
-                "{}",
-                output.text
-            );
+            let aside = "got other names: .mcp.json.set-aside.";
+            assert!(output.text.contains(aside) && !output.text.contains("appeared"), "{}", output.text);
         }
     }
+}
+
+// G20 Seen to fail without `undo`, and with it only where somebody waits for the report.
+#[tokio::test]
+async fn what_is_protected_and_made_at_an_open_top_is_taken_away_when_the_command_ends() {
+    if !tiers().contains(&Wish::T2) {
+        return;
+    }
+    let world = world("made", Settings { top: Top::Open, ..settings(Wish::T2) }, &all());
+    put(world.path(), &["src/a.rs", "README.md"]);
+    let place = Place { outside: tempfile::tempdir().unwrap(), root: world.path().to_owned() };
+    let script: String = PROTECTED.iter().map(|path| assault(path)).collect();
+    let command = format!("exec 2>/dev/null\n{script}mkdir target && echo lock >Cargo.lock; echo over");
+    let output = world.bash(&command).await;
+    assert!(output.text.contains("over") && output.text.contains("got other names: "), "{}", output.text);
+    let left = |place: &Place| -> Vec<String> {
+        let is_protected = |name: &String| PROTECTED.iter().any(|path| Path::new(path).starts_with(name));
+        let names = place.names().into_iter();
+        names
+            .filter(|name| is_protected(name) && name != ".github" && name != ".GitHub" && name != ".cargo")
+            .collect()
+    };
+    assert_eq!(left(&place), Vec::<String>::new());
+    assert!(
+        world.path().join("target").is_dir() && world.path().join("Cargo.lock").is_file(),
+        "honest work stays"
+    );
+    // Whoever waited for it is gone: what the command did is undone all the same.
+    let command = "echo '{}' >.mcp.json; touch src/made; sleep 300";
+    tokio::select! {
+        _ = world.bash(command) => panic!("it waits"),
+        () = world.until_exists("src/made") => {}
+    }
+    crate::world::until(|| !world.path().join(".mcp.json").exists()).await;
+    assert_eq!(left(&place), Vec::<String>::new());
 }
 
 // G17 S24 Seen to fail when a ruleset that the kernel refuses is left out, and when what `restrict_self`, `seccomp`
