@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 /// Shorter values are words (`true`, `eu`), and replacing them would garble the text.
 const KNOWN_BYTES_MIN: usize = 8;
@@ -147,19 +148,19 @@ const NAMED: &[(&str, usize, &str)] = &[
     ("x-api-key: ", 16, "API key"),
 ];
 
-fn word(byte: u8) -> bool {
+const fn word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn url(byte: u8) -> bool {
+const fn url(byte: u8) -> bool {
     word(byte) || byte == b'-'
 }
 
-fn dotted(byte: u8) -> bool {
+const fn dotted(byte: u8) -> bool {
     url(byte) || byte == b'.'
 }
 
-fn padded(byte: u8) -> bool {
+const fn padded(byte: u8) -> bool {
     url(byte) || matches!(byte, b'+' | b'/' | b'=')
 }
 
@@ -179,21 +180,24 @@ fn by_shape(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out: Option<String> = None;
     let (mut at, mut copied) = (0, 0);
-    while at < bytes.len() {
-        let is_start = at == copied || !word(bytes[at - 1]);
-        // Most bytes begin nothing; these are the first ones of the tables. A private key begins wherever its dashes are.
-        let may_begin = bytes[at] == b'-' || (is_start && bytes[at].is_ascii_alphabetic());
-        let found = if may_begin { find(&bytes[at..]) } else { Found::Nothing(1) };
-        match found {
-            Found::Nothing(length) => at += length.max(1),
-            Found::Key { kept, length, what } => {
-                let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
-                out.push_str(&text[copied..at + kept]);
-                out.push_str("[redacted: ");
-                out.push_str(what);
-                out.push(']');
-                at += length;
-                copied = at;
+    while let Some(place) = next_place(bytes, at) {
+        at = place.start;
+        while at < place.end {
+            let is_start = at == copied || !word(bytes[at - 1]);
+            // A private key begins wherever its dashes are.
+            let may_begin = bytes[at] == b'-' || (is_start && bytes[at].is_ascii_alphabetic());
+            let found = if may_begin { find(&bytes[at..]) } else { Found::Nothing(1) };
+            match found {
+                Found::Nothing(length) => at += length.max(1),
+                Found::Key { kept, length, what } => {
+                    let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
+                    out.push_str(&text[copied..at + kept]);
+                    out.push_str("[redacted: ");
+                    out.push_str(what);
+                    out.push(']');
+                    at += length;
+                    copied = at;
+                }
             }
         }
     }
@@ -202,6 +206,41 @@ fn by_shape(text: &str) -> Option<String> {
         out
     })
 }
+
+/// Every key has at least so many characters of keys in a row: `-----BEGIN` has the fewest.
+const RUN_BYTES_MIN: usize = 10;
+/// How far a name can be in front of its value.
+const NAME_BYTES_MAX: usize = 32;
+
+/// Where to look next, from a place on: what is between such places holds no key. Most bytes are never looked at.
+fn next_place(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+    let is_of_key = |byte: &&u8| OF_KEYS[usize::from(**byte)];
+    let mut probe = from + RUN_BYTES_MIN - 1;
+    while let Some(byte) = bytes.get(probe) {
+        // A row of so many that begins before here comes past here.
+        if !is_of_key(&byte) {
+            probe += RUN_BYTES_MIN;
+            continue;
+        }
+        let start = probe - bytes[from..probe].iter().rev().take_while(is_of_key).count();
+        let end = probe + bytes[probe..].iter().take_while(is_of_key).count();
+        if end - start >= RUN_BYTES_MIN {
+            return Some(start.saturating_sub(NAME_BYTES_MAX).max(from)..end);
+        }
+        probe = end + RUN_BYTES_MIN;
+    }
+    None
+}
+
+const OF_KEYS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = padded_or_dotted(byte as u8);
+        byte += 1;
+    }
+    table
+};
 
 /// The first two bytes of everything in the tables, a bit for each pair: almost no word begins with one of these, so almost
 /// every word costs one look.
@@ -264,18 +303,25 @@ fn prefixed(bytes: &[u8]) -> Option<Found> {
         .next()
 }
 
+/// Between a name and its value.
+const BETWEEN_BYTES_MAX: usize = 5;
+
 /// `name = "value"`, in any of the ways in which configurations are written.
 fn named(bytes: &[u8]) -> Option<Found> {
     let fits =
         |name: &str| bytes.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
     let (name, min, what) = NAMED.iter().find(|(name, ..)| fits(name))?;
-    let between = bytes[name.len()..].iter().take(5).take_while(|byte| b" \t=:\"'".contains(byte)).count();
+    let between = bytes[name.len()..]
+        .iter()
+        .take(BETWEEN_BYTES_MAX)
+        .take_while(|byte| b" \t=:\"'".contains(byte))
+        .count();
     let kept = name.len() + between;
     let length = run(&bytes[kept..], padded_or_dotted);
     (length >= *min).then_some(Found::Key { kept, length: kept + length, what })
 }
 
-fn padded_or_dotted(byte: u8) -> bool {
+const fn padded_or_dotted(byte: u8) -> bool {
     padded(byte) || byte == b'.'
 }
 
@@ -382,6 +428,16 @@ mod tests {
         ] {
             let shown = redacted(&line);
             assert!(!shown.contains(&secret) && shown.contains("[redacted: "), "{shown}");
+        }
+    }
+
+    #[test]
+    fn everything_in_the_tables_has_a_long_row_and_a_name_near_it() {
+        for Shape { prefix, min, .. } in SHAPES {
+            assert!(prefix.bytes().all(padded_or_dotted) && prefix.len() + min >= RUN_BYTES_MIN, "{prefix}");
+        }
+        for (name, min, _) in NAMED {
+            assert!(*min >= RUN_BYTES_MIN && name.len() + BETWEEN_BYTES_MAX <= NAME_BYTES_MAX, "{name}");
         }
     }
 
