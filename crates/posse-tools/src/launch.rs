@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use posse_core::Error;
 use posse_core::event::Event;
-use posse_messages::say;
+use posse_core::grant::Tier;
+use posse_messages::{fixed, say};
 use posse_runtime::ports::ToolContext;
 
 use crate::sandbox::refusal::Walled;
@@ -43,6 +44,15 @@ impl Launch {
         job.confinement = confinement;
         job.environment.extend(variables);
         Ok(Held { sandbox: self.sandbox.clone(), workspace, before })
+    }
+
+    /// For a program that is not asked about like `bash`: where a task is kept to some places and nothing confines its processes, it
+    /// is refused.
+    pub(crate) fn refuse_unheld(&self, tool: &str, job: &Job, context: &ToolContext) -> Result<(), String> {
+        let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
+        let scene = Scene::of(context, job, &workspace, &self.supervisor);
+        let is_held = self.sandbox.tier() != Ok(Tier::None) || scene.policy.tier != Tier::None;
+        if is_held || !scene.is_restricted() { Ok(()) } else { Err(fixed!("refused-unheld", tool)) }
     }
 
     /// Runs a process of a task to its end, held to what that task may do.
@@ -164,6 +174,11 @@ impl Environment {
         withheld: Vec<String>,
     ) -> Self {
         Self { all: all.into_iter().collect(), allowed, withheld }
+    }
+
+    /// Whether every command gets it.
+    pub fn passes(&self, name: &str) -> bool {
+        self.allows(OsStr::new(name), &[])
     }
 
     pub fn is_withheld(&self, name: &str) -> bool {

@@ -308,14 +308,21 @@ impl<'a> Scene<'a> {
             memory_bytes_max: nesting.and_then(|nesting| nesting.limits.process_bytes_max),
             workspace,
             supervisor,
-            programs: Path::new(&job.program)
-                .parent()
-                .filter(|place| place.is_absolute())
-                .map(Path::to_owned)
-                .into_iter()
-                .collect(),
+            programs: programs(Path::new(&job.program)),
         }
     }
+
+    /// Whether the task may not do everything that its user can.
+    pub fn is_restricted(&self) -> bool {
+        let Policy { write, read, reach, .. } = &self.policy;
+        !write.is_empty() || read.is_some() || *reach != Reach::Full
+    }
+}
+
+/// A program itself, and the directory of the own tool that it is. Not the directory it lies in: that can be anybody's.
+fn programs(program: &Path) -> Vec<PathBuf> {
+    let all = [Some(program), crate::own::directory_of(program)];
+    all.into_iter().flatten().filter(|path| path.is_absolute()).map(Path::to_owned).collect()
 }
 
 /// The last version whose rights we know; a later kernel has them too.

@@ -180,6 +180,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     for problem in &found.problems {
         terminal::note(&say!("warning", text = visible(problem.message())));
     }
+    setup.remember_allowed(&found, &grant)?;
     let models = setup.models(how)?;
     check_model(&*models, agent, &caps)?;
     let verifier = setup.verifier(&found)?;

@@ -70,7 +70,8 @@ pub(crate) fn arguments(
     for path in &layout.guarded {
         view.same("--ro-bind-try", &workspace.join(path));
     }
-    for path in walls.also.iter().chain([&walls.scratch]) {
+    let outside = walls.also.iter().filter(|path| !path.starts_with(workspace));
+    for path in outside.chain([&walls.scratch]) {
         view.same("--bind-try", path);
     }
     view.put("--ro-bind", helper, Path::new(HELPER));

@@ -155,7 +155,8 @@ fn build(walls: &Walls, layout: &Layout, here: &Here) -> io::Result<Rulesets> {
         for device in DEVICES {
             give(ruleset, Path::new(device), Gives::Device)?;
         }
-        for path in walls.also.iter().chain([&walls.scratch]) {
+        let outside = walls.also.iter().filter(|path| !path.starts_with(&here.path));
+        for path in outside.chain([&walls.scratch]) {
             give(ruleset, path, Gives::Everything)?;
         }
         for path in places {

@@ -45,7 +45,11 @@ impl Layout {
         self.guarded = walls.guarded.iter().cloned().chain(closed.map(Path::to_owned)).collect();
         self.guarded.sort();
         self.write.clear();
-        for path in walls.also.iter().filter_map(|path| path.strip_prefix(workspace).ok()) {
+        let inside = walls.also.iter().filter_map(|path| path.strip_prefix(workspace).ok());
+        let also: Vec<PathBuf> = inside.map(Path::to_owned).collect();
+        // What the operator opens by name is open.
+        self.guarded.retain(|guarded| !also.iter().any(|also| guarded.starts_with(also)));
+        for path in also.iter().filter(|path| path.extension().is_none()) {
             make_directory(workspace, path);
         }
         let everything = vec!["**".to_owned()];
@@ -62,6 +66,7 @@ impl Layout {
                      open one by one"
                 ));
             }
+            places.extend(also.iter().cloned());
             self.write.push(places);
         }
         Ok(())

@@ -606,3 +606,163 @@ async fn a_toolchain_away_from_home_can_be_read_but_for_its_credentials() {
         assert_eq!(inside.bash(&script).await.text, "cargo/registry/index", "{wish:?}");
     }
 }
+
+fn own_tool(at: &Path, command: &[&str]) -> posse_tools::own::OwnTool {
+    let manifest = json!({
+        "name": "mine", "description": "x", "input_schema": {"type": "object"}, "command": command
+    });
+    std::fs::create_dir_all(at.join("mine")).unwrap();
+    std::fs::write(at.join("mine/tool.json"), manifest.to_string()).unwrap();
+    let (tools, errors) = posse_tools::own::load(&[at.to_owned()]);
+    assert!(errors.is_empty(), "{errors:?}");
+    tools.into_iter().next().unwrap()
+}
+
+fn executable(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+// S08 Seen to fail with the directory of the program in `programs`.
+#[tokio::test]
+async fn a_tool_reads_its_own_directory_and_not_the_one_that_its_program_lies_in() {
+    for wish in tiers() {
+        let (_keep, home) = home();
+        let script = "#!/bin/sh\ncat \"$(dirname \"$0\")\"/notes \"$(dirname \"$0\")\"/.netrc 2>/dev/null; echo over\n";
+        executable(&home.join("run.sh"), script);
+        let tools = home.join("tools");
+        put(&tools, &["mine/notes"]);
+        let settings = Settings { home: Some(home.clone()), closed: vec![tools.clone()], ..settings(wish) };
+        let world = world("own-place", settings, &all());
+        let far = own_tool(&tools, &["../../run.sh"]).bind(world.launch.clone()).unwrap();
+        assert_eq!(world.call(&far, "{}").await.text, "over", "{wish:?}");
+        executable(&tools.join("mine/run.sh"), script);
+        let near = own_tool(&tools, &["./run.sh"]).bind(world.launch.clone()).unwrap();
+        assert_eq!(world.call(&near, "{}").await.text, "old\nover", "{wish:?}");
+    }
+}
+
+// S34 Seen to fail without `refuse_unheld`.
+#[tokio::test]
+async fn where_nothing_holds_programs_a_restricted_task_has_no_tools_that_are_programs() {
+    let off = Settings { wish: Wish::Off, ..settings(Wish::Off) };
+    let network = Rights { network: Some(Network::none()), ..Rights::default() };
+    let reading = Rights { read_roots: Some(vec!["src".to_owned()]), ..Rights::default() };
+    for (rights, expected) in [
+        (Rights::default(), true),
+        (writing(&["src/**"]), false),
+        (reading, false),
+        (network, false),
+        (Rights { access: Access::ReadOnly, ..Rights::default() }, false),
+    ] {
+        let world = world("unheld", off.clone(), &all().keep(&rights));
+        let tools = tempfile::tempdir().unwrap();
+        let own = own_tool(tools.path(), &["touch", "ran"]).bind(world.launch.clone()).unwrap();
+        let output = world.call(&own, "{}").await;
+        assert_eq!(
+            (!output.is_error, world.path().join("ran").exists()),
+            (expected, expected),
+            "{rights:?} {output:?}"
+        );
+    }
+}
+
+// S01 Seen to fail with a link that is followed in `Here::open`.
+#[tokio::test]
+async fn a_link_that_a_command_put_in_the_place_of_an_opened_directory_opens_nothing() {
+    for wish in tiers() {
+        let outside = tempfile::tempdir().unwrap();
+        let target = outside.path().canonicalize().unwrap();
+        let workspace = tempfile::tempdir().unwrap();
+        let at = workspace.path().canonicalize().unwrap();
+        put(&at, &["build/a"]);
+        let settings = Settings { write: vec![at.join("build/out"), at.join("target")], ..settings(wish) };
+        let mut world = world("also", settings, &all().narrow(&writing(&["build/**"])));
+        world.launch.directory = posse_tools::supervisor::Directory::Path(at.clone());
+        // What every command may write is made if it is missing, also at the top.
+        assert_eq!(
+            written(&world, &["build/out/x", "target/x", "top"]).await,
+            set(&["build/out/x", "target/x"]),
+            "{wish:?}"
+        );
+        if wish == Wish::T1 {
+            let swap = format!("rm -rf build/out && ln -s {} build/out", target.display());
+            assert!(!world.bash(&swap).await.is_error, "{wish:?}");
+        } else {
+            // Something is mounted there for as long as a command runs.
+            std::fs::remove_dir_all(at.join("build/out")).unwrap();
+            std::os::unix::fs::symlink(&target, at.join("build/out")).unwrap();
+        }
+        let output = world.bash(&format!("echo x >{}/new; echo x >build/out/new", target.display())).await;
+        assert!(output.is_error && !target.join("new").exists(), "{wish:?} {}", output.text);
+    }
+}
+
+// G20 An event, so that whoever watches learns it from us. Seen to fail without `tell`.
+#[tokio::test]
+async fn what_appears_is_an_event() {
+    use posse_core::event::Event;
+    use posse_runtime::ports::Observer;
+    #[derive(Default)]
+    struct Notes(std::sync::Mutex<Vec<String>>);
+    impl Observer for Notes {
+        fn event(&self, _: &posse_core::id::TaskId, event: &Event) {
+            if let Event::Noted { note } = event {
+                self.0.lock().unwrap().push(note.clone());
+            }
+        }
+    }
+    for wish in tiers() {
+        let mut world = world("event", settings(wish), &all());
+        let notes = Arc::new(Notes::default());
+        let nesting = Arc::get_mut(world.context.nesting.as_mut().unwrap()).unwrap();
+        nesting.observers = Observers::new(vec![notes.clone()]);
+        put(world.path(), &["web/index.js"]);
+        world.bash("echo {} >web/.mcp.json").await;
+        world.bash("echo {} >web/x.json").await;
+        let notes = notes.0.lock().unwrap();
+        assert!(
+            notes.len() == 1 && notes[0].contains("appeared meanwhile: web/.mcp.json."),
+            "{wish:?} {notes:?}"
+        );
+    }
+}
+
+// S02 Seen to fail without `is_known`: what is mounted inside is named by paths.
+#[test]
+fn a_link_swapped_in_while_name_spaces_are_built_opens_nothing() {
+    if !tiers().contains(&Wish::T2) {
+        return;
+    }
+    let outside = tempfile::tempdir().unwrap();
+    let target = outside.path().canonicalize().unwrap();
+    let world = world("swap", settings(Wish::T2), &all().narrow(&writing(&["docs/**"])));
+    put(world.path(), &["docs/a"]);
+    let (docs, away) = (world.path().join("docs"), world.path().join("away"));
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let swap = || {
+        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+            // Who loses a race against the other side tries again.
+            let _ = std::fs::rename(&docs, &away);
+            let _ = std::os::unix::fs::symlink(&target, &docs);
+            std::thread::yield_now();
+            let _ = std::fs::remove_file(&docs);
+            let _ = std::fs::rename(&away, &docs);
+            std::thread::yield_now();
+        }
+    };
+    let run = async {
+        for _ in 0..40 {
+            world.bash("echo x >docs/new").await;
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+    };
+    std::thread::scope(|scope| {
+        let swapping = scope.spawn(swap);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        scope.spawn(move || runtime.block_on(run)).join().unwrap();
+        swapping.join().unwrap();
+    });
+    assert!(!target.join("new").exists(), "a command wrote outside");
+}
