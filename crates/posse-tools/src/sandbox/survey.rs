@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    // Seen to fail with stamps that are kept however fresh they are.
+    // Newer kernels tell changes of one tick apart; for the others fresh stamps are not kept.
     #[test]
     fn what_changes_between_two_looks_is_seen_also_in_the_same_tick() {
         let dir = tempfile::tempdir().unwrap();
