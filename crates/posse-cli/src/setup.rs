@@ -69,7 +69,7 @@ impl Tools {
     fn named(&self, list: &[String]) -> Result<Vec<String>> {
         let names: Vec<String> = list.iter().flat_map(|name| expand(name)).collect();
         if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
-            let known: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+            let known: Vec<&str> = self.names().collect();
             let text = say!("tool-to-allow-unknown", unknown);
             return Err(
                 Error::new(ErrorCode::InvalidTool, text).hint(say!("there-are", names = known.join(", ")))

@@ -32,6 +32,11 @@ impl Apart {
         Arc::new(Self { trees: trees(&state, &setup.workspace), config, state, sandbox })
     }
 
+    /// The tasks of a session whose changes wait for somebody to look at them.
+    pub fn kept(&self, session: &str) -> Vec<TaskId> {
+        self.trees.kept(session)
+    }
+
     /// Works on the disk beside everything else.
     async fn on_disk<T: Send + 'static>(
         &self,

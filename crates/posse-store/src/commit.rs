@@ -1,7 +1,7 @@
 //! What a group of jobs writes, as one transaction: many tasks share one fsync. A job that is refused is undone alone; a
 //! commit that fails is undone for all, and the next group starts afresh.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use posse_core::approval::Parked;
@@ -15,7 +15,7 @@ use rusqlite::{Connection, params};
 use crate::approvals::{self, Act};
 use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
-use crate::journal::{self, Entries, RUNNING};
+use crate::journal::{self, Entries};
 use crate::leases;
 use crate::log::Log;
 use crate::open::retry_busy;
@@ -25,7 +25,7 @@ use crate::signed;
 const SILENT_MS_MAX: i64 = 86_400_000;
 
 /// A commit that takes longer than this is not waited for on a caller's thread.
-const QUICK: Duration = Duration::from_millis(20);
+const QUICK: Duration = Duration::from_millis(5);
 
 /// What a job wrote.
 #[derive(Debug, Clone)]
@@ -100,15 +100,13 @@ pub(crate) struct Committer {
     path: PathBuf,
     busy_max: Duration,
     log: Log,
-    /// Tasks that were created or claimed through this store and have not finished.
-    tasks_at_work: usize,
     last_took: Duration,
 }
 
 impl Committer {
     pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
         let log = Log::of(&path);
-        Self { connection, path, busy_max, log, tasks_at_work: 0, last_took: Duration::ZERO }
+        Self { connection, path, busy_max, log, last_took: Duration::ZERO }
     }
 
     /// Commits a group, waiting for other processes if it must. Either every answer is durable, or nothing of the group
@@ -121,34 +119,19 @@ impl Committer {
         }
     }
 
-    /// Commits a job on the thread of whoever waits for it. Waking another thread and being woken by it costs as much as
-    /// the writing itself, but a caller's thread may belong to many tasks. So this is done only if the job's task is the
-    /// only one at work here, which waits for nothing else, if no other process holds the lock, and if the disk was
-    /// quick the last time. `None`: it was not done.
-    pub fn commit_for_caller(&mut self, job: &Job) -> Option<Result<Written, Fault>> {
-        let others = match job {
-            Job::Create { .. }
-            | Job::Claim { .. }
-            | Job::Cancel { .. }
-            | Job::EndLease { .. }
-            | Job::Beat { .. }
-            | Job::Change(_)
-            | Job::Approval(_)
-            | Job::Session { .. } => self.tasks_at_work,
-            Job::Append { .. } | Job::Lease { .. } => self.tasks_at_work.saturating_sub(1),
-        };
-        if others > 0 || self.last_took > QUICK || run(&self.connection, "BEGIN IMMEDIATE").is_err() {
-            return None;
-        }
-        self.write_and_commit(std::slice::from_ref(job)).pop()
+    /// Begins for whoever commits on a thread that may belong to many tasks: only if no other process holds the lock, and if the disk
+    /// was quick the last time. Then it costs less than waking another thread and being woken by it.
+    pub fn begin_at_once(&mut self) -> bool {
+        self.last_took <= QUICK && run(&self.connection, "BEGIN IMMEDIATE").is_ok()
     }
 
-    fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
+    /// After `BEGIN`.
+    pub fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
         let began = Instant::now();
         self.log.make_room();
-        let Self { connection, path, .. } = self;
-        let written = write_group(connection, path, group).and_then(|answers| {
-            run(connection, "COMMIT").map_err(|e| fault::from_sqlite(path, connection, e))?;
+        let connection = &self.connection;
+        let written = self.write_group(group).and_then(|answers| {
+            run(connection, "COMMIT").map_err(|e| fault::from_sqlite(&self.path, connection, e))?;
             Ok(answers)
         });
         if written.is_err() && !connection.is_autocommit() {
@@ -156,63 +139,45 @@ impl Committer {
             let _ = run(connection, "ROLLBACK");
         }
         self.last_took = began.elapsed();
-        let answers = written.unwrap_or_else(|fault| vec![Err(fault); group.len()]);
-        for (job, _) in group.iter().zip(&answers).filter(|(_, answer)| answer.is_ok()) {
-            self.count(job);
-        }
-        answers
+        written.unwrap_or_else(|fault| vec![Err(fault); group.len()])
     }
 
-    fn count(&mut self, job: &Job) {
-        match job {
-            // What is taken from a dead owner is claimed once more by whoever drives it.
-            Job::Create { .. } | Job::Claim { from: None, .. } => self.tasks_at_work += 1,
-            Job::Append { entries, .. } if entries.status.is_some_and(|status| status != RUNNING) => {
-                self.tasks_at_work = self.tasks_at_work.saturating_sub(1);
+    fn write_group(&self, group: &[Job]) -> Result<Vec<Result<Written, Fault>>, Fault> {
+        let failed = |e| fault::from_sqlite(&self.path, &self.connection, e);
+        let now = now_ms();
+        // Almost always all of them are written, and then none has to be undone alone.
+        let together: Result<Vec<_>, Fault> = group.iter().map(|job| self.write(job, now)).collect();
+        match together {
+            Ok(written) => Ok(written.into_iter().map(Ok).collect()),
+            Err(fault) if group.len() == 1 || concerns_all(fault.code) => Err(fault),
+            Err(_) => {
+                run(&self.connection, "ROLLBACK").map_err(failed)?;
+                retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE")).map_err(failed)?;
+                group.iter().map(|job| self.write_apart(job, now)).collect()
             }
-            Job::Append { .. }
-            | Job::Claim { .. }
-            | Job::Cancel { .. }
-            | Job::Lease { .. }
-            | Job::EndLease { .. }
-            | Job::Beat { .. }
-            | Job::Change(_)
-            | Job::Approval(_)
-            | Job::Session { .. } => {}
         }
     }
-}
 
-fn write_group(
-    connection: &Connection,
-    path: &Path,
-    group: &[Job],
-) -> Result<Vec<Result<Written, Fault>>, Fault> {
-    let failed = |e| fault::from_sqlite(path, connection, e);
-    let now = now_ms();
-    let mut answers = Vec::with_capacity(group.len());
-    // What is alone in its transaction is undone with it.
-    let alone = group.len() == 1;
-    for job in group {
-        if !alone {
-            run(connection, "SAVEPOINT job").map_err(failed)?;
-        }
-        let answer = match write(connection, job, now) {
-            Ok(answer) => answer,
-            Err(e) => Err(failed(e)),
-        };
+    /// `Err`: nothing of the group can be written.
+    fn write_apart(&self, job: &Job, now: i64) -> Result<Result<Written, Fault>, Fault> {
+        let run =
+            |sql| run(&self.connection, sql).map_err(|e| fault::from_sqlite(&self.path, &self.connection, e));
+        run("SAVEPOINT job")?;
+        let answer = self.write(job, now);
         if let Err(fault) = &answer {
-            if alone || concerns_all(fault.code) || connection.is_autocommit() {
+            if concerns_all(fault.code) || self.connection.is_autocommit() {
                 return Err(fault.clone());
             }
-            run(connection, "ROLLBACK TO job").map_err(failed)?;
+            run("ROLLBACK TO job")?;
         }
-        if !alone {
-            run(connection, "RELEASE job").map_err(failed)?;
-        }
-        answers.push(answer);
+        run("RELEASE job")?;
+        Ok(answer)
     }
-    Ok(answers)
+
+    fn write(&self, job: &Job, now: i64) -> Result<Written, Fault> {
+        write(&self.connection, job, now)
+            .unwrap_or_else(|e| Err(fault::from_sqlite(&self.path, &self.connection, e)))
+    }
 }
 
 /// A fault of the file, not of the request.
@@ -276,8 +241,7 @@ fn now_ms() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use posse_core::outcome::StopReason;
-    use posse_testkit::store_suite::{asked, finished, new_task};
+    use posse_testkit::store_suite::{asked, new_task};
 
     fn committer(directory: &tempfile::TempDir) -> Committer {
         let path = crate::open::prepare_file(&directory.path().join("posse.db")).unwrap();
@@ -290,17 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_commits_only_for_the_task_that_is_alone_at_work() {
+    fn what_is_refused_is_undone_alone() {
         let directory = tempfile::tempdir().unwrap();
         let mut committer = committer(&directory);
-        assert!(committer.commit_for_caller(&Job::create(new_task("a"))).unwrap().is_ok());
-        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok());
-        assert!(committer.commit_for_caller(&Job::create(new_task("b"))).is_none(), "`a` may be held up");
-        assert!(committer.commit(&[Job::create(new_task("b"))])[0].is_ok());
-        assert!(committer.commit_for_caller(&next("a")).is_none(), "`b` may be held up");
-        let finished = Job::append(TaskId::root("b"), 1, &[finished(StopReason::Answered, "done")]);
-        assert!(committer.commit(&[finished])[0].is_ok());
-        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok(), "`a` is alone again");
+        let group = [Job::create(new_task("a")), next("unknown"), next("a"), Job::create(new_task("a"))];
+        let written: Vec<bool> = committer.commit(&group).iter().map(Result::is_ok).collect();
+        assert_eq!(written, [true, false, true, false]);
+        let rows: i64 =
+            committer.connection.query_row("SELECT count(*) FROM journal", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 2);
     }
 
     #[test]
@@ -332,11 +294,12 @@ mod tests {
         committer.commit(&[Job::create(new_task("a"))]);
         let other = Connection::open(&committer.path).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        assert!(committer.commit_for_caller(&next("a")).is_none());
+        assert!(!committer.begin_at_once());
         other.execute_batch("ROLLBACK").unwrap();
         committer.last_took = QUICK * 2;
-        assert!(committer.commit_for_caller(&next("a")).is_none());
+        assert!(!committer.begin_at_once());
         committer.last_took = QUICK;
-        assert!(committer.commit_for_caller(&next("a")).unwrap().is_ok());
+        assert!(committer.begin_at_once());
+        assert!(committer.write_and_commit(&[next("a")])[0].is_ok());
     }
 }

@@ -1,10 +1,12 @@
-//! Who writes: one thread, which takes everything that is queued and commits it as one transaction, or the caller itself
-//! when it is the only one with work.
+//! Who writes: the first caller that comes back for its answer, for everybody who has queued something by then, or one thread
+//! where a caller would be held up. Either way everything that is queued becomes one transaction.
 
+use std::collections::VecDeque;
+use std::future::Future;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -26,75 +28,177 @@ const GROUP_MAX: usize = 256;
 type Reply = oneshot::Sender<Result<Written, Fault>>;
 
 pub(crate) struct Writer {
-    committer: Arc<Mutex<Committer>>,
-    /// Jobs that were queued and not answered yet. Nobody may overtake them.
-    waiting: Arc<AtomicUsize>,
-    // Taken on drop: the thread ends when the queue is closed and empty.
-    queue: Option<SyncSender<(Job, Reply)>>,
+    desk: Arc<Desk>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The answer to a job, now or when the thread has written it.
-pub(crate) enum Answer {
-    Here(Result<Written, Fault>),
-    Coming(oneshot::Receiver<Result<Written, Fault>>),
+/// What callers and the thread share. Whoever commits takes the committer first and then the jobs, so that they are written in the
+/// order in which they were queued.
+struct Desk {
+    committer: Mutex<Committer>,
+    queue: Mutex<Queue>,
+    filled: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<(Job, Reply)>,
+    /// The thread is to take them.
+    is_for_thread: bool,
+    is_closed: bool,
+}
+
+impl Desk {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // Nothing panics while it holds this lock.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call_thread(&self) {
+        let mut queue = self.queue();
+        if !queue.jobs.is_empty() {
+            queue.is_for_thread = true;
+            self.filled.notify_one();
+        }
+    }
+
+    /// Commits what is queued on the caller's thread, if that takes no time to speak of.
+    fn commit_here(&self) -> bool {
+        let Ok(mut committer) = self.committer.try_lock() else { return false };
+        if !committer.begin_at_once() {
+            return false;
+        }
+        let (jobs, replies) = self.take();
+        answer(replies, committer.write_and_commit(&jobs));
+        true
+    }
+
+    /// By whoever has the committer.
+    fn take(&self) -> (Vec<Job>, Vec<Reply>) {
+        let mut queue = self.queue();
+        let count = queue.jobs.len().min(GROUP_MAX);
+        queue.is_for_thread &= count < queue.jobs.len();
+        queue.jobs.drain(..count).unzip()
+    }
+}
+
+fn answer(replies: Vec<Reply>, answers: Vec<Result<Written, Fault>>) {
+    for (reply, answer) in replies.into_iter().zip(answers) {
+        // Whoever stopped waiting does not hear it; what was written stays.
+        let _ = reply.send(answer);
+    }
+}
+
+/// The answer to a job that was queued.
+pub(crate) struct Answer {
+    /// Not kept alive by whoever forgot to wait: the last one to leave closes the file.
+    desk: Weak<Desk>,
+    coming: Result<oneshot::Receiver<Result<Written, Fault>>, Fault>,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Others that are ready now get the time to queue theirs.
+    Gathering,
+    /// Nobody has been told to write it yet.
+    Unwritten,
+    /// Somebody writes it.
+    Waiting,
 }
 
 impl Answer {
     pub async fn wait(self) -> Result<Written> {
-        let answer = match self {
-            Answer::Here(answer) => answer,
-            Answer::Coming(answer) => answer.await.map_err(|_| writer_ended())?,
+        Ok(self.await?)
+    }
+}
+
+impl Future for Answer {
+    type Output = Result<Written, Fault>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let coming = match &mut self.coming {
+            Ok(coming) => coming,
+            Err(fault) => return Poll::Ready(Err(fault.clone())),
         };
-        Ok(answer?)
+        if let Poll::Ready(answer) = Pin::new(coming).poll(context) {
+            self.stage = Stage::Waiting;
+            return Poll::Ready(answer.unwrap_or_else(|_| Err(writer_ended())));
+        }
+        match self.stage {
+            Stage::Gathering => {
+                self.stage = Stage::Unwritten;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Stage::Unwritten => {
+                if let Some(desk) = self.desk.upgrade()
+                    && !desk.commit_here()
+                {
+                    self.stage = Stage::Waiting;
+                    desk.call_thread();
+                }
+                // The answer is there, or there was too much before it and it goes on with the rest.
+                self.poll(context)
+            }
+            Stage::Waiting => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if !matches!(self.stage, Stage::Waiting)
+            && let Some(desk) = self.desk.upgrade()
+        {
+            desk.call_thread();
+        }
     }
 }
 
 impl Writer {
     pub fn start(connection: Connection, path: PathBuf, busy_max: Duration) -> Result<Self> {
-        let committer = Arc::new(Mutex::new(Committer::new(connection, path, busy_max)));
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let (queue, jobs) = sync_channel(QUEUE_MAX);
-        let (theirs, unanswered) = (committer.clone(), waiting.clone());
+        let desk = Arc::new(Desk {
+            committer: Mutex::new(Committer::new(connection, path, busy_max)),
+            queue: Mutex::default(),
+            filled: Condvar::new(),
+        });
+        let theirs = desk.clone();
         let thread = std::thread::Builder::new()
             .name("posse-store".to_owned())
-            .spawn(move || write_queued(&theirs, &jobs, &unanswered))
+            .spawn(move || write_queued(&theirs))
             .map_err(|e| Error::new(ErrorCode::Internal, say!("store-writer-not-started")).caused_by(e))?;
-        Ok(Self { committer, waiting, queue: Some(queue), thread: Some(thread) })
+        Ok(Self { desk, thread: Some(thread) })
     }
 
-    /// Queues at once and never waits.
+    /// Queues at once and never waits; it is on its way whether or not anybody asks for the answer.
     pub fn send(&self, job: Job) -> Answer {
-        let (reply, answer) = oneshot::channel();
-        let queue = self.queue.as_ref().expect("the queue is closed only on drop");
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let fault = match queue.try_send((job, reply)) {
-            Ok(()) => return Answer::Coming(answer),
-            Err(TrySendError::Full(_)) => {
-                Fault::new(ErrorCode::StoreBusy, say!("store-queue-full", queue_max = QUEUE_MAX))
-                    .hint(say!("store-queue-full-hint"))
-            }
-            Err(TrySendError::Disconnected(_)) => writer_ended(),
-        };
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        Answer::Here(Err(fault))
+        let mut answer = self.write(job);
+        answer.stage = Stage::Waiting;
+        self.desk.call_thread();
+        answer
     }
 
-    /// For a caller that has nothing else to do until the answer is there: writes at once where that holds nobody up.
+    /// For a caller that does nothing else until the answer is there: it, or another one like it, writes what is queued.
     pub fn write(&self, job: Job) -> Answer {
-        if self.waiting.load(Ordering::SeqCst) == 0
-            && let Ok(mut committer) = self.committer.try_lock()
-            && let Some(answer) = committer.commit_for_caller(&job)
-        {
-            return Answer::Here(answer);
-        }
-        self.send(job)
+        let (reply, answer) = oneshot::channel();
+        let mut queue = self.desk.queue();
+        let coming = if queue.jobs.len() >= QUEUE_MAX {
+            Err(Fault::new(ErrorCode::StoreBusy, say!("store-queue-full", queue_max = QUEUE_MAX))
+                .hint(say!("store-queue-full-hint")))
+        } else if self.desk.committer.is_poisoned() {
+            Err(writer_ended())
+        } else {
+            queue.jobs.push_back((job, reply));
+            Ok(answer)
+        };
+        Answer { desk: Arc::downgrade(&self.desk), coming, stage: Stage::Gathering }
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.queue.take());
+        self.desk.queue().is_closed = true;
+        self.desk.filled.notify_one();
         if let Some(thread) = self.thread.take() {
             // Its panic was reported to everyone who waited.
             let _ = thread.join();
@@ -106,18 +210,92 @@ fn writer_ended() -> Fault {
     Fault::new(ErrorCode::Internal, say!("store-writer-ended")).hint(say!("store-writer-ended-hint"))
 }
 
-fn write_queued(committer: &Mutex<Committer>, queue: &Receiver<(Job, Reply)>, waiting: &AtomicUsize) {
-    while let Ok(first) = queue.recv() {
+fn write_queued(desk: &Desk) {
+    while wait_for_jobs(desk) {
         // A commit that panicked may have left a transaction open: nothing more is written.
-        let Ok(mut committer) = committer.lock() else { return };
-        let group = std::iter::once(first).chain(queue.try_iter()).take(GROUP_MAX);
-        let (jobs, replies): (Vec<Job>, Vec<Reply>) = group.unzip();
-        let answers = committer.commit(&jobs);
+        let Ok(mut committer) = desk.committer.lock() else { return desk.queue().jobs.clear() };
+        let (jobs, replies) = desk.take();
+        let answers = if jobs.is_empty() { Vec::new() } else { committer.commit(&jobs) };
         drop(committer);
-        waiting.fetch_sub(jobs.len(), Ordering::SeqCst);
-        for (reply, answer) in replies.into_iter().zip(answers) {
-            // Whoever stopped waiting does not hear it; what was written stays.
-            let _ = reply.send(answer);
+        answer(replies, answers);
+    }
+}
+
+/// Whether there may be any.
+fn wait_for_jobs(desk: &Desk) -> bool {
+    let mut queue = desk.queue();
+    while !queue.is_for_thread && !queue.is_closed {
+        queue = desk.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+    }
+    !queue.jobs.is_empty() || !queue.is_closed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open;
+    use posse_core::id::TaskId;
+    use posse_testkit::store_suite::{asked, new_task};
+    use std::task::Waker;
+
+    fn writer(directory: &tempfile::TempDir) -> Writer {
+        let busy_max = Duration::from_secs(1);
+        let path = open::prepare_file(&directory.path().join("posse.db")).unwrap();
+        let connection = open::connect(&path, busy_max).unwrap();
+        Writer::start(connection, path, busy_max).unwrap()
+    }
+
+    fn poll(answer: &mut Answer) -> Option<Result<Written, Fault>> {
+        match Pin::new(answer).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(written) => Some(written),
+            Poll::Pending => None,
         }
+    }
+
+    #[test]
+    fn the_first_to_come_back_writes_for_all_that_came_meanwhile() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = writer(&directory);
+        let mut answers = ["a", "b", "c"].map(|task| writer.write(Job::create(new_task(task))));
+        assert!(answers.iter_mut().all(|answer| poll(answer).is_none()), "they gather first");
+        assert_eq!(writer.desk.queue().jobs.len(), 3);
+        assert!(poll(&mut answers[1]).is_some_and(|written| written.is_ok()));
+        assert_eq!(writer.desk.queue().jobs.len(), 0);
+        assert!(
+            answers.iter_mut().step_by(2).all(|answer| poll(answer).is_some_and(|written| written.is_ok()))
+        );
+    }
+
+    #[test]
+    fn one_behind_a_long_queue_writes_all_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = writer(&directory);
+        let mut answers: Vec<_> =
+            (0..GROUP_MAX + 10).map(|n| writer.write(Job::create(new_task(&format!("t{n}"))))).collect();
+        let last = answers.last_mut().unwrap();
+        assert!(poll(last).is_none());
+        // Either here, or by the thread because the first part took long.
+        while poll(last).is_none() {
+            std::thread::yield_now();
+        }
+        assert_eq!(writer.desk.queue().jobs.len(), 0);
+    }
+
+    #[test]
+    fn what_nobody_comes_back_for_is_written_by_the_thread() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = writer(&directory);
+        drop(writer.write(Job::create(new_task("a"))));
+        let mut gathering = writer.write(Job::append(TaskId::root("a"), 1, &[asked(1)]));
+        assert!(poll(&mut gathering).is_none());
+        drop(gathering);
+        let _ = writer.send(Job::append(TaskId::root("a"), 1, &[asked(2)]));
+        let path = directory.path().join("posse.db");
+        drop(writer);
+        let rows: i64 = Connection::open(path)
+            .unwrap()
+            .query_row("SELECT count(*) FROM journal", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(rows, 3);
     }
 }

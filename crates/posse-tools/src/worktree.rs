@@ -118,6 +118,19 @@ impl Worktrees {
         Ok(Some(Worktree { root, git: self.git.clone(), about }))
     }
 
+    /// The tasks of a session whose changes are neither applied nor discarded.
+    pub fn kept(&self, session: &str) -> Vec<TaskId> {
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut kept: Vec<TaskId> = names
+            .map(TaskId::from_store)
+            .filter(|task| task.session() == session)
+            .filter(|task| self.find(task).is_ok_and(|made| made.is_some_and(|made| !made.is_applied())))
+            .collect();
+        kept.sort();
+        kept
+    }
+
     fn place(&self, task: &TaskId) -> PathBuf {
         self.root.join(task.as_str())
     }

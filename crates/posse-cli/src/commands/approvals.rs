@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use posse_core::approval::{Answer, Parked, Scope, State, Verdict, described, legible};
 use posse_core::context::wire::utc;
-use posse_core::text::{prefix, visible};
+use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
@@ -14,6 +14,7 @@ use posse_store::SqliteStore;
 
 use super::tasks::age;
 use crate::args::{AnswerArgs, ApprovalsCommand, Global};
+use crate::columns::cut;
 use crate::{desk, setup, terminal};
 
 /// How often it looks for new questions.
@@ -61,10 +62,9 @@ fn line(parked: &Parked) -> String {
         State::Closed(why) => why.clone(),
     };
     let whole = legible(&request.arguments).replace('\n', " ");
-    let about = prefix(&whole, 60);
-    let more = if about.len() < whole.len() { "…" } else { "" };
+    let about = cut(&whole, 60);
     format!(
-        "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}{more}",
+        "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}",
         parked.id,
         parked.state.wire(),
         request.task.as_str(),

@@ -29,6 +29,7 @@ use crate::desk::Desk;
 use crate::envelope::envelope;
 use crate::render::{self, Live, Thing, count, many, tokens};
 use crate::terminal::Delivery;
+use crate::worktrees::Apart;
 use crate::{owner, terminal};
 
 /// How long a program that is asked to end may finish its step.
@@ -44,6 +45,7 @@ pub struct Room {
     stop: Stop,
     /// Asks the person at the terminal.
     desk: Option<Desk>,
+    worktrees: Option<Arc<Apart>>,
 }
 
 pub struct Parts {
@@ -71,7 +73,7 @@ pub struct Parts {
     pub redactor: Redactor,
     pub facades: Facades,
     pub lease_ms: u64,
-    pub worktrees: Option<Arc<dyn Worktrees>>,
+    pub worktrees: Option<Arc<Apart>>,
     pub apart_from: Option<String>,
 }
 
@@ -125,11 +127,11 @@ impl Room {
             verifier: parts.verifier,
             facades: parts.facades,
             lease_ms: parts.lease_ms,
-            worktrees: parts.worktrees,
+            worktrees: parts.worktrees.clone().map(|apart| apart as Arc<dyn Worktrees>),
             apart_from: parts.apart_from,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
-        Ok(Self { session, models, agents, live, json, operator, stop, desk })
+        Ok(Self { session, models, agents, live, json, operator, stop, desk, worktrees: parts.worktrees })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -221,6 +223,9 @@ impl Room {
             text => terminal::deliver(text),
         };
         terminal::note(&self.summary(id, agent, outcome));
+        for task in self.kept_apart(id) {
+            terminal::note(&say!("changes-kept-apart", task));
+        }
         match delivery {
             Delivery::Done => super::exit_code(outcome.status()),
             Delivery::Failed => ExitCode::FAILURE,
@@ -234,7 +239,13 @@ impl Room {
         // Detached tasks, which go on when somebody takes them up.
         let left = self.session.left_running();
         value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
+        value["kept_apart"] = self.kept_apart(id).iter().map(TaskId::as_str).collect::<Vec<_>>().into();
         value
+    }
+
+    /// Tasks of this run that worked in worktrees of their own, and whose changes are still there.
+    fn kept_apart(&self, id: &TaskId) -> Vec<TaskId> {
+        self.worktrees.as_ref().map(|apart| apart.kept(id.session())).unwrap_or_default()
     }
 
     fn cost(&self, agent: &Agent, outcome: &Outcome) -> Option<u64> {

@@ -53,11 +53,6 @@ async fn run_apart(global: &Global, mut setup: Setup, args: RunArgs, id: TaskId)
     let origin = setup.workspace.display().to_string();
     setup.workspace = apart.open(&id, &origin).await?.workspace.into();
     let ran = run_in(global, &setup, args, id.clone(), Some(origin)).await;
-    if ran.is_ok() && !global.json && setup.workspace.exists() {
-        terminal::note(&format!(
-            "its changes are kept apart: `posse tasks diff {id}` shows them, `posse tasks apply {id}` merges them"
-        ));
-    }
     if ran.is_err() && setup.store()?.task(&id).await.is_err() {
         apart.discard(&id).await?;
     }

@@ -254,6 +254,8 @@ fn a_delegated_task_works_apart_while_its_parent_does_not() {
     let child = format!("{}.t_01", id(&ran));
     let finished = place.journal(&child).pop().unwrap();
     assert_eq!(finished["outcome"]["changed_files"], serde_json::json!(["sub/theirs.txt"]));
+    let envelope: serde_json::Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(envelope["kept_apart"], serde_json::json!([child]), "whoever ran it is told what waits");
     assert_eq!(place.run(["tasks", "apply", &child]).code, 0);
     assert_eq!(content(&place, "sub/theirs.txt"), "theirs");
 }

@@ -177,6 +177,7 @@ cancel-had-ended = sie war schon beendet
 cancel-not-yet = Prozess { $process } wurde benachrichtigt und hat sie noch nicht beendet
 cancel-too-late = sie endete, bevor sie abgebrochen werden konnte
 nobody-drives = niemand führt `{ $id }` jetzt; weiter geht es mit: posse tasks resume { $id }
+changes-kept-apart = die Änderungen von { $task } liegen getrennt: posse tasks diff { $task } zeigt sie, posse tasks apply { $task } führt sie zusammen
 no-project-to-trust = hier ist kein Projekt, dem zu vertrauen wäre
 no-project-to-trust-hint = gehe in das Verzeichnis eines Projekts
 project-without-agents = dieses Projekt hat keine Agenten
@@ -246,7 +247,11 @@ error-because = weil: { $cause }
 error-hint = Tipp: { $hint }
 tokens-shown = { $shown } Token
 tokens-of = { $tokens } von { $most } Token
-turns-shown = { $n } Runden
+turns-shown =
+    { $n ->
+        [one] { $n } Runde
+       *[other] { $n } Runden
+    }
 state-error = Fehler
 state-warning = Warnung
 state-ready = bereit

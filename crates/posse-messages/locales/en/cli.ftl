@@ -177,6 +177,7 @@ orchestrator-was-cancelled = its orchestrator was cancelled
 ## commands/tasks/watch.rs
 
 nobody-drives = nobody drives `{ $id }` now; it goes on with: posse tasks resume { $id }
+changes-kept-apart = the changes of { $task } are kept apart: posse tasks diff { $task } shows them, posse tasks apply { $task } merges them
 
 ## commands/trust.rs
 
@@ -281,7 +282,11 @@ error-hint = hint: { $hint }
 
 tokens-shown = { $shown } tokens
 tokens-of = { $tokens } of { $most } tokens
-turns-shown = { $n } turns
+turns-shown =
+    { $n ->
+        [one] { $n } turn
+       *[other] { $n } turns
+    }
 many-agents =
     { $n ->
         [one] { $n } agent
@@ -398,7 +403,11 @@ live-thinking = thinking
 live-resumed = resumed
 live-reporting = reporting
 live-turn = turn { $turn }/{ $turns_max }
-live-tools = { $n } tools
+live-tools =
+    { $n ->
+        [one] { $n } tool
+       *[other] { $n } tools
+    }
 mark-in-doubt = in doubt
 record-model = model: { $failure }
 record-schema-unmet = the answer does not satisfy its schema

@@ -177,6 +177,7 @@ cancel-had-ended = ya había terminado
 cancel-not-yet = se avisó al proceso { $process } y aún no la ha terminado
 cancel-too-late = terminó antes de poder cancelarla
 nobody-drives = nadie conduce `{ $id }` ahora; continúa con: posse tasks resume { $id }
+changes-kept-apart = los cambios de { $task } se guardan aparte: posse tasks diff { $task } los muestra, posse tasks apply { $task } los incorpora
 no-project-to-trust = aquí no hay ningún proyecto en el que confiar
 no-project-to-trust-hint = ve al directorio de un proyecto
 project-without-agents = este proyecto no tiene agentes
@@ -246,7 +247,11 @@ error-because = porque: { $cause }
 error-hint = sugerencia: { $hint }
 tokens-shown = { $shown } tokens
 tokens-of = { $tokens } de { $most } tokens
-turns-shown = { $n } turnos
+turns-shown =
+    { $n ->
+        [one] { $n } turno
+       *[other] { $n } turnos
+    }
 state-error = error
 state-warning = aviso
 state-ready = listo

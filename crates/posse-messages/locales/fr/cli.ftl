@@ -177,6 +177,7 @@ cancel-had-ended = elle était déjà terminée
 cancel-not-yet = le processus { $process } a été prévenu et ne l'a pas encore terminée
 cancel-too-late = elle s'est terminée avant de pouvoir être annulée
 nobody-drives = personne ne conduit `{ $id }` maintenant ; elle se poursuit avec : posse tasks resume { $id }
+changes-kept-apart = les modifications de { $task } sont gardées à part : posse tasks diff { $task } les montre, posse tasks apply { $task } les fusionne
 no-project-to-trust = il n'y a pas ici de projet à qui faire confiance
 no-project-to-trust-hint = allez dans le répertoire d'un projet
 project-without-agents = ce projet n'a pas d'agents
@@ -246,7 +247,11 @@ error-because = car : { $cause }
 error-hint = conseil : { $hint }
 tokens-shown = { $shown } tokens
 tokens-of = { $tokens } sur { $most } tokens
-turns-shown = { $n } tours
+turns-shown =
+    { $n ->
+        [one] { $n } tour
+       *[other] { $n } tours
+    }
 state-error = erreur
 state-warning = avertissement
 state-ready = prêt
@@ -305,7 +310,11 @@ live-thinking = réfléchit
 live-resumed = reprise
 live-reporting = rend compte
 live-turn = tour { $turn }/{ $turns_max }
-live-tools = { $n } outils
+live-tools =
+    { $n ->
+        [one] { $n } outil
+       *[other] { $n } outils
+    }
 mark-in-doubt = en doute
 record-model = modèle : { $failure }
 record-schema-unmet = la réponse ne satisfait pas son schéma

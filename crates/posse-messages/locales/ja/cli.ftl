@@ -133,6 +133,7 @@ cancel-had-ended = すでに終了していました
 cancel-not-yet = プロセス { $process } に伝えましたが、まだ終了していません
 cancel-too-late = キャンセルする前に終了しました
 nobody-drives = `{ $id }` はいま誰も実行していません。続けるには: posse tasks resume { $id }
+changes-kept-apart = { $task } の変更は別に保存されています。表示: posse tasks diff { $task }、取り込み: posse tasks apply { $task }
 no-project-to-trust = ここには信頼するプロジェクトがありません
 no-project-to-trust-hint = プロジェクトのディレクトリに移動してください
 project-without-agents = このプロジェクトにエージェントはありません

@@ -133,6 +133,7 @@ cancel-had-ended = 它此前已结束
 cancel-not-yet = 已通知进程 { $process }，它尚未结束该任务
 cancel-too-late = 它在取消之前就已结束
 nobody-drives = 目前没有进程驱动 `{ $id }`；继续：posse tasks resume { $id }
+changes-kept-apart = { $task } 的更改单独保存：posse tasks diff { $task } 查看，posse tasks apply { $task } 合并
 no-project-to-trust = 这里没有可信任的项目
 no-project-to-trust-hint = 请进入项目的目录
 project-without-agents = 此项目没有智能体
