@@ -53,7 +53,7 @@ fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let begun = Instant::now();
     let signals = child_signals()?;
     let (streams, started) = start(&plan, program, arguments.collect());
-    let (child, aside) = match started {
+    let Started { child, aside } = match started {
         Ok(started) => started,
         Err(end) => return report(Header { end, ..Header::default() }, streams),
     };
@@ -118,16 +118,18 @@ fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-fn start(
-    plan: &Plan,
-    program: OsString,
-    arguments: Vec<OsString>,
-) -> (Vec<Stream>, Result<(Pid, Option<Aside>), End>) {
+struct Started {
+    child: Pid,
+    /// What has to be undone when it has ended.
+    aside: Option<Aside>,
+}
+
+fn start(plan: &Plan, program: OsString, arguments: Vec<OsString>) -> (Vec<Stream>, Result<Started, End>) {
     let mut streams = Vec::new();
     let started =
         command(plan, program, arguments).map_err(|why| End::Refused { why }).and_then(|(command, aside)| {
             let child = spawn(plan, command, &mut streams).map_err(not_started)?;
-            Ok((child, aside))
+            Ok(Started { child, aside })
         });
     (streams, started)
 }
