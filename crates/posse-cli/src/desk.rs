@@ -10,6 +10,7 @@ use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Observer, Store};
 use tokio::sync::Mutex;
@@ -127,6 +128,7 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
     }
     let left_s = parked.request.deadline_ms.saturating_sub(now_ms()) / 1000;
     terminal::note(&format!("without an answer: {} in {left_s} s", parked.request.on_deadline.wire()));
+    let mut is_seen = rest.is_empty();
     loop {
         // Nobody says yes to what they have not seen.
         terminal::discard_typed();
@@ -134,6 +136,9 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
         let line = read_line(over)?;
         let yes = |scope| Some(Answer { scope, ..by_operator(Verdict::Approve) });
         match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" | "t" | "task" | "s" | "session" if !is_seen => {
+                terminal::note(&say!("approval-not-all-shown"));
+            }
             "y" | "yes" => return yes(Scope::Once),
             "t" | "task" => return yes(Scope::Task),
             "s" | "session" => return yes(Scope::Session),
@@ -143,7 +148,7 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
                 let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
                 return Some(Answer { reason, ..by_operator(Verdict::Deny) });
             }
-            "v" | "view" => page(&lines, over)?,
+            "v" | "view" => is_seen |= page(&lines, over)?,
             _ => terminal::note("y, t, s, n or v"),
         }
     }
@@ -153,8 +158,8 @@ pub fn by_operator(verdict: Verdict) -> Answer {
     Answer::new(verdict, By::Person(OPERATOR.to_owned()), now_ms())
 }
 
-/// Everything, a screen at a time.
-fn page(lines: &[String], over: &AtomicBool) -> Option<()> {
+/// Everything, a screen at a time. Returns whether the last line was shown.
+fn page(lines: &[String], over: &AtomicBool) -> Option<bool> {
     let (_, rows) = terminal::size();
     let pages: Vec<&[String]> = lines.chunks(rows.saturating_sub(2).max(1)).collect();
     for (number, page) in pages.iter().enumerate() {
@@ -163,11 +168,11 @@ fn page(lines: &[String], over: &AtomicBool) -> Option<()> {
         if left > 0 {
             prompt(&format!("-- {left} more lines · Enter goes on, q ends --"));
             if read_line(over)?.trim() == "q" {
-                break;
+                return Some(false);
             }
         }
     }
-    Some(())
+    Some(true)
 }
 
 fn show(lines: &[String]) {

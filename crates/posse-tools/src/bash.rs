@@ -47,7 +47,10 @@ impl Bash {
     pub fn new(launch: Launch) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),
-            description: format!("{DESCRIPTION} {}", launch.sandbox.rules()),
+            description: format!(
+                "{DESCRIPTION} {}",
+                launch.sandbox.rules(launch.directory.place().ok().as_deref())
+            ),
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
@@ -74,6 +77,7 @@ impl Bash {
             streams: Streams::Merged,
             timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
             confinement: Confinement::default(),
+            pulse: None,
         };
         run("command", &self.launch, job, input.context).await
     }
@@ -177,6 +181,7 @@ pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<S
             Some(say!("command-timed-out", what, ms))
         }
         (Some(Stop::Cancelled), _) => Some(say!("command-cancelled", what)),
+        (Some(Stop::Lost), _) => Some(say!("command-lease-lost")),
         (None, End::Exited { code: 0 }) => None,
         (None, End::Exited { code }) => Some(say!("command-exit-code", code)),
         (None, End::Signalled { signal }) => Some(say!("command-signalled", signal)),

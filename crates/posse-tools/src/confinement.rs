@@ -53,6 +53,8 @@ pub struct Walls {
     pub closed: Vec<PathBuf>,
     /// As `posse_core::confinement::Confinement::write`.
     pub write: Vec<Vec<String>>,
+    /// Relative to the workspace, not to be written whatever else says: somebody else holds it.
+    pub leased: Vec<PathBuf>,
     /// Places outside of the workspace or in it that every command may write.
     pub also: Vec<PathBuf>,
     pub scratch: PathBuf,
@@ -121,9 +123,14 @@ impl Confinement {
     pub(crate) fn told(&self) -> Self {
         let mut told = self.clone();
         if let Some(walls) = told.walls.as_mut().filter(|walls| walls.rulesets > 0) {
-            for list in
-                [&mut walls.read, &mut walls.programs, &mut walls.closed, &mut walls.also, &mut walls.guarded]
-            {
+            for list in [
+                &mut walls.read,
+                &mut walls.programs,
+                &mut walls.closed,
+                &mut walls.also,
+                &mut walls.guarded,
+                &mut walls.leased,
+            ] {
                 list.clear();
             }
             (walls.instead, walls.write) = (None, Vec::new());

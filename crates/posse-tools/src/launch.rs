@@ -9,11 +9,12 @@ use posse_core::Error;
 use posse_core::event::Event;
 use posse_core::grant::Tier;
 use posse_messages::{fixed, say};
+use posse_runtime::leases::Running;
 use posse_runtime::ports::ToolContext;
 
 use crate::sandbox::refusal::Walled;
 use crate::sandbox::{Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Report, Supervisor};
+use crate::supervisor::{Directory, Job, Pulse, Report, Supervisor};
 use crate::workspace::show;
 
 /// A few paths say enough.
@@ -30,12 +31,24 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started. It looks through
-    /// the workspace, which can take a while in a large one.
-    pub(crate) fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<Held, String> {
+    /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
+    /// What comes back lasts as long as the process.
+    pub(crate) async fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<Held, String> {
+        let running = match &context.fence {
+            Some(fence) => Some(fence.run(&context.grant).await?),
+            None => None,
+        };
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
-        let scene = Scene::of(context, job, &workspace, &self.supervisor);
-        let (confinement, variables) = self.sandbox.confine(&scene).map_err(|why| {
+        let leased = running.iter().flat_map(|running| &running.closed).map(PathBuf::from).collect();
+        let (launch, context) = (self.clone(), context.clone());
+        let (program, place) = (job.program.clone(), workspace.clone());
+        let build = move || {
+            let mut scene = Scene::of(&context, &program, &place, &launch.supervisor);
+            scene.leased = leased;
+            launch.sandbox.confine(&scene)
+        };
+        let built = aside(build).await.unwrap_or_else(|| Err("the sandbox could not be built".to_owned()));
+        let (confinement, variables) = built.map_err(|why| {
             format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
                      change it")
         })?;
@@ -43,27 +56,25 @@ impl Launch {
             confinement.walls.as_ref().filter(|walls| walls.writes()).map(|walls| walls.guarded.clone());
         job.confinement = confinement;
         job.environment.extend(variables);
-        Ok(Held { sandbox: self.sandbox.clone(), workspace, before })
+        job.pulse = running.as_ref().map(|running| Pulse::of(running.fence().clone()));
+        Ok(Held { sandbox: self.sandbox.clone(), workspace, before, running })
     }
 
     /// For a program that is not asked about like `bash`: where a task is kept to some places and nothing confines its processes, it
     /// is refused.
     pub(crate) fn refuse_unheld(&self, tool: &str, job: &Job, context: &ToolContext) -> Result<(), String> {
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
-        let scene = Scene::of(context, job, &workspace, &self.supervisor);
+        let scene = Scene::of(context, &job.program, &workspace, &self.supervisor);
         let is_held = self.sandbox.tier() != Ok(Tier::None) || scene.policy.tier != Tier::None;
         if is_held || !scene.is_restricted() { Ok(()) } else { Err(fixed!("refused-unheld", tool)) }
     }
 
     /// Runs a process of a task to its end, held to what that task may do.
     pub(crate) async fn run(&self, mut job: Job, context: &ToolContext) -> Result<Ran, NotRun> {
-        let (launch, copy) = (self.clone(), context.clone());
-        let confine = move || launch.confine(&mut job, &copy).map(|held| (job, held));
-        let held =
-            aside(confine).await.unwrap_or_else(|| Err("refused: no sandbox could be built".to_owned()));
-        let (job, held) = held.map_err(NotRun::Refused)?;
+        let mut held = self.confine(&mut job, context).await.map_err(NotRun::Refused)?;
         let walled = job.confinement.walls.as_ref().map(Walled::of);
         let mut report = self.supervisor.run(job, &context.cancel).await.map_err(NotRun::Failed)?;
+        drop(held.running.take());
         let set_aside = report.set_aside.clone();
         report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
         tell(&report, context);
@@ -89,6 +100,8 @@ pub(crate) struct Held {
     workspace: PathBuf,
     /// What was protected and there. `None` if it cannot have made any.
     before: Option<Vec<PathBuf>>,
+    /// That it may be writing, as others see it.
+    running: Option<Running>,
 }
 
 impl Held {

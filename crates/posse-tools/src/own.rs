@@ -199,6 +199,7 @@ impl BoundTool {
             streams: Streams::Separate,
             timeout: self.tool.timeout.min(input.context.time_left),
             confinement: Confinement::default(),
+            pulse: None,
         };
         if let Err(refusal) = self.launch.refuse_unheld(&self.tool.spec.name, &job, input.context) {
             return ToolOutput::error(refusal);

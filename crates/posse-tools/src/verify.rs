@@ -44,6 +44,7 @@ impl Verifier for Commands {
                 streams: Streams::Merged,
                 timeout,
                 confinement: Confinement::default(),
+                pulse: None,
             };
             match self.launch.run(job, context).await {
                 Ok(ran) => evidence(command, &ran.report, timeout, context.output_bytes_max),
@@ -59,6 +60,7 @@ fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Ev
     let ending = match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => Ending::Stopped(say!("verify-timed-out", seconds = timeout.as_secs())),
         (Some(Stop::Cancelled), _) => Ending::Stopped("cancelled".to_owned()),
+        (Some(Stop::Lost), _) => Ending::Stopped(ended()),
         (None, End::Exited { code }) => Ending::Exited(*code),
         (None, End::NotStarted { .. } | End::Refused { .. }) => Ending::NotRun(ended()),
         (None, End::Signalled { .. } | End::Unknown) => Ending::Stopped(ended()),

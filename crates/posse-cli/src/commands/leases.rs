@@ -63,8 +63,8 @@ pub async fn release(global: &Global, wanted: &str, force: bool) -> Result<ExitC
             )));
         }
         terminal::note(&format!(
-            "WARNING: `{}` is at work. Its writes to {paths} are refused from now on, unless it gets the lease again; what its \
-             commands are writing already is not stopped",
+            "WARNING: `{}` is at work. Its writes to {paths} are refused from now on, unless it gets the lease again; a command of \
+             it is stopped within a second or two",
             row.id
         ));
     }

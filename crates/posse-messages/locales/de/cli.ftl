@@ -381,3 +381,4 @@ key-was-deleted = gelöscht: { $key }
 context-wait-over = die Zeit ist um: nichts wurde geschrieben oder gelöscht
 nobody-else = niemand sonst
 audience-shown = lesbar für { $readers } · schreibbar für { $writers }
+approval-not-all-shown = noch wurde nicht alles gezeigt: v zeigt es Seite für Seite, danach zählt ein Ja

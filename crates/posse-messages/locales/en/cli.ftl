@@ -495,3 +495,7 @@ key-was-deleted = deleted { $key }
 context-wait-over = the time is over: nothing was written or deleted
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }
+
+## desk.rs
+
+approval-not-all-shown = not everything was shown yet: v shows it page by page, and then a yes counts

@@ -381,3 +381,4 @@ key-was-deleted = eliminado: { $key }
 context-wait-over = se acabó el tiempo: no se escribió ni se eliminó nada
 nobody-else = nadie más
 audience-shown = legible por { $readers } · escribible por { $writers }
+approval-not-all-shown = aún no se ha mostrado todo: v lo muestra página a página, y después cuenta un sí

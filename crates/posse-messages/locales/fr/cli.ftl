@@ -385,3 +385,4 @@ key-was-deleted = supprimé : { $key }
 context-wait-over = le temps est écoulé : rien n'a été écrit ni supprimé
 nobody-else = personne d'autre
 audience-shown = lisible par { $readers } · modifiable par { $writers }
+approval-not-all-shown = tout n'a pas encore été montré : v le montre page par page, ensuite un oui compte

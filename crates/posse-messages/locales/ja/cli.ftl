@@ -333,3 +333,4 @@ key-was-deleted = 削除されました: { $key }
 context-wait-over = 時間切れです: 書き込みも削除もありませんでした
 nobody-else = ほかになし
 audience-shown = 読み取り: { $readers } · 書き込み: { $writers }
+approval-not-all-shown = まだすべては表示されていません: v で最後のページまで見てからの「はい」が有効です

@@ -333,3 +333,4 @@ key-was-deleted = 已删除 { $key }
 context-wait-over = 时间已到：没有写入或删除任何内容
 nobody-else = 没有其他人
 audience-shown = 可读：{ $readers } · 可写：{ $writers }
+approval-not-all-shown = 内容尚未全部显示：按 v 逐页查看到底后，同意才有效

@@ -159,10 +159,14 @@ fn build(walls: &Walls, layout: &Layout, here: &Here) -> io::Result<Rulesets> {
         for path in outside.chain([&walls.scratch]) {
             give(ruleset, path, Gives::Everything)?;
         }
+        // Where read roots say what may be read, being allowed to write somewhere does not.
+        let gives = if walls.instead.is_some() { Gives::Changing } else { Gives::Everything };
         for path in places {
             match here.inside(path) {
                 Some(open) if is_known(walls, open.as_fd())? => {
-                    ruleset.add(open.as_fd(), Gives::Everything)?
+                    // What the operator opens is open altogether.
+                    let is_also = walls.also.iter().any(|also| *also == here.path.join(path));
+                    ruleset.add(open.as_fd(), if is_also { Gives::Everything } else { gives })?;
                 }
                 Some(_) | None => {}
             }

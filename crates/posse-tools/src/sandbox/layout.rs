@@ -57,8 +57,8 @@ impl Layout {
         let opens_top = walls.opens_top();
         for globs in lists {
             let mut places = Vec::new();
-            for wanted in globs.iter().flat_map(|glob| resolve(glob, workspace)) {
-                self.open_for_writing(workspace, &wanted, opens_top, &mut places);
+            for wanted in globs.iter().filter(|_| walls.writes()).flat_map(|glob| resolve(glob, workspace)) {
+                self.open_for_writing(workspace, &wanted, opens_top, &walls.leased, &mut places);
             }
             if places.len() > PLACES_MAX {
                 return Err(format!(
@@ -90,22 +90,32 @@ impl Layout {
         }
     }
 
-    fn open_for_writing(&self, workspace: &Path, path: &Path, opens_top: bool, places: &mut Vec<PathBuf>) {
+    fn open_for_writing(
+        &self,
+        workspace: &Path,
+        path: &Path,
+        opens_top: bool,
+        leased: &[PathBuf],
+        places: &mut Vec<PathBuf>,
+    ) {
         let guarded = self.first_guarded(path);
         if places.len() > PLACES_MAX
+            || leased.iter().any(|leased| path.starts_with(leased))
             || protected::name_in(path).is_some()
             || guarded.is_some_and(|guarded| path == guarded)
         {
             return;
         }
         let is_top = path.as_os_str().is_empty();
-        let as_a_whole = if is_top { opens_top } else { guarded.is_none() || opens_top };
+        // What is leased and not there yet could be made in a directory that is given as a whole.
+        let holds_leased = leased.iter().any(|leased| leased.starts_with(path));
+        let as_a_whole = !holds_leased && if is_top { opens_top } else { guarded.is_none() || opens_top };
         if as_a_whole {
             places.push(path.to_owned());
             return;
         }
         for entry in entries(&workspace.join(path)).filter(|entry| !is_link(entry)) {
-            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, places);
+            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, leased, places);
         }
     }
 

@@ -63,7 +63,8 @@ impl Walled {
 impl Walls {
     /// Whether commands may write anything in the workspace.
     pub(crate) fn writes(&self) -> bool {
-        !self.write.iter().any(Vec::is_empty)
+        let all_is_leased = self.leased.iter().any(|path| path.as_os_str().is_empty());
+        !all_is_leased && !self.write.iter().any(Vec::is_empty)
     }
 
     /// Whether commands may make new entries at the top of the workspace.
