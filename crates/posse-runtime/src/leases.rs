@@ -9,6 +9,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::TaskStart;
 use posse_core::lease::{self, Places, SILENCE_MS_MAX, are_within, in_the_way};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use crate::context::now_ms;
 use crate::driver::Ports;
@@ -56,9 +57,8 @@ pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) 
     };
     let mut outer = above.write_paths().chain(asked.and(of_agent));
     if let Some(outer) = outer.find(|outer| !are_within(own, outer)) {
-        let text = format!("the write paths {} are not within {}", own.join(", "), outer.join(", "));
-        return Err(Error::new(ErrorCode::InvalidRequest, text)
-            .hint("a task can be given only what whoever delegates, and its agent, may write"));
+        let text = say!("write-paths-not-within", own = own.join(", "), outer = outer.join(", "));
+        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-paths-not-within-hint")));
     }
     Ok(own.to_vec())
 }
@@ -81,8 +81,7 @@ pub(crate) async fn wait(ports: &Ports, task: &TaskId, epoch: u64, start: &TaskS
             answer => return answer.map(Some),
         };
         if !std::mem::replace(&mut told, true) {
-            let note =
-                format!("waits until its write paths are free: {}", refused.advice().unwrap_or_default());
+            let note = say!("lease-waits", holders = refused.advice().unwrap_or_default());
             ports.observers.event(task, &Event::Noted { note });
         }
         tokio::select! {
@@ -128,10 +127,10 @@ impl Fence {
         let request = ports.holders.request(&*ports.store, task, places).await?;
         match ports.store.lease(task, epoch, request).await {
             Ok(token) => Ok(Ok(fence(Some(token)))),
-            Err(e) if e.code() == ErrorCode::LeaseConflict => Ok(Err(format!(
-                "refused: this task was silent for too long and lost its write paths: {}; nothing was run",
-                e.advice().unwrap_or_default()
-            ))),
+            Err(e) if e.code() == ErrorCode::LeaseConflict => {
+                let why = say!("lease-lost-silent", holders = e.advice().unwrap_or_default());
+                Ok(Err(format!("refused: {why}")))
+            }
             Err(e) => Err(e),
         }
     }
@@ -139,9 +138,8 @@ impl Fence {
     /// `path` is relative to the workspace, with links resolved. The refusal is for the model.
     pub async fn permit(&self, path: &str) -> Result<(), String> {
         // A check that cannot be made counts as refused.
-        let now = self.store.writing(&self.task).await.map_err(|e| {
-            format!("whether this may be written cannot be told ({}); nothing was written", e.message())
-        })?;
+        let now = self.store.writing(&self.task).await;
+        let now = now.map_err(|e| say!("write-not-decidable", why = e.message()))?;
         lease::permit(&now, &self.task, self.epoch, self.token, &self.workspace, path)
     }
 }
