@@ -126,6 +126,7 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
     let left_s = parked.request.deadline_ms.saturating_sub(now_ms()) / 1000;
     let default = parked.request.on_deadline.wire();
     terminal::note(&say!("desk-default", default, seconds = left_s));
+    let mut is_seen = rest.is_empty();
     loop {
         // Nobody says yes to what they have not seen.
         terminal::discard_typed();
@@ -133,6 +134,9 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
         let line = read_line(over)?;
         let yes = |scope| Some(Answer { scope, ..by_operator(Verdict::Approve) });
         match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" | "t" | "task" | "s" | "session" if !is_seen => {
+                terminal::note(&say!("approval-not-all-shown"));
+            }
             "y" | "yes" => return yes(Scope::Once),
             "t" | "task" => return yes(Scope::Task),
             "s" | "session" => return yes(Scope::Session),
@@ -142,7 +146,7 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
                 let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
                 return Some(Answer { reason, ..by_operator(Verdict::Deny) });
             }
-            "v" | "view" => page(&lines, over)?,
+            "v" | "view" => is_seen |= page(&lines, over)?,
             _ => terminal::note(&say!("desk-keys")),
         }
     }
@@ -152,8 +156,8 @@ pub fn by_operator(verdict: Verdict) -> Answer {
     Answer::new(verdict, By::Person(OPERATOR.to_owned()), now_ms())
 }
 
-/// Everything, a screen at a time.
-fn page(lines: &[String], over: &AtomicBool) -> Option<()> {
+/// Everything, a screen at a time. Returns whether the last line was shown.
+fn page(lines: &[String], over: &AtomicBool) -> Option<bool> {
     let (_, rows) = terminal::size();
     let pages: Vec<&[String]> = lines.chunks(rows.saturating_sub(2).max(1)).collect();
     for (number, page) in pages.iter().enumerate() {
@@ -162,11 +166,11 @@ fn page(lines: &[String], over: &AtomicBool) -> Option<()> {
         if left > 0 {
             prompt(&say!("desk-page", lines = left));
             if read_line(over)?.trim() == "q" {
-                break;
+                return Some(false);
             }
         }
     }
-    Some(())
+    Some(true)
 }
 
 fn show(lines: &[String]) {

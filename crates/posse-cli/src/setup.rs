@@ -115,7 +115,7 @@ pub struct Setup {
     pub config: Config,
     /// Where tools work.
     pub workspace: PathBuf,
-    /// Where the configuration and the agents are looked for: the workspace, or what that is a worktree of.
+    /// Where the configuration, the agents and the project's tools are looked for: the workspace, or what that is a worktree of.
     pub project: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
@@ -262,7 +262,7 @@ impl Setup {
     }
 
     pub fn tools(&self) -> Result<Tools> {
-        let workspace = Workspace::open(&self.workspace)?;
+        let workspace = Workspace::open_without(&self.workspace, self.sandbox.closed())?;
         let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"), posse_definitions::matter);
         let mut problems: Vec<Error> =
             warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
@@ -271,7 +271,7 @@ impl Setup {
         tools.push(Arc::new(Bash::new(launch.clone())));
         tools.push(Arc::new(Fetch::new(self.pinned())));
         // The user's first: of two tools with one name, a project's must not take the place of the user's.
-        let project = self.workspace.join(".posse/tools");
+        let project = self.project.join(".posse/tools");
         let mut dirs = user_dirs("tools");
         dirs.push(project.clone());
         let (own, errors) = posse_tools::own::load(&dirs);

@@ -54,12 +54,14 @@ impl ports::Worktrees for Apart {
     fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<ports::Worktree>> {
         let (task, origin) = (task.clone(), PathBuf::from(workspace));
         Box::pin(async move {
-            let made = self.on_disk(move |trees| trees.make(&task, &origin)).await?;
+            let from = origin.clone();
+            let made = self.on_disk(move |trees| trees.make(&task, &from)).await?;
             let workspace = made.workspace();
             let setup = Setup {
                 config: self.config.clone(),
                 workspace: workspace.clone(),
-                project: workspace.clone(),
+                // Nothing that the task can change there is loaded when it goes on.
+                project: origin,
                 state: self.state.clone(),
                 telemetry: Telemetry::default(),
                 sandbox: self.sandbox.clone(),

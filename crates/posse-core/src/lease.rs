@@ -46,11 +46,22 @@ pub struct Lease {
     pub seen_ms: u64,
 }
 
+/// A process that a task without a lease of its own has started: it may write these places, apart from what was leased to
+/// others when it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    pub by: Lease,
+    /// The newest lease there was when it began, by its token.
+    pub after: u64,
+}
+
 /// What has to be known before a task writes, as of one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writing {
     /// Of the task now.
     pub epoch: u64,
+    /// When its owner was last heard of.
+    pub seen_ms: u64,
     /// Those that delegated to it, directly or not.
     pub ancestors: Vec<TaskId>,
     /// Everybody's.
@@ -149,6 +160,42 @@ pub fn in_the_way<'a>(
 ) -> Vec<&'a Lease> {
     let others = held.iter().filter(|lease| lease.task != *task && !ancestors.contains(&lease.task));
     others.filter(|lease| !wanted.common(&lease.places).is_empty()).collect()
+}
+
+/// Commands of others that began before a task got its places, with this token, and may write there. None that began later can.
+pub fn still_writing<'a>(
+    places: &Places,
+    task: &TaskId,
+    token: u64,
+    running: &'a [Command],
+) -> Vec<&'a Command> {
+    let others = running.iter().filter(|command| command.by.task != *task && command.after < token);
+    others.filter(|command| !places.common(&command.by.places).is_empty()).collect()
+}
+
+/// What a command of a task must not write because it is leased to others: directories or files relative to the workspace,
+/// in which all of it is; an empty path is the workspace.
+pub fn closed_to(now: &Writing, task: &TaskId, workspace: &str) -> Vec<String> {
+    let workspace = workspace.trim_end_matches('/');
+    let others =
+        now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
+    let whole = |lease: &Lease| -> Vec<String> {
+        let below =
+            |root: String| format!("{}/{root}", lease.places.workspace).trim_end_matches('/').to_owned();
+        roots(&lease.places.paths).into_iter().map(below).collect()
+    };
+    let inside = |path: &String| match path.strip_prefix(workspace) {
+        Some("") => Some(String::new()),
+        Some(rest) => rest.strip_prefix('/').map(str::to_owned),
+        // The workspace itself may be inside of what is leased.
+        None => {
+            workspace.strip_prefix(path.as_str()).filter(|rest| rest.starts_with('/')).map(|_| String::new())
+        }
+    };
+    let mut closed: Vec<String> = others.flat_map(whole).filter_map(|path| inside(&path)).collect();
+    closed.sort_unstable();
+    closed.dedup();
+    closed
 }
 
 /// What a task is told that cannot have its places.
@@ -257,6 +304,7 @@ mod tests {
         let own = lease("s.t_01", places("/w", &["src/**"]));
         let now = Writing {
             epoch: 2,
+            seen_ms: 0,
             ancestors: vec![id("s")],
             leases: vec![lease("s", places("/w", &["."])), own, lease("x", places("/w", &["docs"]))],
         };
@@ -271,6 +319,35 @@ mod tests {
             Ok(()),
             "without places of its own it may write what is free"
         );
+    }
+
+    #[test]
+    fn a_command_may_not_write_what_is_leased_to_others() {
+        let leases = vec![
+            lease("s", places("/w", &["."])),
+            lease("s.t_01", places("/w", &["own"])),
+            lease("x", places("/w", &["src/*.rs", "docs/a.md"])),
+            lease("y", places("/w/sub", &["**"])),
+            lease("z", places("/elsewhere", &["src"])),
+        ];
+        let now = Writing { epoch: 1, seen_ms: 0, ancestors: vec![id("s")], leases };
+        assert_eq!(closed_to(&now, &id("s.t_01"), "/w"), ["docs/a.md", "src", "sub"]);
+        assert_eq!(closed_to(&now, &id("s.t_01"), "/w/sub/deep"), [""], "all of it is leased");
+        assert_eq!(closed_to(&now, &id("s.t_01"), "/w2"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn only_commands_that_began_before_a_lease_are_waited_for() {
+        let command =
+            |task: &str, paths: &[&str], after| Command { by: lease(task, places("/w", paths)), after };
+        let running = [
+            command("a", &["**"], 6),
+            command("b", &["**"], 7),
+            command("c", &["docs/**"], 6),
+            command("me", &["**"], 6),
+        ];
+        let found = still_writing(&places("/w", &["src"]), &id("me"), 7, &running);
+        assert_eq!(found, [&running[0]]);
     }
 
     #[test]

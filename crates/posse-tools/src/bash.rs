@@ -49,7 +49,10 @@ impl Bash {
     pub fn new(launch: Launch) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),
-            description: format!("{DESCRIPTION} {}", launch.sandbox.rules()),
+            description: format!(
+                "{DESCRIPTION} {}",
+                launch.sandbox.rules(launch.directory.place().ok().as_deref())
+            ),
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
@@ -76,6 +79,7 @@ impl Bash {
             streams: Streams::Merged,
             timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
             confinement: Confinement::default(),
+            pulse: None,
         };
         run("command", &self.launch, job, input.context).await
     }
@@ -123,9 +127,10 @@ pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &Too
     if timeout.is_zero() {
         return ToolOutput::error(say!("command-without-time", what));
     }
-    if let Err(refusal) = launch.confine(&mut job, context) {
-        return ToolOutput::error(refusal);
-    }
+    let _running = match launch.confine(&mut job, context).await {
+        Ok(running) => running,
+        Err(refusal) => return ToolOutput::error(refusal),
+    };
     let walled = job.confinement.walls.as_ref().map(Walled::of);
     match launch.supervisor.run(job, &context.cancel).await {
         Ok(report) => describe(what, &report, walled.as_ref(), timeout, context.output_bytes_max),
@@ -182,6 +187,7 @@ pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<S
             Some(say!("command-timed-out", what, ms))
         }
         (Some(Stop::Cancelled), _) => Some(say!("command-cancelled", what)),
+        (Some(Stop::Lost), _) => Some(say!("command-lease-lost")),
         (None, End::Exited { code: 0 }) => None,
         (None, End::Exited { code }) => Some(say!("command-exit-code", code)),
         (None, End::Signalled { signal }) => Some(say!("command-signalled", signal)),

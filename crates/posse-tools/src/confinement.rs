@@ -48,6 +48,8 @@ pub struct Walls {
     pub closed: Vec<PathBuf>,
     /// As `posse_core::confinement::Confinement::write`.
     pub write: Vec<Vec<String>>,
+    /// Relative to the workspace, not to be written whatever else says: somebody else holds it.
+    pub leased: Vec<PathBuf>,
     /// Places outside of the workspace or in it that every command may write.
     pub also: Vec<PathBuf>,
     pub scratch: PathBuf,

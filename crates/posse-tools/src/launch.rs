@@ -5,10 +5,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use posse_runtime::leases::Running;
 use posse_runtime::ports::ToolContext;
 
 use crate::sandbox::{Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Supervisor};
+use crate::supervisor::{Directory, Job, Pulse, Supervisor};
 
 /// Given once by the program that builds the tools.
 #[derive(Clone)]
@@ -22,16 +23,27 @@ pub struct Launch {
 
 impl Launch {
     /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
-    pub(crate) fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<(), String> {
+    /// What comes back lasts as long as the process.
+    pub(crate) async fn confine(
+        &self,
+        job: &mut Job,
+        context: &ToolContext,
+    ) -> Result<Option<Running>, String> {
+        let running = match &context.fence {
+            Some(fence) => Some(fence.run(&context.grant).await?),
+            None => None,
+        };
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
-        let scene = Scene::of(context, job, &workspace, &self.supervisor);
+        let mut scene = Scene::of(context, job, &workspace, &self.supervisor);
+        scene.leased = running.iter().flat_map(|running| &running.closed).map(PathBuf::from).collect();
         let (confinement, variables) = self.sandbox.confine(&scene).map_err(|why| {
             format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
                      change it")
         })?;
         job.confinement = confinement;
         job.environment.extend(variables);
-        Ok(())
+        job.pulse = running.as_ref().map(|running| Pulse::of(running.fence().clone()));
+        Ok(running)
     }
 }
 

@@ -147,6 +147,7 @@ impl BoundTool {
             streams: Streams::Separate,
             timeout: self.tool.timeout.min(input.context.time_left),
             confinement: Confinement::default(),
+            pulse: None,
         };
         bash::run("tool", &self.launch, job, input.context).await
     }

@@ -98,6 +98,7 @@ pub struct Sandbox {
     settings: Settings,
     machine: OnceLock<Machine>,
     read: OnceLock<Vec<PathBuf>>,
+    closed: OnceLock<Vec<PathBuf>>,
     scratch: OnceLock<Result<Scratch, String>>,
 }
 
@@ -112,8 +113,8 @@ struct Machine {
 
 impl Sandbox {
     pub fn new(settings: Settings) -> Arc<Self> {
-        let (machine, read, scratch) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Arc::new(Self { settings, machine, read, scratch })
+        let (machine, read, closed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Self { settings, machine, read, closed, scratch: OnceLock::new() })
     }
 
     /// For programs that hold their processes by other means, or not at all.
@@ -139,14 +140,19 @@ impl Sandbox {
         }
     }
 
-    /// What whoever writes a command has to know.
-    pub fn rules(&self) -> String {
+    /// What whoever writes a command for a workspace has to know.
+    pub fn rules(&self, workspace: Option<&Path>) -> String {
         let tier = match self.tier() {
             Ok(Tier::None) => return "Commands are not confined.".to_owned(),
             Err(why) => return format!("Commands are refused here: {why}."),
             Ok(tier) => tier,
         };
+        let is_apart = workspace.is_some_and(|place| places::copy(place, &self.settings.closed).is_some());
         let top = match self.settings.top {
+            Top::Open | Top::Closed if is_apart => {
+                " This is a copy of the workspace for this task alone: what is made, removed or renamed in it, also at its top, \
+                 reaches nobody before a person has looked at it."
+            }
             Top::Open if tier == Tier::Namespaces => "",
             Top::Open | Top::Closed => {
                 " Nothing new can be made, removed or renamed directly at the top of the workspace, only below its directories; \
@@ -157,9 +163,12 @@ impl Sandbox {
             Reach::None => "There is no network.",
             Reach::Ports(_) | Reach::Full => "The network is there as far as it was granted.",
         };
+        // The top of a copy is open, so the kernel tells nothing in it apart.
+        let protected =
+            if is_apart { "" } else { " write .git, configuration of tools or secrets, and cannot" };
         format!(
-            "Commands are confined by the kernel (tier {tier}): they write only where the task may, and below $TMPDIR; they cannot \
-             write .git, configuration of tools or secrets, and cannot read the home directory beyond toolchains.{top} {network} \
+            "Commands are confined by the kernel (tier {tier}): they write only where the task may, and below $TMPDIR; they \
+             cannot{protected} read the home directory beyond toolchains.{top} {network} \
              \"Permission denied\" there is final: do not try to get around it."
         )
     }
@@ -211,8 +220,9 @@ impl Sandbox {
             read,
             instead: scene.policy.read.clone().map(|roots| roots.into_iter().map(PathBuf::from).collect()),
             programs,
-            closed: self.closed(),
+            closed: self.closed().to_vec(),
             write: scene.policy.write.clone(),
+            leased: scene.leased.clone(),
             also: self.settings.write.clone(),
             network,
             top: self.settings.top,
@@ -236,17 +246,24 @@ impl Sandbox {
     fn read(&self) -> &[PathBuf] {
         let Settings { home, search, toolchains, read, .. } = &self.settings;
         self.read.get_or_init(|| {
-            let closed = self.closed();
             let usual = places::usual(home.as_deref(), search, toolchains);
-            usual.into_iter().filter(|path| !places::is_closed(path, &closed)).chain(read.clone()).collect()
+            usual
+                .into_iter()
+                .filter(|path| !places::is_closed(path, self.closed()))
+                .chain(read.clone())
+                .collect()
         })
     }
 
-    fn closed(&self) -> Vec<PathBuf> {
-        let home = self.settings.home.as_deref().map(closed_at_home).unwrap_or_default();
-        let of_toolchains =
-            self.settings.toolchains.iter().flat_map(|place| places::closed_in_toolchain(place));
-        self.settings.closed.iter().cloned().chain(home).chain(of_toolchains).collect()
+    /// What no process reads or writes, and no file tool either: as it is written, and where it leads.
+    pub fn closed(&self) -> &[PathBuf] {
+        self.closed.get_or_init(|| {
+            let Settings { home, toolchains, closed, .. } = &self.settings;
+            let home = home.as_deref().map(closed_at_home).unwrap_or_default();
+            let of_toolchains = toolchains.iter().flat_map(|place| places::closed_in_toolchain(place));
+            let all = closed.iter().cloned().chain(home).chain(of_toolchains);
+            all.flat_map(places::with_real).collect()
+        })
     }
 
     /// A directory that only this task has.
@@ -273,6 +290,8 @@ pub(crate) struct Scene<'a> {
     pub workspace: &'a Path,
     pub supervisor: &'a Supervisor,
     pub programs: Vec<PathBuf>,
+    /// What others hold, relative to the workspace.
+    pub leased: Vec<PathBuf>,
 }
 
 impl<'a> Scene<'a> {
@@ -280,7 +299,10 @@ impl<'a> Scene<'a> {
         let nesting = context.nesting.as_deref();
         Self {
             task: &context.task,
-            policy: Policy::of(&context.grant, &workspace.to_string_lossy()),
+            policy: Policy::of(&context.grant, &workspace.to_string_lossy(), |root| {
+                let real = places::read_root(Path::new(&root), workspace)?;
+                real.into_os_string().into_string().ok()
+            }),
             memory_bytes_max: nesting.and_then(|nesting| nesting.limits.process_bytes_max),
             workspace,
             supervisor,
@@ -290,6 +312,7 @@ impl<'a> Scene<'a> {
                 .map(Path::to_owned)
                 .into_iter()
                 .collect(),
+            leased: Vec::new(),
         }
     }
 }
@@ -404,5 +427,20 @@ mod tests {
         }
         let why = machine(5, false).choose(Wish::Auto).unwrap_err();
         assert!(why.contains("needs Landlock 6 of the kernel, which has 5"), "{why}");
+    }
+
+    // Seen to fail without `is_apart`.
+    #[test]
+    fn a_command_is_told_what_holds_where_it_runs() {
+        let sandbox = Sandbox::new(Settings { closed: vec!["/s".into()], ..Settings::default() });
+        sandbox.machine.set(machine(6, false)).unwrap();
+        let rules = |place: &str| sandbox.rules(Some(Path::new(place)));
+        let (usual, copy) = (rules("/w"), rules("/s/worktrees/t/tree"));
+        assert!(
+            usual.contains("directly at the top of the workspace") && usual.contains("write .git"),
+            "{usual}"
+        );
+        assert!(copy.contains("a copy of the workspace") && !copy.contains("write .git"), "{copy}");
+        assert!(!copy.contains("directly at the top") && copy.contains("cannot read the home"), "{copy}");
     }
 }

@@ -44,10 +44,12 @@ impl Verifier for Commands {
                 streams: Streams::Merged,
                 timeout,
                 confinement: Confinement::default(),
+                pulse: None,
             };
-            if let Err(refusal) = self.launch.confine(&mut job, context) {
-                return Evidence::not_run(command, refusal);
-            }
+            let _running = match self.launch.confine(&mut job, context).await {
+                Ok(running) => running,
+                Err(refusal) => return Evidence::not_run(command, refusal),
+            };
             match self.launch.supervisor.run(job, &context.cancel).await {
                 Ok(report) => evidence(command, &report, timeout, context.output_bytes_max),
                 Err(error) => Evidence::not_run(command, error.message()),
@@ -61,6 +63,7 @@ fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Ev
     let ending = match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => Ending::Stopped(say!("verify-timed-out", seconds = timeout.as_secs())),
         (Some(Stop::Cancelled), _) => Ending::Stopped("cancelled".to_owned()),
+        (Some(Stop::Lost), _) => Ending::Stopped(ended()),
         (None, End::Exited { code }) => Ending::Exited(*code),
         (None, End::NotStarted { .. } | End::Refused { .. }) => Ending::NotRun(ended()),
         (None, End::Signalled { .. } | End::Unknown) => Ending::Stopped(ended()),

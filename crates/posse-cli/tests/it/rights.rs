@@ -115,3 +115,29 @@ async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
     let shown = place.run(["tasks", "show", &id]).stdout;
     assert!(shown.contains("-- not allowed any more: bash"), "{shown}");
 }
+
+// S12 Seen to fail without `exposure` in `define` and in `Report::of`.
+#[test]
+fn whoever_gives_too_much_to_one_agent_is_told() {
+    let place = Place::new();
+    configure(&place, "[grant]\nallow = [\"fetch\"]\n");
+    for (name, tools) in [("all", "read, fetch"), ("part", "fetch")] {
+        let file = format!("---\nname: {name}\ndescription: x\ntools: {tools}\n---\nYou look.");
+        place.write(&format!("home/.config/posse/agents/{name}.md"), &file);
+    }
+    let warning = "give one of these to another agent";
+    let report = |name: &str| place.run(["agents", "check", name]).stdout;
+    assert!(report("all").contains(warning) && !report("part").contains(warning), "{}", report("all"));
+    let define = |name: &str, tools: &str| {
+        format!(
+            "{{subagent: {{action: define, name: {name}, description: d, system_prompt: p, tools: [{tools}]}}}}"
+        )
+    };
+    let (first, second) = (define("one", "read, fetch"), define("two", "read"));
+    let model = place.script(&format!("[{{calls: [{first}, {second}]}}, {{text: Done.}}]"));
+    let ran = place.run(["run", "--json", "--model", &model, "Go"]);
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let seen = |call: &str| place.run(["tasks", "show", &id, "--result", call]).stdout;
+    assert!(seen("1.0").contains(warning), "{}", seen("1.0"));
+    assert!(seen("1.1").contains("defined") && !seen("1.1").contains(warning), "{}", seen("1.1"));
+}

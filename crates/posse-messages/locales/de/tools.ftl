@@ -68,6 +68,7 @@ command-timed-out =
         [tool] Zeit abgelaufen: das Werkzeug und alles, was es gestartet hat, wurde nach { $ms } ms beendet; Ausgabe bis dahin:
        *[command] Zeit abgelaufen: der Befehl und alles, was er gestartet hat, wurde nach { $ms } ms beendet; Ausgabe bis dahin:
     }
+command-lease-lost = beendet: die Aufgabe hat das Recht verloren, dort zu schreiben, oder ihr Prozess war zu lange still. Was begonnen war, kann da sein; lies die Dateien, bevor etwas wiederholt wird
 command-cancelled =
     { $what ->
         [tool] abgebrochen: das Werkzeug und alles, was es gestartet hat, wurde beendet; Ausgabe bis dahin:
@@ -225,6 +226,7 @@ walk-cancelled = vor dem Ende abgebrochen: das Ergebnis ist unvollständig
 walk-too-many = nach { $max } angehalten: das Ergebnis ist unvollständig; nenne ein kleineres Verzeichnis
 walk-too-deep = { $closed } unterhalb von { $depth_max } Ebenen nicht betreten; nenne einen tieferen `path`
 walk-unreadable = nicht lesbar: { $entries }
+walk-refused = ausgelassen, weil diese Aufgabe nicht hineinsehen darf: { $entries }
 workspace-failed =
     { $what ->
         [open] der Arbeitsbereich `{ $root }` kann nicht geöffnet werden: { $cause }
@@ -287,6 +289,8 @@ path-outside = `{ $path }` liegt außerhalb des Arbeitsbereichs; Pfade sind rela
 path-is-directory = `{ $path }` ist ein Verzeichnis; das Werkzeug `ls` oder `directory_tree` zeigt, was darin ist
 path-not-regular = `{ $path }` ist keine reguläre Datei (sondern Pipe, Socket oder Gerät)
 place-unknown = es lässt sich nicht feststellen, wo `{ $path }` liegt: { $cause }; nichts wurde geschrieben
+place-refused = `{ $path }` liegt in Wirklichkeit bei `{ $place }`: { $why }
+place-closed = `{ $place }` enthält Schlüssel oder Sitzungen der Person oder gehört Posse selbst; kein Werkzeug öffnet es
 link-leads-out = `{ $shown }` führt über einen symbolischen Link aus dem Arbeitsbereich hinaus, was abgelehnt wird; nur Dateien unterhalb von `{ $root }` können benutzt werden
 link-refused = `{ $shown }` ist oder enthält einen symbolischen Link, dem hier nicht gefolgt werden kann (eine Schleife, ein Link von /proc, oder der Name selbst ist ein Link)
 no-such-path = es gibt kein `{ $shown }` im Arbeitsbereich; suche den richtigen Namen mit `ls` oder `glob` (ein symbolischer Link ohne Ziel zählt als nicht vorhanden)

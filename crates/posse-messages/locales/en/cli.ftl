@@ -267,7 +267,7 @@ lease-not-held = `{ $task }` holds no write lease
 lease-not-held-hint = `posse leases` shows who does
 lease-in-use = `{ $task }` is driven by process { $process } and may be writing { $paths }
 lease-in-use-hint = wait for it, or end it with `posse tasks cancel { $task }`; `posse leases release { $task } --force` takes the lease away while it works
-lease-taken-away = WARNING: `{ $task }` is at work. Its writes to { $paths } are refused from now on, unless it gets the lease again; what its commands are writing already is not stopped
+lease-taken-away = WARNING: `{ $task }` is at work. Its writes to { $paths } are refused from now on, unless it gets the lease again; a command of it is stopped within a second or two
 lease-released = released { $paths } of `{ $task }`
 
 ## config.rs
@@ -570,3 +570,7 @@ key-was-deleted = deleted { $key }
 context-wait-over = the time is over: nothing was written or deleted
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }
+
+## desk.rs
+
+approval-not-all-shown = not everything was shown yet: v shows it page by page, and then a yes counts

@@ -247,6 +247,8 @@ refused-and-must-not-ask = { $why }, and this task must not ask
 ## grant/rights.rs
 
 asks-pattern = `{ $pattern }` needs a person's yes
+agent-exposed = it can look at what is private (`{ $looks }`), reads what strangers wrote, and can send it away (`{ $reaches }`): a text it reads could make it do so; give one of these to another agent
+refused-not-asked = { $why }, and nobody was asked about this place; name it itself
 refused-read-path = this task may read only here: { $places }
 refused-command-reads = this task may read only here: { $places }, and a command is not held to that
 

@@ -52,6 +52,9 @@ write-paths-not-within-hint = a task can be given only what whoever delegates, a
 lease-waits = waits until its write paths are free: { $holders }
 lease-lost-silent = this task was silent for too long and lost its write paths: { $holders }; nothing was run
 write-not-decidable = whether this may be written cannot be told ({ $why }); nothing was written
+lease-waits-command = waits until a command of `{ $task }` is over that may write there
+run-while-stopping = the task is to stop; nothing was run
+run-not-decidable = whether this may be run cannot be told ({ $why }); nothing was run
 
 ## ports.rs
 

@@ -73,6 +73,7 @@ command-timed-out =
         [tool] timed out: the tool and all it started were stopped after { $ms } ms; output so far:
        *[command] timed out: the command and all it started were stopped after { $ms } ms; output so far:
     }
+command-lease-lost = stopped: the task lost the right to write where it was writing, or its process was silent for too long. What it had begun may be there; read the files before repeating anything
 command-cancelled =
     { $what ->
         [tool] cancelled: the tool and all it started were stopped; output so far:
@@ -301,6 +302,7 @@ walk-cancelled = cancelled before the end: the result is incomplete
 walk-too-many = stopped after { $max }: the result is incomplete; name a smaller directory
 walk-too-deep = { $closed } below { $depth_max } levels not entered; name a deeper `path`
 walk-unreadable = could not read { $entries }
+walk-refused = left out { $entries } that this task may not look at
 
 ## workspace.rs
 
@@ -321,6 +323,8 @@ path-outside = `{ $path }` is outside the workspace; paths are relative to `{ $r
 path-is-directory = `{ $path }` is a directory; use the tool `ls` or `directory_tree` to see what is in it
 path-not-regular = `{ $path }` is not a regular file (it is a pipe, socket or device)
 place-unknown = cannot tell where `{ $path }` is: { $cause }; nothing was written
+place-refused = `{ $path }` is really `{ $place }`: { $why }
+place-closed = `{ $place }` holds keys or sessions of the person, or is Posse's own; no tool opens it
 link-leads-out = `{ $shown }` leads outside the workspace through a symbolic link, which is refused; only files below `{ $root }` can be used
 link-refused = `{ $shown }` is or contains a symbolic link that cannot be followed here (a loop, a link of /proc, or the name itself is a link)
 no-such-path = there is no `{ $shown }` in the workspace; use `ls` or `glob` to find the right name (a symbolic link whose target is missing counts as missing)

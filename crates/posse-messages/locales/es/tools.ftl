@@ -68,6 +68,7 @@ command-timed-out =
         [tool] tiempo agotado: la herramienta y todo lo que inició se detuvieron a los { $ms } ms; salida hasta entonces:
        *[command] tiempo agotado: el comando y todo lo que inició se detuvieron a los { $ms } ms; salida hasta entonces:
     }
+command-lease-lost = detenido: la tarea perdió el derecho a escribir allí, o su proceso estuvo callado demasiado tiempo. Lo que había empezado puede estar ahí; lee los archivos antes de repetir nada
 command-cancelled =
     { $what ->
         [tool] cancelado: la herramienta y todo lo que inició se detuvieron; salida hasta entonces:
@@ -225,6 +226,7 @@ walk-cancelled = cancelado antes del final: el resultado está incompleto
 walk-too-many = detenido tras { $max }: el resultado está incompleto; indica un directorio más pequeño
 walk-too-deep = { $closed } por debajo de { $depth_max } niveles sin recorrer; indica un `path` más profundo
 walk-unreadable = no se pudo leer: { $entries }
+walk-refused = omitido porque esta tarea no puede mirarlo: { $entries }
 workspace-failed =
     { $what ->
         [open] no se puede abrir el espacio de trabajo `{ $root }`: { $cause }
@@ -287,6 +289,8 @@ path-outside = `{ $path }` está fuera del espacio de trabajo; las rutas son rel
 path-is-directory = `{ $path }` es un directorio; usa la herramienta `ls` o `directory_tree` para ver qué contiene
 path-not-regular = `{ $path }` no es un archivo normal (es una tubería, un socket o un dispositivo)
 place-unknown = no se puede saber dónde está `{ $path }`: { $cause }; no se escribió nada
+place-refused = `{ $path }` es en realidad `{ $place }`: { $why }
+place-closed = `{ $place }` guarda claves o sesiones de la persona, o es del propio Posse; ninguna herramienta lo abre
 link-leads-out = `{ $shown }` sale del espacio de trabajo por un enlace simbólico, lo cual se rechaza; solo se pueden usar archivos bajo `{ $root }`
 link-refused = `{ $shown }` es o contiene un enlace simbólico que aquí no se puede seguir (un bucle, un enlace de /proc, o el propio nombre es un enlace)
 no-such-path = no existe `{ $shown }` en el espacio de trabajo; usa `ls` o `glob` para encontrar el nombre correcto (un enlace simbólico sin destino cuenta como inexistente)

@@ -68,6 +68,7 @@ command-timed-out =
         [tool] délai dépassé : l'outil et tout ce qu'il avait lancé ont été arrêtés après { $ms } ms ; sortie jusque-là :
        *[command] délai dépassé : la commande et tout ce qu'elle avait lancé ont été arrêtés après { $ms } ms ; sortie jusque-là :
     }
+command-lease-lost = arrêté : la tâche a perdu le droit d'écrire à cet endroit, ou son processus est resté muet trop longtemps. Ce qui était commencé peut être là ; lisez les fichiers avant de répéter quoi que ce soit
 command-cancelled =
     { $what ->
         [tool] annulé : l'outil et tout ce qu'il avait lancé ont été arrêtés ; sortie jusque-là :
@@ -225,6 +226,7 @@ walk-cancelled = annulé avant la fin : le résultat est incomplet
 walk-too-many = arrêté après { $max } : le résultat est incomplet ; indiquez un répertoire plus petit
 walk-too-deep = { $closed } au-delà de { $depth_max } niveaux non parcourus ; indiquez un `path` plus profond
 walk-unreadable = lecture impossible : { $entries }
+walk-refused = omis car cette tâche ne peut pas le consulter : { $entries }
 workspace-failed =
     { $what ->
         [open] impossible d'ouvrir l'espace de travail `{ $root }` : { $cause }
@@ -287,6 +289,8 @@ path-outside = `{ $path }` est hors de l'espace de travail ; les chemins sont re
 path-is-directory = `{ $path }` est un répertoire ; utilisez l'outil `ls` ou `directory_tree` pour voir ce qu'il contient
 path-not-regular = `{ $path }` n'est pas un fichier ordinaire (c'est un tube, un socket ou un périphérique)
 place-unknown = impossible de savoir où se trouve `{ $path }` : { $cause } ; rien n'a été écrit
+place-refused = `{ $path }` est en réalité `{ $place }` : { $why }
+place-closed = `{ $place }` contient des clés ou des sessions de la personne, ou appartient à Posse ; aucun outil ne l'ouvre
 link-leads-out = `{ $shown }` mène hors de l'espace de travail par un lien symbolique, ce qui est refusé ; seuls les fichiers sous `{ $root }` peuvent être utilisés
 link-refused = `{ $shown }` est ou contient un lien symbolique qui ne peut pas être suivi ici (une boucle, un lien de /proc, ou le nom lui-même est un lien)
 no-such-path = `{ $shown }` n'existe pas dans l'espace de travail ; utilisez `ls` ou `glob` pour trouver le bon nom (un lien symbolique sans cible compte comme absent)

@@ -59,6 +59,7 @@ command-timed-out =
         [tool] 時間切れ: ツールとそれが起動したものは { $ms } ms 後に停止されました。それまでの出力:
        *[command] 時間切れ: コマンドとそれが起動したものは { $ms } ms 後に停止されました。それまでの出力:
     }
+command-lease-lost = 停止されました: タスクがそこに書き込む権利を失ったか、プロセスの沈黙が長すぎました。途中までの結果が残っている可能性があります。何かを繰り返す前にファイルを読んでください
 command-cancelled =
     { $what ->
         [tool] キャンセル: ツールとそれが起動したものは停止されました。それまでの出力:
@@ -210,6 +211,7 @@ walk-cancelled = 途中でキャンセルされました: 結果は不完全で�
 walk-too-many = { $max }で停止しました: 結果は不完全です。もっと小さいディレクトリを指定してください
 walk-too-deep = { $depth_max } 階層より下の{ $closed }には入っていません。もっと深い `path` を指定してください
 walk-unreadable = 読み取れませんでした: { $entries }
+walk-refused = このタスクが見てはならないため省きました: { $entries }
 workspace-failed =
     { $what ->
         [open] ワークスペース `{ $root }` を開けません: { $cause }
@@ -264,6 +266,8 @@ path-outside = `{ $path }` はワークスペースの外です。パスは `{ $
 path-is-directory = `{ $path }` はディレクトリです。中を見るにはツール `ls` か `directory_tree` を使ってください
 path-not-regular = `{ $path }` は通常のファイルではありません（パイプ、ソケット、またはデバイス）
 place-unknown = `{ $path }` の場所が分かりません: { $cause }。何も書き込まれていません
+place-refused = `{ $path }` の実体は `{ $place }` です: { $why }
+place-closed = `{ $place }` には利用者の鍵やセッションがあるか、Posse 自身のものです。どのツールも開きません
 link-leads-out = `{ $shown }` はシンボリックリンクでワークスペースの外に出るため拒否されます。使えるのは `{ $root }` の下のファイルだけです
 link-refused = `{ $shown }` は、ここではたどれないシンボリックリンクであるか、それを含んでいます（ループ、/proc のリンク、または名前自体がリンク）
 no-such-path = ワークスペースに `{ $shown }` はありません。`ls` か `glob` で正しい名前を探してください（リンク先のないシンボリックリンクは存在しないものとして扱われます）

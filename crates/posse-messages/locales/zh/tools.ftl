@@ -59,6 +59,7 @@ command-timed-out =
         [tool] 超时：工具及其启动的一切在 { $ms } 毫秒后被停止；此前的输出：
        *[command] 超时：命令及其启动的一切在 { $ms } 毫秒后被停止；此前的输出：
     }
+command-lease-lost = 已停止：任务失去了在该处写入的权利，或其进程沉默过久。已开始的内容可能已存在；重复任何操作前请先读取文件
 command-cancelled =
     { $what ->
         [tool] 已取消：工具及其启动的一切已被停止；此前的输出：
@@ -210,6 +211,7 @@ walk-cancelled = 提前取消：结果不完整
 walk-too-many = 在 { $max } 后停止：结果不完整；请指定更小的目录
 walk-too-deep = { $depth_max } 层以下的 { $closed } 未进入；请指定更深的 `path`
 walk-unreadable = 无法读取 { $entries }
+walk-refused = 已略去此任务不得查看的 { $entries }
 workspace-failed =
     { $what ->
         [open] 无法打开工作区 `{ $root }`：{ $cause }
@@ -264,6 +266,8 @@ path-outside = `{ $path }` 位于工作区之外；路径相对于 `{ $root }`
 path-is-directory = `{ $path }` 是目录；请用工具 `ls` 或 `directory_tree` 查看其中内容
 path-not-regular = `{ $path }` 不是普通文件（而是管道、套接字或设备）
 place-unknown = 无法确定 `{ $path }` 的位置：{ $cause }；未写入任何内容
+place-refused = `{ $path }` 实际上是 `{ $place }`：{ $why }
+place-closed = `{ $place }` 存有用户的密钥或会话，或属于 Posse 自身；任何工具都不会打开它
 link-leads-out = `{ $shown }` 经符号链接指向工作区之外，已拒绝；只能使用 `{ $root }` 之下的文件
 link-refused = `{ $shown }` 是或包含此处无法跟随的符号链接（循环、/proc 的链接，或名称本身是链接）
 no-such-path = 工作区中没有 `{ $shown }`；请用 `ls` 或 `glob` 查找正确的名称（目标缺失的符号链接视为不存在）

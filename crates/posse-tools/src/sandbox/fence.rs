@@ -41,8 +41,9 @@ impl Fence {
         let walls = match &confinement.walls {
             None => None,
             Some(walls) => {
-                let layout = Layout::of(walls, &workspace()?)?;
-                let rulesets = rulesets(walls, &layout)
+                let workspace = workspace()?;
+                let layout = Layout::of(walls, &workspace)?;
+                let rulesets = rulesets(walls, &layout, &workspace)
                     .map_err(|cause| format!("this kernel does not build the sandbox (Landlock): {cause}"))?;
                 guarded = layout.guarded;
                 Some((rulesets, Filter::new(&walls.network)))
@@ -77,16 +78,21 @@ pub(crate) fn workspace() -> Result<PathBuf, String> {
 
 /// The first holds everything; one more for each further list of places that may be written, so that the kernel gives
 /// what all of them give.
-fn rulesets(walls: &Walls, layout: &Layout) -> io::Result<Vec<Ruleset>> {
+fn rulesets(walls: &Walls, layout: &Layout, workspace: &Path) -> io::Result<Vec<Ruleset>> {
     if layout.write.len() > LAYERS_MAX {
         return Err(io::Error::other("more narrowings than can be stacked"));
     }
     let whole = Ruleset::whole(walls.landlock, &walls.network)?;
-    for path in layout.read.iter().chain(&walls.programs) {
-        give(&whole, path, Gives::Reading)?;
+    let reading = layout.read.iter().map(|path| (path, Gives::Reading));
+    for (path, gives) in reading.chain(layout.names.iter().map(|path| (path, Gives::Names))) {
+        let is_root = walls.instead.iter().flatten().any(|root| path.starts_with(root));
+        match path.strip_prefix(workspace) {
+            Ok(inside) if is_root => give_inside(&whole, inside, gives)?,
+            _ => give(&whole, path, gives)?,
+        }
     }
-    for path in &layout.names {
-        give(&whole, path, Gives::Names)?;
+    for path in &walls.programs {
+        give(&whole, path, Gives::Reading)?;
     }
     let mut all = vec![whole];
     for _ in layout.write.iter().skip(1) {
@@ -99,13 +105,17 @@ fn rulesets(walls: &Walls, layout: &Layout) -> io::Result<Vec<Ruleset>> {
         for path in walls.also.iter().chain([&walls.scratch]) {
             give(ruleset, path, Gives::Everything)?;
         }
+        // Where read roots say what may be read, being allowed to write somewhere does not.
+        let gives = if walls.instead.is_some() { Gives::Changing } else { Gives::Everything };
         for path in places {
-            if let Some(open) = open_in_workspace(path) {
-                ruleset.add(open.as_fd(), Gives::Everything)?;
-            }
+            give_inside(ruleset, path, gives)?;
         }
     }
     Ok(all)
+}
+
+fn give_inside(ruleset: &Ruleset, path: &Path, gives: Gives) -> io::Result<()> {
+    open_in_workspace(path).map_or(Ok(()), |open| ruleset.add(open.as_fd(), gives))
 }
 
 /// What is not there gives nothing.

@@ -56,7 +56,9 @@ pub(crate) enum Gives {
     Reading,
     /// The names in a directory and in all below it, and nothing else of them.
     Names,
-    /// All but making devices.
+    /// Changing, but not making devices, and not reading.
+    Changing,
+    /// That and reading.
     Everything,
     /// A device that is read, written and controlled.
     Device,
@@ -137,6 +139,7 @@ impl Ruleset {
         let given = match gives {
             Gives::Reading => READING,
             Gives::Names => READ_DIR,
+            Gives::Changing => CHANGING & !(MAKE_CHAR | MAKE_BLOCK),
             Gives::Everything => READING | (CHANGING & !(MAKE_CHAR | MAKE_BLOCK)),
             Gives::Device => READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV,
         };

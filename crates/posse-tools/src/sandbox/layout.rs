@@ -44,7 +44,8 @@ impl Layout {
         for root in walls.read.iter().chain(&own) {
             layout.open_for_reading(root, workspace, &walls.closed);
         }
-        let writes_nothing = walls.write.iter().any(Vec::is_empty);
+        let all_is_leased = walls.leased.iter().any(|path| path.as_os_str().is_empty());
+        let writes_nothing = all_is_leased || walls.write.iter().any(Vec::is_empty);
         if !writes_nothing {
             layout.guarded = Guarded::find(workspace, &walls.closed);
         }
@@ -53,8 +54,8 @@ impl Layout {
         let opens_top = walls.opens_top();
         for globs in lists {
             let mut places = Vec::new();
-            for wanted in globs.iter().flat_map(|glob| resolve(glob, workspace)) {
-                layout.open_for_writing(workspace, &wanted, opens_top, &mut places);
+            for wanted in globs.iter().filter(|_| !writes_nothing).flat_map(|glob| resolve(glob, workspace)) {
+                layout.open_for_writing(workspace, &wanted, opens_top, &walls.leased, &mut places);
             }
             if places.len() > PLACES_MAX {
                 return Err(format!(
@@ -85,8 +86,16 @@ impl Layout {
         }
     }
 
-    fn open_for_writing(&self, workspace: &Path, path: &Path, opens_top: bool, places: &mut Vec<PathBuf>) {
+    fn open_for_writing(
+        &self,
+        workspace: &Path,
+        path: &Path,
+        opens_top: bool,
+        leased: &[PathBuf],
+        places: &mut Vec<PathBuf>,
+    ) {
         if places.len() > PLACES_MAX
+            || leased.iter().any(|leased| path.starts_with(leased))
             || protected::name_in(path).is_some()
             || self.guarded.paths.iter().any(|guarded| path == guarded)
         {
@@ -94,13 +103,15 @@ impl Layout {
         }
         let is_top = path.as_os_str().is_empty();
         let holds_guarded = self.guarded.paths.iter().any(|guarded| guarded.starts_with(path));
-        let as_a_whole = if is_top { opens_top } else { !holds_guarded || opens_top };
+        // What is leased and not there yet could be made in a directory that is given as a whole.
+        let holds_leased = leased.iter().any(|leased| leased.starts_with(path));
+        let as_a_whole = !holds_leased && if is_top { opens_top } else { !holds_guarded || opens_top };
         if as_a_whole {
             places.push(path.to_owned());
             return;
         }
         for entry in entries(&workspace.join(path)).filter(|entry| !is_link(entry)) {
-            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, places);
+            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, leased, places);
         }
     }
 }

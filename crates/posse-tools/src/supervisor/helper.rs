@@ -24,7 +24,7 @@ use crate::sandbox::bubblewrap::{self, CONFINE};
 use crate::sandbox::fence::{self, NOT_CONFINED};
 use crate::sandbox::layout::Guarded;
 
-use super::{Counts, End, Header, Plan, Stop, Streams};
+use super::{CANCEL, Counts, End, Header, LOST, Plan, Stop, Streams};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
@@ -285,7 +285,11 @@ enum Stage {
 #[derive(PartialEq, Eq)]
 enum Control {
     Quiet,
+    /// Whoever waits is alive.
+    Beat,
     Stop,
+    /// What the command writes is somebody else's.
+    Lost,
     Gone,
 }
 
@@ -301,12 +305,23 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn until_over(&mut self, begun: Instant) -> io::Result<Why> {
         let mut stage = Stage::Running { until: begun + Duration::from_millis(self.plan.timeout_ms) };
+        let patience = self.plan.patience_ms.map(Duration::from_millis);
+        let mut heard = begun;
         loop {
-            let control = self.wait(self.wake_at(&stage))?;
-            if control == Control::Gone {
-                return Ok(Why::Abandoned);
-            }
+            let lost_at = patience.map(|patience| heard + patience);
+            let wake_at = self.wake_at(&stage);
+            let control = self.wait(lost_at.map_or(wake_at, |lost_at| lost_at.min(wake_at)))?;
             let now = Instant::now();
+            match control {
+                Control::Gone => return Ok(Why::Abandoned),
+                // No time for it to clean up: that would be to write.
+                Control::Lost => return Ok(Why::Stopped(Stop::Lost)),
+                Control::Beat => heard = now,
+                Control::Quiet | Control::Stop if lost_at.is_some_and(|lost_at| now >= lost_at) => {
+                    return Ok(Why::Stopped(Stop::Lost));
+                }
+                Control::Quiet | Control::Stop => {}
+            }
             stage = match stage {
                 Stage::Running { .. } if self.end.is_some() => {
                     Stage::Draining { until: now + Duration::from_millis(self.plan.drain_ms) }
@@ -432,9 +447,12 @@ fn end_of(status: WaitStatus) -> End {
 }
 
 fn read_control(control: BorrowedFd<'_>) -> io::Result<Control> {
-    match rustix::io::read(control, &mut [0u8; 16]) {
+    let mut heard = [0u8; 16];
+    match rustix::io::read(control, &mut heard) {
         Ok(0) => Ok(Control::Gone),
-        Ok(_) => Ok(Control::Stop),
+        Ok(n) if heard[..n].contains(&LOST[0]) => Ok(Control::Lost),
+        Ok(n) if heard[..n].contains(&CANCEL[0]) => Ok(Control::Stop),
+        Ok(_) => Ok(Control::Beat),
         Err(rustix::io::Errno::INTR) => Ok(Control::Quiet),
         Err(_) => Ok(Control::Gone),
     }

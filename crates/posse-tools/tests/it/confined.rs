@@ -121,6 +121,44 @@ async fn a_command_writes_only_where_its_task_may() {
     }
 }
 
+/// Which of these a command can read, in one call.
+async fn readable(world: &World, paths: &[&str]) -> BTreeSet<String> {
+    let tries: String =
+        paths.iter().map(|path| format!("cat {path} >/dev/null 2>&1 && echo {path}\n")).collect();
+    let output = world.bash(&format!("{tries}true")).await;
+    assert!(!output.is_error, "{}", output.text);
+    output.text.lines().filter(|line| paths.contains(line)).map(str::to_owned).collect()
+}
+
+// S01 S34 Seen to fail with `Gives::Everything` for what may be written, and without `places::read_root`.
+#[tokio::test]
+async fn a_command_reads_only_its_read_roots_and_no_link_widens_them() {
+    let reading = |paths: &[&str]| Rights {
+        read_roots: Some(paths.iter().map(|path| (*path).to_owned()).collect()),
+        ..Rights::default()
+    };
+    for wish in tiers() {
+        let paths = ["docs/a", "docs/in/b", "src/c", "docs/way/c"];
+        for (rights, expected) in [
+            (vec![], paths.to_vec()),
+            (vec![reading(&["docs"])], vec!["docs/a", "docs/in/b"]),
+            (vec![reading(&["docs"]), reading(&["docs/way"])], vec![]),
+            (vec![reading(&["docs/way"])], vec![]),
+            (vec![reading(&["docs"]), reading(&["docs/way-in"])], vec![]),
+            (vec![reading(&["docs"]), reading(&["docs/in", "src"])], vec!["docs/in/b"]),
+            // What it may write, it may not read for that.
+            (vec![reading(&["docs/in"]), writing(&["src/**"])], vec!["docs/in/b"]),
+        ] {
+            let grant = rights.iter().fold(all(), |grant, rights| grant.narrow(rights));
+            let world = world("roots", settings(wish), &grant);
+            put(world.path(), &["docs/a", "docs/in/b", "src/c"]);
+            std::os::unix::fs::symlink("../src", world.path().join("docs/way")).unwrap();
+            std::os::unix::fs::symlink("in", world.path().join("docs/way-in")).unwrap();
+            assert_eq!(readable(&world, &paths).await, set(&expected), "{wish:?} {rights:?}");
+        }
+    }
+}
+
 /// Every kind of protected file, once.
 const PROTECTED: &[&str] = &[
     ".git/hooks/pre-commit",
