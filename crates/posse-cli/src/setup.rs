@@ -514,12 +514,8 @@ fn sandbox(
         if let Some(secret) =
             closed.iter().chain(&secrets).find(|secret| secret.starts_with(path) || path.starts_with(secret))
         {
-            let text = format!(
-                "`sandbox.write`: `{}` would open `{}` to commands",
-                path.display(),
-                secret.display()
-            );
-            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint("name what lies beside it instead"));
+            let text = say!("sandbox-write-opens", path = path.display(), secret = secret.display());
+            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("sandbox-write-opens-hint")));
         }
     }
     const MIB: u64 = 1 << 20;

@@ -1,6 +1,7 @@
 //! Who may write where. A task with write paths holds one lease on all of them, or none; two leases never fit a common
 //! path, except that a task works inside the lease of those that delegated to it.
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -70,25 +71,21 @@ pub struct Writing {
 impl Places {
     /// Only what can be compared with the paths that tools write.
     pub fn parse(workspace: &str, paths: &[String]) -> Result<Self> {
-        let wrong = |path: &str, why: &str| {
-            let shown = crate::text::prefix(path, 80).escape_debug().to_string();
-            Error::new(ErrorCode::InvalidRequest, format!("the write path `{shown}` {why}"))
-                .hint("write paths are globs below the workspace, such as `src/**` or `docs/*.md`")
-        };
         if paths.len() > PATHS_MAX {
-            let text = format!("{} write paths are more than the {PATHS_MAX} there may be", paths.len());
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint("name directories instead of files"));
+            let text = say!("write-paths-too-many", count = paths.len(), paths_max = PATHS_MAX);
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-paths-too-many-hint")));
         }
         for path in paths {
-            let why = match path {
-                _ if path.trim().is_empty() => "is empty",
-                _ if path.len() > PATH_BYTES_MAX => "is too long",
-                _ if path.chars().any(char::is_control) => "contains a control character",
-                _ if path.starts_with('/') => "is not relative to the workspace",
-                _ if path.split('/').any(|part| part == "..") => "contains `..`",
+            let shown = crate::text::prefix(path, 80).escape_debug();
+            let text = match path {
+                _ if path.trim().is_empty() => say!("write-path-empty", shown),
+                _ if path.len() > PATH_BYTES_MAX => say!("write-path-too-long", shown),
+                _ if path.chars().any(char::is_control) => say!("write-path-control-character", shown),
+                _ if path.starts_with('/') => say!("write-path-not-relative", shown),
+                _ if path.split('/').any(|part| part == "..") => say!("write-path-goes-up", shown),
                 _ => continue,
             };
-            return Err(wrong(path, why));
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-path-hint")));
         }
         Ok(Self { workspace: workspace.trim_end_matches('/').to_owned(), paths: paths.to_vec() })
     }
@@ -207,18 +204,17 @@ pub fn conflict(wanted: &Places, in_the_way: &[&Lease]) -> Error {
     places.sort_unstable();
     places.dedup();
     let holders: Vec<String> = in_the_way.iter().take(3).map(|lease| holder(lease)).collect();
-    let text = format!("Cannot acquire file locks. Conflicts: {}", places.join(", "));
-    Error::new(ErrorCode::LeaseConflict, text)
-        .hint(format!("{}; wait until it has ended, or choose other paths", holders.join(", ")))
+    let text = say!("lease-conflict", places = places.join(", "));
+    Error::new(ErrorCode::LeaseConflict, text).hint(say!("lease-conflict-hint", holders = holders.join(", ")))
 }
 
 /// What a task is told that has ended and wants places.
 pub fn has_ended(task: &TaskId) -> Error {
-    Error::new(ErrorCode::InvalidRequest, format!("`{task}` has ended, so it can hold no write lease"))
+    Error::new(ErrorCode::InvalidRequest, say!("lease-after-end", task))
 }
 
 fn holder(lease: &Lease) -> String {
-    format!("`{}` holds {}", lease.task, lease.places.paths.join(", "))
+    say!("lease-holder", task = lease.task, paths = lease.places.paths.join(", "))
 }
 
 /// Whether a file may be put in place now. `token` is the lease that the call was begun with, if the task has places of
@@ -232,36 +228,22 @@ pub fn permit(
     path: &str,
 ) -> Result<(), String> {
     if now.epoch != epoch {
-        return Err(format!(
-            "another process drives this task now (epoch {}, this was {epoch}); nothing was written",
-            now.epoch
-        ));
+        return Err(say!("write-driven-elsewhere", current = now.epoch, epoch));
     }
     if let Some(token) = token {
         let own = now.leases.iter().find(|lease| lease.task == *task && lease.token == token);
         let Some(own) = own else {
-            return Err(
-                "the lease on this task's write paths was lost meanwhile; nothing was written. Read \
-                        the file again, then repeat the change on its present content"
-                    .to_owned(),
-            );
+            return Err(say!("write-lease-lost"));
         };
         if !own.places.has(workspace, path) {
-            return Err(format!(
-                "`{path}` is not in this task's write paths: {}; nothing was written",
-                own.places.paths.join(", ")
-            ));
+            return Err(say!("write-outside-paths", path, paths = own.places.paths.join(", ")));
         }
     }
     let others =
         now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
     match others.into_iter().find(|lease| lease.places.has(workspace, path)) {
         None => Ok(()),
-        Some(lease) => Err(format!(
-            "`{path}` is leased to another task: {}; nothing was written. Wait until that task has ended, or leave \
-             the file to it",
-            holder(lease)
-        )),
+        Some(lease) => Err(say!("write-leased", path, holder = holder(lease))),
     }
 }
 

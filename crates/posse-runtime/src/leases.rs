@@ -9,6 +9,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::TaskStart;
 use posse_core::lease::{self, Command, Places, SILENCE_MS_MAX, are_within, in_the_way, still_writing};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use crate::context::now_ms;
 use crate::driver::Ports;
@@ -75,9 +76,8 @@ pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) 
     };
     let mut outer = above.write_paths().chain(asked.and(of_agent));
     if let Some(outer) = outer.find(|outer| !are_within(own, outer)) {
-        let text = format!("the write paths {} are not within {}", own.join(", "), outer.join(", "));
-        return Err(Error::new(ErrorCode::InvalidRequest, text)
-            .hint("a task can be given only what whoever delegates, and its agent, may write"));
+        let text = say!("write-paths-not-within", own = own.join(", "), outer = outer.join(", "));
+        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-paths-not-within-hint")));
     }
     Ok(own.to_vec())
 }
@@ -104,10 +104,10 @@ pub(crate) async fn wait(ports: &Ports, task: &TaskId, epoch: u64, start: &TaskS
             Ok(token) => {
                 let busy = ports.holders.still_writing(&*ports.store, task, token, &places).await?;
                 let Some(busy) = busy else { return Ok(Some(token)) };
-                tell(format!("waits until a command of `{}` is over that may write there", busy.by.task));
+                tell(say!("lease-waits-command", task = busy.by.task));
             }
             Err(e) if e.code() == ErrorCode::LeaseConflict => {
-                tell(format!("waits until its write paths are free: {}", e.advice().unwrap_or_default()));
+                tell(say!("lease-waits", holders = e.advice().unwrap_or_default()));
             }
             Err(e) => return Err(e),
         }
@@ -201,15 +201,15 @@ impl Fence {
             Ok(token) => {
                 while ports.holders.still_writing(&*ports.store, task, token, &places).await?.is_some() {
                     if !look_again(ports).await {
-                        return Ok(Err("refused: the task is to stop; nothing was run".to_owned()));
+                        return Ok(Err(format!("refused: {}", say!("run-while-stopping"))));
                     }
                 }
                 Ok(Ok(fence(Some(token))))
             }
-            Err(e) if e.code() == ErrorCode::LeaseConflict => Ok(Err(format!(
-                "refused: this task was silent for too long and lost its write paths: {}; nothing was run",
-                e.advice().unwrap_or_default()
-            ))),
+            Err(e) if e.code() == ErrorCode::LeaseConflict => {
+                let why = say!("lease-lost-silent", holders = e.advice().unwrap_or_default());
+                Ok(Err(format!("refused: {why}")))
+            }
             Err(e) => Err(e),
         }
     }
@@ -217,8 +217,7 @@ impl Fence {
     /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and
     /// waits for its end. The refusal is for the model.
     pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<Running, String> {
-        let failed =
-            |e: Error| format!("whether this may be run cannot be told ({}); nothing was run", e.message());
+        let failed = |e: Error| say!("run-not-decidable", why = e.message());
         let mut running = Running { fence: self.clone(), command: None, closed: Vec::new() };
         if self.token.is_none() {
             let paths = grant.write_paths().last().map_or_else(|| vec!["**".to_owned()], <[String]>::to_vec);
@@ -250,9 +249,8 @@ impl Fence {
     /// `path` is relative to the workspace, with links resolved. The refusal is for the model.
     pub async fn permit(&self, path: &str) -> Result<(), String> {
         // A check that cannot be made counts as refused.
-        let now = self.store.writing(&self.task).await.map_err(|e| {
-            format!("whether this may be written cannot be told ({}); nothing was written", e.message())
-        })?;
+        let now = self.store.writing(&self.task).await;
+        let now = now.map_err(|e| say!("write-not-decidable", why = e.message()))?;
         lease::permit(&now, &self.task, self.epoch, self.token, &self.workspace, path)
     }
 }

@@ -417,8 +417,7 @@ pub enum ApprovalQuery {
 /// The error for an id that no approval has.
 pub fn unknown_approval(id: &str) -> Error {
     let id = posse_core::text::prefix(id, 80);
-    Error::new(ErrorCode::ApprovalNotFound, format!("no approval is called `{id}`"))
-        .hint("`posse approvals list` shows what waits for an answer")
+    Error::new(ErrorCode::ApprovalNotFound, say!("approval-not-found", id)).hint(say!("approvals-list-hint"))
 }
 
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.

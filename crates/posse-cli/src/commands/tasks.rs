@@ -181,8 +181,8 @@ impl TakenUp {
         let mut setup = Setup::load_in(global, origin.into())?;
         setup.workspace = start.workspace.clone().into();
         if start.apart_from.is_some() && !setup.workspace.is_dir() {
-            let text = format!("the worktree of `{}` is gone: it was applied or discarded", row.id);
-            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint("start a new task"));
+            let text = say!("worktree-used-up", task = row.id);
+            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint(say!("worktree-used-up-hint")));
         }
         Ok(Self { row, start, setup, store })
     }

@@ -152,7 +152,7 @@ fn what_changed_on_both_sides_is_merged_or_nothing_is() {
     let before = fingerprint(&place.workspace());
     let refused = place.run(["tasks", "apply", &id]);
     assert!(refused.code == 1 && refused.stderr.contains("MERGE_CONFLICT"), "{refused:?}");
-    assert!(refused.stderr.contains("text.txt: 1 places were changed on both sides"), "{refused:?}");
+    assert!(refused.stderr.contains("text.txt: 1 place was changed on both sides"), "{refused:?}");
     assert_eq!(fingerprint(&place.workspace()), before, "not even what could be applied");
     place.write("workspace/text.txt", "one, by me\ntwo, changed\nthree\nfour\nfive\n");
     let applied = place.run(["tasks", "apply", &id]);

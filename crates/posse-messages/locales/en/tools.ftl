@@ -345,6 +345,54 @@ no-space = no space left on the disk for `{ $shown }`
 cannot-open = cannot open `{ $shown }`: { $other }
 path-bytes = { $short }… ({ $bytes } bytes)
 
+## worktree.rs
+
+worktree-failed =
+    { $what ->
+        [copy] cannot copy `{ $path }`: { $cause }
+        [describe] cannot describe `{ $path }`: { $cause }
+        [find] cannot find `{ $path }`: { $cause }
+        [make] cannot make `{ $path }`: { $cause }
+        [read] cannot read `{ $path }`: { $cause }
+        [remove] cannot remove `{ $path }`: { $cause }
+       *[write] cannot write `{ $path }`: { $cause }
+    }
+git-change-unknown = git described a change in a way that is not known
+worktree-no-repository = `{ $workspace }` is in no git work tree, so no worktree of it can be made
+worktree-no-repository-hint = run `git init` there, or work without `isolation: worktree`
+no-git-above = there is no `.git` above it
+worktree-too-many-files = a worktree of this repository would have { $count } files
+worktree-too-large = a worktree of this repository would have more than { $gib } GiB
+worktree-too-much-hint = ignore what is not part of the project, or work without a worktree
+worktree-git-failed = `git { $what }` failed ({ $code }): { $errors }
+git-path-not-text = git answered with a path that is not text
+git-not-found = the program `git` was not found
+git-not-run = git cannot be run: { $cause }
+git-not-run-hint = install git, or work without a worktree
+git-endless = git did not end within { $seconds } s
+apply-conflicts = nothing was applied, because of conflicts in { $conflicts }
+apply-conflicts-more = nothing was applied, because of conflicts in { $conflicts } and { $more } more
+apply-conflicts-hint = the changes are in { $place }: make both sides agree there or in your files, then apply again
+conflict-gone = the task changed it, and it is not there any more
+conflict-deleted = the task deleted it, and it was changed
+conflict-kind = both sides changed what it is
+conflict-places =
+    { $places ->
+        [one] { $places } place was changed on both sides
+       *[other] { $places } places were changed on both sides
+    }
+conflict-binary = both sides changed it, and it is not text
+conflict-repository = it is a repository of its own, which a patch does not contain
+apply-broke-off =
+    { $done ->
+        [one] { $why }; { $done } file was applied before it
+       *[other] { $why }; { $done } files were applied before it
+    }
+apply-broke-off-hint = apply again: what is done is left as it is, the rest follows
+git-no-object = git has no object { $name }
+apply-protected = nothing was applied: the task changed files that configure programs or hold secrets: { $paths }
+apply-protected-hint = look at them with `posse tasks diff`; `--protected` applies them as well
+
 ## write.rs
 
 content-too-large = the content has { $size }; at most { $max } can be written in one call
