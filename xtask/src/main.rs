@@ -2,7 +2,6 @@
 
 mod bench;
 mod command;
-mod conformance;
 mod fuzz;
 mod simulate;
 mod test;

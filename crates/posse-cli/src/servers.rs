@@ -7,7 +7,7 @@ mod entry;
 mod memory;
 mod process;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use posse_core::pattern::ToolPattern;
 use posse_core::text::visible;
+use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust;
 use posse_mcp::client::{Endpoint, Server, ServerConfig, ServerName};
@@ -129,14 +130,18 @@ impl Servers {
         met.into_iter().filter_map(|met| met.err()).collect()
     }
 
-    /// The tools that were accepted, the names of those of projects, and what is wrong.
-    pub fn tools(&self) -> (Vec<Arc<dyn Tool>>, BTreeSet<String>, Vec<Error>) {
-        let (mut tools, mut foreign, mut problems) = (Vec::new(), BTreeSet::new(), Vec::new());
+    /// The tools that were accepted, those of projects with what they are, and what is wrong.
+    pub fn tools(&self) -> (Vec<Arc<dyn Tool>>, BTreeMap<String, String>, Vec<Error>) {
+        let (mut tools, mut foreign, mut problems) = (Vec::new(), BTreeMap::new(), Vec::new());
         for named in &self.all {
             match named.server.tools() {
                 Ok(of_server) => {
                     if named.origin != Origin::Operator {
-                        foreign.extend(of_server.iter().map(|tool| tool.spec().name.clone()));
+                        foreign.extend(
+                            of_server
+                                .iter()
+                                .map(|tool| (tool.spec().name.clone(), named.digest(tool.spec()))),
+                        );
                     }
                     tools.extend(of_server);
                 }
@@ -235,6 +240,13 @@ impl Servers {
 }
 
 impl Named {
+    /// What a tool of it is: another server, or other words, are another tool.
+    fn digest(&self, spec: &ToolSpec) -> String {
+        let ToolSpec { name, description, input_schema, .. } = spec;
+        let server = self.server.config().key();
+        trust::hash([&server[..], name, description, input_schema].join("\n").as_bytes())
+    }
+
     /// Whether an entry of a list of tools means this server or a tool of it.
     pub fn is_meant(&self, entry: &str) -> bool {
         let tools = format!("mcp__{}__", self.server.config().name.canonical());

@@ -13,7 +13,7 @@ use posse_core::tool::ToolSpec;
 use posse_mcp::client::{
     Annotations, Endpoint, Known, Memory, Process, Program, Remote, Server, ServerConfig, ServerName, Starter,
 };
-use posse_runtime::ports::{ToolContext, ToolInput};
+use posse_runtime::ports::{BoxFuture, ToolContext, ToolInput};
 use serde_json::{Map, Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -86,8 +86,8 @@ fn arguments(spec: &ToolSpec) -> String {
 struct NoProcess;
 
 impl Starter for NoProcess {
-    fn start(&self, _: &ServerName, _: &Program) -> Result<Process, String> {
-        Err("this client starts no programs".to_owned())
+    fn start<'a>(&'a self, _: &'a ServerName, _: &'a Program) -> BoxFuture<'a, Result<Process, String>> {
+        Box::pin(std::future::ready(Err("this client starts no programs".to_owned())))
     }
 }
 

@@ -153,7 +153,11 @@ impl ServerConfig {
 /// Starts programs, held to what they may do. The only way to a process from here.
 pub trait Starter: Send + Sync {
     /// The error is why it must not or could not be started.
-    fn start(&self, server: &ServerName, program: &Program) -> Result<Process, String>;
+    fn start<'a>(
+        &'a self,
+        server: &'a ServerName,
+        program: &'a Program,
+    ) -> BoxFuture<'a, Result<Process, String>>;
 }
 
 /// A program under way.

@@ -2,13 +2,24 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::event::Event;
+use posse_core::grant::Tier;
+use posse_core::{Error, Result};
+use posse_messages::{fixed, say};
+use posse_runtime::leases::Running;
 use posse_runtime::ports::ToolContext;
+use tokio_util::sync::CancellationToken;
 
+use crate::sandbox::refusal::Walled;
 use crate::sandbox::{Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Pipes, Running, Supervisor};
+use crate::supervisor::{Directory, Job, Pipes, Pulse, Report, Started, Supervisor};
+use crate::workspace::show;
+
+/// A few paths say enough.
+pub(crate) const SHOWN_MAX: usize = 10;
 
 /// Given once by the program that builds the tools.
 #[derive(Clone)]
@@ -22,24 +33,149 @@ pub struct Launch {
 
 impl Launch {
     /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
-    pub(crate) fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<(), String> {
+    /// What comes back lasts as long as the process.
+    pub(crate) async fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<Held, String> {
+        let running = match &context.fence {
+            Some(fence) => Some(fence.run(&context.grant).await?),
+            None => None,
+        };
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
-        let scene = Scene::of(context, job, &workspace, &self.supervisor);
-        let (confinement, variables) = self.sandbox.confine(&scene).map_err(|why| {
+        let leased = running.iter().flat_map(|running| &running.closed).map(PathBuf::from).collect();
+        let (launch, theirs) = (self.clone(), context.clone());
+        let (program, place) = (job.program.clone(), workspace.clone());
+        let build = move || {
+            let mut scene = Scene::of(&theirs, &program, &place, &launch.supervisor);
+            scene.leased = leased;
+            launch.sandbox.confine(&scene)
+        };
+        let built = aside(build).await.unwrap_or_else(|| Err("the sandbox could not be built".to_owned()));
+        let (confinement, variables) = built.map_err(|why| {
             format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
                      change it")
         })?;
+        let before =
+            confinement.walls.as_ref().filter(|walls| walls.writes()).map(|walls| walls.guarded.clone());
         job.confinement = confinement;
         job.environment.extend(variables);
-        Ok(())
+        job.environment.extend(bounds(context));
+        job.pulse = running.as_ref().map(|running| Pulse::of(running.fence().clone()));
+        Ok(Held { sandbox: self.sandbox.clone(), workspace, before, running })
+    }
+
+    /// For a program that is not asked about like `bash`: where a task is kept to some places and nothing confines its processes, it
+    /// is refused.
+    pub(crate) fn refuse_unheld(&self, tool: &str, job: &Job, context: &ToolContext) -> Result<(), String> {
+        let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
+        let scene = Scene::of(context, &job.program, &workspace, &self.supervisor);
+        let is_held = self.sandbox.tier() != Ok(Tier::None) || scene.policy.tier != Tier::None;
+        if is_held || !scene.is_restricted() { Ok(()) } else { Err(fixed!("refused-unheld", tool)) }
+    }
+
+    /// Runs a process of a task to its end, held to what that task may do.
+    pub(crate) async fn run(&self, mut job: Job, context: &ToolContext) -> Result<Ran, NotRun> {
+        let mut held = self.confine(&mut job, context).await.map_err(NotRun::Refused)?;
+        let walled = job.confinement.walls.as_ref().map(Walled::of);
+        let mut report = self.supervisor.run(job, &context.cancel).await.map_err(NotRun::Failed)?;
+        drop(held.running.take());
+        let set_aside = report.set_aside.clone();
+        report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
+        tell(&report, context);
+        Ok(Ran { report, walled })
     }
 
     /// Starts a program that lasts beyond one call and is talked with, held to what a task may do. The error is why it must not
     /// or could not be started.
-    pub fn attach(&self, mut job: Job, context: &ToolContext) -> Result<(Pipes, Running), String> {
-        self.confine(&mut job, context)?;
-        self.supervisor.attach(job).map_err(|error| error.message().to_owned())
+    pub async fn attach(&self, mut job: Job, context: &ToolContext) -> Result<(Pipes, Attached), String> {
+        let held = self.confine(&mut job, context).await?;
+        let (pipes, started) = self.supervisor.attach(job).map_err(|error| error.message().to_owned())?;
+        Ok((pipes, Attached { started, _held: held }))
     }
+}
+
+/// A program that is talked with. Nothing of it is left when this is finished or dropped.
+pub struct Attached {
+    started: Started,
+    _held: Held,
+}
+
+impl Attached {
+    /// Waits for its end, or ends it when it is cancelled.
+    pub async fn finish(self, cancel: &CancellationToken) -> Result<Report> {
+        self.started.finish(cancel).await
+    }
+}
+
+/// A process that was run.
+pub(crate) struct Ran {
+    pub report: Report,
+    /// What it was held to.
+    pub walled: Option<Walled>,
+}
+
+pub(crate) enum NotRun {
+    Refused(String),
+    Failed(Error),
+}
+
+/// A process that is held, as far as it has to be looked after when it has ended.
+pub(crate) struct Held {
+    sandbox: Arc<Sandbox>,
+    workspace: PathBuf,
+    /// What was protected and there. `None` if it cannot have made any.
+    before: Option<Vec<PathBuf>>,
+    /// That it may be writing, as others see it.
+    running: Option<Running>,
+}
+
+impl Held {
+    /// A few of what is protected and was not there before, but for what we put there ourselves.
+    fn appeared(&self, set_aside: &[String]) -> Vec<String> {
+        let now = self.before.iter().flat_map(|before| self.sandbox.appeared(&self.workspace, before));
+        let names = now.map(|path| path.to_string_lossy().into_owned());
+        names.filter(|name| !set_aside.contains(name)).take(SHOWN_MAX).collect()
+    }
+}
+
+/// What looks at many files is not for a thread that others wait for. `None` if it panicked.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Whoever watches learns it from us and not from the model.
+fn tell(report: &Report, context: &ToolContext) {
+    let Some(nesting) = &context.nesting else { return };
+    for note in protected_notes(report) {
+        nesting.observers.event(&context.task, &Event::Noted { note });
+    }
+}
+
+/// What there is to say about protected files that a command has made.
+pub(crate) fn protected_notes(report: &Report) -> Vec<String> {
+    let listed = |paths: &[String]| {
+        let shown: Vec<String> = paths.iter().map(|path| show(Path::new(path))).collect();
+        shown.join(", ")
+    };
+    let mut notes = Vec::new();
+    if !report.set_aside.is_empty() {
+        notes.push(say!("protected-set-aside", paths = listed(&report.set_aside)));
+    }
+    if !report.appeared.is_empty() {
+        notes.push(say!("protected-appeared", paths = listed(&report.appeared)));
+    }
+    notes
+}
+
+/// How deep a task may still delegate.
+pub const DEPTH: &str = "POSSE_DEPTH";
+/// What it may still spend, in millionths of a US dollar.
+pub const COST_LEFT: &str = "POSSE_COST_LEFT_MICROS";
+
+/// A Posse that is started inside a task delegates no deeper and spends no more than the task could.
+fn bounds(context: &ToolContext) -> Vec<(OsString, OsString)> {
+    let cost = context.nesting.as_ref().and_then(|nesting| nesting.budget.left().cost_micros);
+    let depth = (DEPTH, u64::from(context.grant.depth()));
+    let all = [Some(depth), cost.map(|micros| (COST_LEFT, micros))];
+    all.into_iter().flatten().map(|(name, number)| (name.into(), number.to_string().into())).collect()
 }
 
 /// Variables that commands need to work and that hold no secrets.
@@ -87,6 +223,11 @@ impl Environment {
         withheld: Vec<String>,
     ) -> Self {
         Self { all: all.into_iter().collect(), allowed, withheld }
+    }
+
+    /// Whether every command gets it.
+    pub fn passes(&self, name: &str) -> bool {
+        self.allows(OsStr::new(name), &[])
     }
 
     pub fn is_withheld(&self, name: &str) -> bool {

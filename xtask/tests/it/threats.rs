@@ -10,10 +10,6 @@ const ROWS: usize = 35;
 /// Rows that may be without a test, and who owes it. This only shrinks: what has a test has to leave the list.
 const OPEN: &[(&str, &str)] = &[
     ("S15", "with provenance of children's results"),
-    ("S16", "Posse listens on no port yet"),
-    ("S17", "Posse listens on no port yet"),
-    ("S18", "Posse listens on no port yet"),
-    ("S19", "Posse listens on no port yet"),
     ("S20", "there is no dashboard yet"),
     ("S35", "`cargo xtask test` runs cargo-deny; there is nothing else to run"),
 ];

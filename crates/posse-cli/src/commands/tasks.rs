@@ -184,8 +184,8 @@ impl TakenUp {
         let mut setup = Setup::load_in(global, origin.into())?;
         setup.workspace = start.workspace.clone().into();
         if start.apart_from.is_some() && !setup.workspace.is_dir() {
-            let text = format!("the worktree of `{}` is gone: it was applied or discarded", row.id);
-            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint("start a new task"));
+            let text = say!("worktree-used-up", task = row.id);
+            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint(say!("worktree-used-up-hint")));
         }
         Ok(Self { row, start, setup, store })
     }
@@ -224,7 +224,7 @@ impl TakenUp {
             found,
             Furniture {
                 session_id: row.id.session().to_owned(),
-                agent: &start.agent,
+                agent: Some(&start.agent),
                 grant,
                 caps: self.caps(how),
                 json,
@@ -239,7 +239,7 @@ impl TakenUp {
 }
 
 /// Ends the processes that were left of these tasks.
-async fn sweep(tasks: Vec<TaskId>) {
+pub async fn sweep(tasks: Vec<TaskId>) {
     let swept = tokio::task::spawn_blocking(move || {
         for task in &tasks {
             posse_tools::supervisor::sweep(task);

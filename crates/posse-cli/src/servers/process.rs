@@ -10,8 +10,8 @@ use posse_core::{Result as CoreResult, text};
 use posse_mcp::client::{Life, Process, Program, ServerName, Starter};
 use posse_runtime::ports::{BoxFuture, ToolContext};
 use posse_tools::confinement::Confinement;
-use posse_tools::launch::Launch;
-use posse_tools::supervisor::{Directory, End, Job, Report, Running, Streams};
+use posse_tools::launch::{Attached, Launch};
+use posse_tools::supervisor::{Directory, End, Job, Report, Streams};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -34,7 +34,17 @@ impl Confined {
 }
 
 impl Starter for Confined {
-    fn start(&self, server: &ServerName, program: &Program) -> Result<Process, String> {
+    fn start<'a>(
+        &'a self,
+        server: &'a ServerName,
+        program: &'a Program,
+    ) -> BoxFuture<'a, Result<Process, String>> {
+        Box::pin(self.started(server, program))
+    }
+}
+
+impl Confined {
+    async fn started(&self, server: &ServerName, program: &Program) -> Result<Process, String> {
         // It belongs to no task; the name is for its directory of temporary files.
         let task = TaskId::root(&format!("mcp-{server}"));
         let context = ToolContext {
@@ -63,8 +73,9 @@ impl Starter for Confined {
             streams: Streams::Attached,
             timeout: LIFE_MAX,
             confinement: Confinement::default(),
+            pulse: None,
         };
-        let (pipes, running) = self.launch.attach(job, &context)?;
+        let (pipes, running) = self.launch.attach(job, &context).await?;
         let life = Box::new(Kept::watch(running));
         Ok(Process { input: Box::new(pipes.to_command), output: Box::new(pipes.from_command), life })
     }
@@ -78,7 +89,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn watch(running: Running) -> Self {
+    fn watch(running: Attached) -> Self {
         let cancel = CancellationToken::new();
         let end = cancel.clone().drop_guard();
         let finished = tokio::spawn(async move { running.finish(&cancel).await });

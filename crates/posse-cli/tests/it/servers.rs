@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Ran, Running, processes_of, until};
 
-/// Speaks enough of the protocol. What it says about its tools is in a file beside it.
+/// Speaks enough of the protocol.
 const SERVER: &str = r#"#!/bin/sh
-here=$(dirname "$0")
 answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
 text() { answer '"result":{"content":[{"type":"text","text":"'"$1"'"}]}'; }
 while IFS= read -r line; do
@@ -18,7 +17,7 @@ while IFS= read -r line; do
     *'"method":"server/discover"'*) answer '"error":{"code":-32601,"message":"no"}' ;;
     *'"method":"initialize"'*)
       answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
-    *'"method":"tools/list"'*) answer '"result":{"tools":'"$(cat "$here/tools.json")"'}' ;;
+    *'"method":"tools/list"'*) answer '"result":{"tools":@TOOLS@}' ;;
     *'"name":"env"'*) text "$(env | sed 's/=.*//' | sort | tr '\n' ' ')" ;;
     *'"name":"token"'*) text "it is $MY_TOKEN" ;;
     *'"name":"outside"'*) if echo x > "$HOME/outside"; then text written; else text refused; fi ;;
@@ -33,17 +32,18 @@ const TOOLS: [&str; 6] = ["env", "token", "outside", "inside", "hang", "crash"];
 
 fn describe(place: &Place, words: &str) {
     let tool = |name: &&str| json!({"name": name, "description": words, "inputSchema": {"type": "object"}});
-    place.write("server/tools.json", &json!(TOOLS.iter().map(tool).collect::<Vec<_>>()).to_string());
+    let tools = json!(TOOLS.iter().map(tool).collect::<Vec<_>>()).to_string();
+    let program = place.write("server/run.sh", &SERVER.replace("@TOOLS@", &tools));
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// A place with the program of a server, which is not configured yet.
 fn place() -> (Place, String) {
     let place = Place::new();
     place.write("workspace/sub/file.txt", "hello\n");
-    let program = place.write("server/run.sh", SERVER);
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     describe(&place, "Does what it says");
-    (place, program.display().to_string())
+    let program = place.root().join("server/run.sh").display().to_string();
+    (place, program)
 }
 
 const ALLOWED: &str = "[grant]\nallow = [\"mcp__tester\"]\n";

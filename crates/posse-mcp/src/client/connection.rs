@@ -75,7 +75,7 @@ impl Connection {
         let refuser = Refuser { is_stale: is_stale.clone() };
         let (service, life) = match &config.endpoint {
             Endpoint::Stdio(program) => {
-                let process = starter.start(&config.name, program)?;
+                let process = starter.start(&config.name, program).await?;
                 let lines = Lines::new(process.output, process.input, tap.clone());
                 match refuser.serve_with_lifecycle(lines, lifecycle()).await {
                     Ok(service) => (service, Some(process.life)),

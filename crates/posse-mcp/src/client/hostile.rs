@@ -56,14 +56,15 @@ struct Stage {
 }
 
 impl Starter for Stage {
-    fn start(&self, _: &ServerName, _: &Program) -> Result<Process, String> {
+    fn start<'a>(&'a self, _: &'a ServerName, _: &'a Program) -> BoxFuture<'a, Result<Process, String>> {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (output, input) = tokio::io::split(ours);
         let (mode, world) = (self.mode, self.world.clone());
         let start = world.starts.fetch_add(1, Ordering::SeqCst) + 1;
         let living = tokio::spawn(live(mode, start, world.clone(), theirs));
         let life = Box::new(Acted { living, world });
-        Ok(Process { input: Box::new(input), output: Box::new(output), life })
+        let process = Process { input: Box::new(input), output: Box::new(output), life };
+        Box::pin(std::future::ready(Ok(process)))
     }
 }
 
@@ -214,8 +215,8 @@ impl Memory for InMemory {
 pub(super) struct Nobody;
 
 impl Starter for Nobody {
-    fn start(&self, _: &ServerName, _: &Program) -> Result<Process, String> {
-        Err("there is no program".to_owned())
+    fn start<'a>(&'a self, _: &'a ServerName, _: &'a Program) -> BoxFuture<'a, Result<Process, String>> {
+        Box::pin(std::future::ready(Err("there is no program".to_owned())))
     }
 }
 

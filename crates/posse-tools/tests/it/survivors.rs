@@ -218,6 +218,7 @@ fn job(command: &str) -> Job {
         streams: Streams::Merged,
         timeout: Duration::from_secs(120),
         confinement: Confinement::default(),
+        pulse: None,
     }
 }
 
@@ -239,7 +240,7 @@ async fn a_program_that_is_talked_with_answers_and_nothing_of_it_is_left() {
     for is_dropped in [false, true] {
         let world = World::new(if is_dropped { "talk-dropped" } else { "talk-ended" });
         let job = Job { task: world.context.task.clone(), ..job(TALKER) };
-        let (mut pipes, running) = world.launch.attach(job, &world.context).unwrap();
+        let (mut pipes, running) = world.launch.attach(job, &world.context).await.unwrap();
         let mut lines = BufReader::new(&mut pipes.from_command).lines();
         for said in ["one", "two"] {
             pipes.to_command.write_all(format!("{said}\n").as_bytes()).await.unwrap();

@@ -182,6 +182,11 @@ impl Eyes {
         told.collect()
     }
 
+    /// What giving all of this to one agent means.
+    pub fn exposure(&self, agent: &Agent) -> Option<String> {
+        self.grant.narrow(&agent.rights).exposure()
+    }
+
     /// What a delegated task of this agent would be offered.
     pub fn effective_tools(&self, agent: &Agent) -> Vec<String> {
         let grant = self.grant.narrow(&agent.rights);
