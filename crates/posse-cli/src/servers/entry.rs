@@ -266,7 +266,7 @@ mod tests {
         }
     }
 
-    // S08 S13 S26 Seen to fail without the question whether a variable is withheld, and without the look at the scheme.
+    // S08 S13 S26
     #[test]
     fn keys_of_providers_go_to_no_server_and_tokens_not_in_the_clear() {
         refused("command = \"x\"\nenv_from = [\"API_KEY\"]");

@@ -182,7 +182,7 @@ async fn a_server_elsewhere_is_used_like_one_here_and_told_who_asks() {
     }
 }
 
-// S13 T42 Seen to fail without `Limited`, and without `Events::observe`.
+// S13 T42 Seen to fail when an event that is too large only ended the connection: nobody was told why.
 #[tokio::test]
 async fn nothing_that_is_too_large_is_kept_of_what_comes_over_http() {
     for mode in [Mode::HugeJson, Mode::HugeEvent] {

@@ -321,7 +321,7 @@ async fn a_server_is_started_when_it_is_needed_once_and_ended_with_the_session()
     assert_eq!(call["params"]["_meta"]["dev.posse/idempotency-key"], "k-1");
 }
 
-// T42 Seen to fail without the timeouts of `start` and `listed`, and without `sleep_until` in `call`: each hangs.
+// T42 Seen to hang without `sleep_until` in `call`.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_is_waited_for_so_long_and_no_longer() {
     for (mode, why) in [
@@ -417,7 +417,7 @@ async fn a_server_that_never_stops_talking_is_given_up_at_the_deadline() {
     Play::failed(&output, "no answer within 15 s");
 }
 
-// S13 G25 Seen to fail with the SDK's answers to what is asked of clients: it declines politely, or tells its (empty) roots.
+// S13 G25 Seen to fail with the SDK's own answer to who asks for roots.
 #[tokio::test(start_paused = true)]
 async fn nothing_that_a_server_wants_from_us_is_given() {
     let play = Play::new(Mode::Asks).known().await;
@@ -467,7 +467,7 @@ async fn what_a_server_changed_is_not_called_before_a_person_said_yes() {
     assert_eq!(last.call("fourth").await.text, "fourth");
 }
 
-// S13 Seen to fail without the look at `is_stale`.
+// S13 Seen never to end without the look at `is_stale`, before it had an end.
 #[tokio::test(start_paused = true)]
 async fn a_change_in_the_middle_of_a_session_is_noticed_too() {
     let play = Play::new(Mode::ChangesInBetween);
