@@ -7,7 +7,7 @@ use posse_core::agent::Effort;
 use posse_messages::say;
 
 use crate::commands::review::findings::Severity;
-use crate::config::ApprovalMode;
+use crate::config::{ApprovalMode, OnExit};
 
 /// Delegate tasks to agents on any model: inside a budget, visible while they run, not lost when a process dies.
 #[derive(Parser)]
@@ -67,6 +67,8 @@ pub enum Command {
     Leases(LeasesArgs),
     /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
     Worker(WorkerArgs),
+    /// Give any host that speaks the Model Context Protocol subagents: a server for standard input and output, or for HTTP.
+    Mcp(McpArgs),
     /// Calls that wait for your yes, in whatever process: look at them and answer.
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
@@ -244,6 +246,87 @@ pub struct WorkerArgs {
     /// How many tasks to go on with at once, each with its children.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
+}
+
+#[derive(Subcommand, Clone)]
+pub enum McpCommand {
+    /// Print how a host is told to use Posse, or write that into its configuration.
+    Install {
+        /// The host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose or cline.
+        #[arg(long, value_name = "HOST")]
+        host: HostName,
+        /// Write it, and keep what is there.
+        #[arg(long)]
+        write: bool,
+    },
+    /// Start the server as a host would, with almost no environment, and say whether it can be used.
+    Doctor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum HostName {
+    ClaudeCode,
+    Codex,
+    Opencode,
+    Gemini,
+    Qwen,
+    Copilot,
+    Vscode,
+    Cursor,
+    Zed,
+    Goose,
+    Cline,
+}
+
+#[derive(ClapArgs, Clone)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct McpArgs {
+    #[command(subcommand)]
+    pub command: Option<McpCommand>,
+    /// The tools to offer: subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent or all (comma-separated) [default: the configuration, or all but run_subagent].
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub tools: Vec<String>,
+    /// What becomes of tasks that are at work when the host goes away [default: the configuration, or hand-over].
+    #[arg(long, value_name = "WHAT")]
+    pub on_exit: Option<OnExit>,
+    /// A room of its own in this directory, apart from that of other hosts.
+    #[arg(long, value_name = "NAME")]
+    pub room: Option<String>,
+    /// Serve streamable HTTP at this address instead, such as 127.0.0.1:8808.
+    #[arg(long, value_name = "ADDRESS")]
+    pub http: Option<std::net::SocketAddr>,
+    #[command(flatten)]
+    pub how: HostHow,
+}
+
+/// How the tasks of a host are run.
+#[derive(ClapArgs, Clone, Default)]
+pub struct HostHow {
+    /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
+    #[arg(long, short, value_name = "PROVIDER:MODEL")]
+    pub model: Option<String>,
+    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
+    #[arg(long)]
+    pub trust: bool,
+    /// Also allow these tools, such as bash (comma-separated).
+    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
+    pub allow: Vec<String>,
+    /// Only tools that change nothing.
+    #[arg(long, conflicts_with = "allow")]
+    pub read_only: bool,
+    /// What happens with calls that you have to be asked about [default: the configuration; or ask at a terminal, deny elsewhere].
+    #[arg(long, value_name = "MODE")]
+    pub approvals: Option<ApprovalMode>,
+    /// Spend at most this many US dollars, for models whose price is known.
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+}
+
+impl From<HostHow> for How {
+    fn from(host: HostHow) -> Self {
+        let HostHow { model, trust, allow, read_only, approvals, max_cost } = host;
+        Self { model, trust, allow, read_only, approvals, max_cost, ..Self::default() }
+    }
 }
 
 #[derive(Subcommand)]

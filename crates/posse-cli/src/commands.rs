@@ -10,6 +10,7 @@ mod drive;
 mod export;
 mod init;
 mod leases;
+mod mcp;
 mod refusals;
 pub mod review;
 mod run;
@@ -59,6 +60,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
             block_on(leases::release(&global, &task, force))
         }
         Command::Worker(args) => block_on(worker::run(&global, &args)),
+        Command::Mcp(args) => block_on(mcp::run(&global, args)),
         Command::Tasks(TasksCommand::Show { task, result }) => {
             block_on(tasks::show(&global, &task, result.as_deref()))
         }

@@ -42,6 +42,7 @@ pub struct Config {
     pub network: NetworkConfig,
     pub secrets: SecretsConfig,
     pub approvals: ApprovalsConfig,
+    pub mcp: McpConfig,
     /// Where this came from, for the doctor.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
@@ -214,6 +215,31 @@ pub struct SessionConfig {
     pub tools: Option<Vec<String>>,
     /// A task that was not heard of for so many seconds may lose its write lease.
     pub lease_s: Option<Whole<1, 86_400>>,
+}
+
+/// What `posse mcp` offers to hosts.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpConfig {
+    /// The tools it offers.
+    pub tools: Vec<String>,
+    /// What becomes of tasks that are at work when the host goes away.
+    pub on_exit: Option<OnExit>,
+    /// Names under which the HTTP server may be reached, beside those of this machine.
+    pub http_hosts: Vec<String>,
+    /// Pages that may use it, such as `https://chat.example:443`. Left out: none.
+    pub http_origins: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnExit {
+    /// They go on in a process of their own.
+    HandOver,
+    /// They are ended.
+    Cancel,
+    /// They stay as they are until somebody takes them up.
+    Leave,
 }
 
 /// Who is asked before a call is made, and what counts when nobody answers.

@@ -122,7 +122,11 @@ pub fn default_model(config: &Config, asked: Option<&str>, env: Env) -> Result<S
     }
     let with_key = KNOWN.iter().find_map(|known| {
         let model = known.default_model?;
-        known.key_envs.iter().any(|key| env(key).is_some()).then(|| format!("{}:{model}", known.name))
+        // Hosts keep the environment from the servers they start, so a key may also be in a file.
+        let in_file =
+            config.providers.get(known.name).is_some_and(|provider| provider.api_key_file.is_some());
+        let has_key = in_file || known.key_envs.iter().any(|key| env(key).is_some());
+        has_key.then(|| format!("{}:{model}", known.name))
     });
     with_key.ok_or_else(|| {
         let hint = match env("OLLAMA_HOST") {
@@ -362,8 +366,14 @@ fn key_file(provider: &str, path: PathBuf) -> Result<Credential> {
     }))
 }
 
+/// The model of an agent that has none yet: opening it says why.
+pub const NONE: &str = "none:none";
+
 impl Models for ModelSource {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
+        if agent.model == NONE {
+            default_model(&self.config, None, self.env)?;
+        }
         let first = self.open_one(&agent.model)?;
         let others =
             agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;

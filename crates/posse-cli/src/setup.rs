@@ -1,6 +1,6 @@
 //! Composition: from flags, files and environment to a session that can run.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use posse_core::text::{nearest, visible};
 use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::Places;
-use posse_definitions::trust::Trust;
+use posse_definitions::trust::{Trust, TrustStore};
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
@@ -30,7 +30,7 @@ use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::ProcessLimits;
 use posse_tools::fetch::Fetch;
-use posse_tools::launch::{Environment, Launch};
+use posse_tools::launch::{self, Environment, Launch};
 use posse_tools::sandbox::{Sandbox, Settings, closed_at_home};
 use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
@@ -51,11 +51,16 @@ const ASKED_FOR: &[&str] = &["bash", "fetch"];
 /// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
 pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
 
+/// Which contents of a project's tools somebody has allowed.
+fn allowed_tools(state: &Path) -> TrustStore {
+    TrustStore::at(state.join("allowed-tools.json"))
+}
+
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Names of those that the project brings along: programs of whoever wrote the project.
-    pub foreign: BTreeSet<String>,
+    /// Those that the project brings along, with what they are: programs of whoever wrote the project.
+    pub foreign: BTreeMap<String, String>,
     pub problems: Vec<Error>,
 }
 
@@ -244,6 +249,7 @@ impl Setup {
             output_tokens: None,
             cost_micros: usd.map(|usd| if usd.is_finite() && usd > 0.0 { (usd * 1e6) as u64 } else { 0 }),
         }
+        .least(&Caps { cost_micros: number(launch::COST_LEFT), ..Caps::default() })
     }
 
     /// What a task that goes on may spend in all: what it could before, unless a new sum is named now. The
@@ -276,10 +282,17 @@ impl Setup {
         dirs.push(project.clone());
         let (own, errors) = posse_tools::own::load(&dirs);
         problems.extend(errors);
-        let mut foreign = BTreeSet::new();
-        for tool in own {
+        let mut foreign = BTreeMap::new();
+        for mut tool in own {
             if tool.manifest.starts_with(&project) {
-                foreign.insert(tool.spec.name.clone());
+                foreign.insert(tool.spec.name.clone(), tool.digest().unwrap_or_default());
+                tool = match tool.of_project(&self.project) {
+                    Ok(tool) => tool,
+                    Err(e) => {
+                        problems.push(e);
+                        continue;
+                    }
+                };
             }
             match tool.bind(launch.clone()) {
                 Ok(tool) => tools.push(Arc::new(tool)),
@@ -297,7 +310,7 @@ impl Setup {
         let denied = self.denied(found)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
-            let allowed = configured.contains(name) && !found.foreign.contains(name);
+            let allowed = configured.contains(name) && !found.foreign.contains_key(name);
             let harmless = *effect == Effect::Pure || !how.read_only;
             harmless && (usual || allowed || asked.contains(name))
         };
@@ -308,7 +321,8 @@ impl Setup {
         let network = self.config.network.hosts.clone().unwrap_or_default();
         let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
         let tools = names.into_iter().collect();
-        let root = Root { tools, depth: 1, network, sandbox, ..Root::default() };
+        let depth = nested_depth()?.map_or(1, |depth| depth.min(1));
+        let root = Root { tools, depth, network, sandbox, ..Root::default() };
         Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
     }
 
@@ -378,7 +392,31 @@ impl Setup {
         // What could be reached then and cannot be reached today is over as well.
         let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
         let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
-        Ok(before.without(&self.denied(found)?).keep(&today).keep(&self.asked_about(found)?))
+        let before = before.without(&self.denied(found)?).without(&self.strange(found));
+        Ok(before.keep(&today).keep(&self.asked_about(found)?))
+    }
+
+    /// Tools of the project that nobody has allowed as they are now. A task that goes on knows its tools by their names, and a
+    /// name can mean something else by now.
+    fn strange(&self, found: &Tools) -> Vec<String> {
+        if found.foreign.is_empty() {
+            return Vec::new();
+        }
+        let allowed = allowed_tools(&self.state).load();
+        let is_strange = |digest: &str| !allowed.trusts(&self.project, digest);
+        let strange = found.foreign.iter().filter(|(_, digest)| is_strange(digest));
+        strange.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Remembers what the tools of the project are that somebody allows for a run, for when the run goes on.
+    pub fn remember_allowed(&self, found: &Tools, grant: &Grant) -> Result<()> {
+        let store = allowed_tools(&self.state);
+        let given = found.foreign.iter().filter(|(name, _)| grant.tools().any(|tool| tool == *name));
+        let new: Vec<&str> = given
+            .map(|(_, digest)| digest.as_str())
+            .filter(|digest| !store.trusted(&self.project, digest))
+            .collect();
+        if new.is_empty() { Ok(()) } else { store.trust(&self.project, new) }
     }
 
     /// What processes may connect to at most.
@@ -500,6 +538,21 @@ fn sandbox(
     }))
 }
 
+/// How deep this process may delegate if a task of another Posse started it. One that may not delegate starts none.
+fn nested_depth() -> Result<Option<u32>> {
+    match number(launch::DEPTH) {
+        None => Ok(None),
+        Some(0) => Err(Error::new(ErrorCode::InvalidRequest, say!("posse-inside-posse"))
+            .hint(say!("posse-inside-posse-hint"))),
+        Some(depth) => Ok(Some(u32::try_from(depth - 1).unwrap_or(u32::MAX))),
+    }
+}
+
+/// What cannot be read is nothing that we wrote, and nothing that gives more.
+fn number(variable: &str) -> Option<u64> {
+    process_env(variable).map(|text| text.trim().parse().unwrap_or(0))
+}
+
 fn user() -> u32 {
     // SAFETY: reads a number.
     unsafe { libc::geteuid() }
@@ -526,6 +579,30 @@ pub fn store(global: &Global) -> Result<Arc<SqliteStore>> {
 
 fn open_store(state: &Path) -> Result<Arc<SqliteStore>> {
     Ok(Arc::new(SqliteStore::open(state.join("posse.db"))?))
+}
+
+/// What a file of the state directory says; if there is none, it is made, for this user alone. Of several that make it, one does.
+pub fn state_file(path: &Path, make: impl FnOnce() -> std::io::Result<String>) -> Result<String> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let made = || {
+        match std::fs::read_to_string(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            read => return read,
+        }
+        let (text, parent) = (make()?, path.parent().unwrap_or(path));
+        std::fs::create_dir_all(parent)?;
+        let unfinished = tempfile::Builder::new().make_in(parent, |path| {
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+        })?;
+        unfinished.as_file().write_all(text.as_bytes())?;
+        match unfinished.persist_noclobber(path) {
+            Ok(_) => Ok(text),
+            Err(_) => std::fs::read_to_string(path),
+        }
+    };
+    made()
+        .map_err(|e| Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e))
 }
 
 fn state_dir(global: &Global) -> Result<PathBuf> {

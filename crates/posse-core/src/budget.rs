@@ -138,6 +138,16 @@ impl Ledger {
         Amount { input_tokens, output_tokens, cost_micros }
     }
 
+    /// What could still be spent here, where that is bounded at all.
+    pub fn left(&self, account: AccountId) -> Caps {
+        let left = |kind: usize| {
+            let payer = &self.accounts[self.payer(account, kind).0];
+            let cap = payer.caps[kind]?;
+            Some(cap.saturating_sub(payer.spent[kind].saturating_add(payer.held[kind])))
+        };
+        Caps { input_tokens: left(0), output_tokens: left(1), cost_micros: left(2) }
+    }
+
     /// Ends an account: what it reserved and did not spend is its parent's again. Closing twice does nothing.
     pub fn close(&mut self, account: AccountId) {
         let Some(parent) = self.accounts[account.0].parent.filter(|_| self.accounts[account.0].open) else {

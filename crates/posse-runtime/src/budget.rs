@@ -33,6 +33,11 @@ impl Account {
         self.lock().spent(self.id)
     }
 
+    /// What could still be spent here, where that is bounded at all.
+    pub fn left(&self) -> Caps {
+        self.lock().left(self.id)
+    }
+
     fn authorise(&self, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
         self.lock().authorise(self.id, amount, keep)
     }

@@ -6,13 +6,14 @@ mod agents;
 mod attend;
 pub mod facades;
 mod family;
+mod host;
 mod questions;
 mod shared_context;
 mod subagent;
 mod task;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -47,6 +48,7 @@ use crate::toolbox::Toolbox;
 use agents::Defined;
 use facades::{Facades, Investigations, guidance};
 use family::{Family, Parent};
+pub use host::{Hosted, HostedTask};
 use task::{Begin, Stage, Task, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
@@ -123,6 +125,8 @@ pub struct Session {
     /// Made while the session runs.
     defined: Mutex<BTreeMap<AgentName, Defined>>,
     spawned: AtomicU32,
+    /// What it drove was let go of: nothing is taken up any more.
+    leaving: AtomicBool,
     families: Mutex<HashMap<TaskId, Arc<Family>>>,
 }
 
@@ -164,6 +168,7 @@ impl Session {
                 agents: config.agents,
                 defined: Mutex::default(),
                 spawned: AtomicU32::new(0),
+                leaving: AtomicBool::new(false),
                 families: Mutex::default(),
             }
         });
@@ -282,23 +287,9 @@ impl Session {
             *other = family.own_id(other);
         }
         let mut start = self.prepare(&family.parent, request)?;
-        let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
-        let place = self.place_of(&id, &start).await?;
-        if let Some(place) = &place {
-            start.workspace.clone_from(&place.workspace);
-        }
-        let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
-        task.works_in(place);
-        let (ports, admission) = match self.bring_in(&family, &task).await {
-            Ok(admitted) => admitted,
-            Err(e) => {
-                if let (Some(_), Some(worktrees)) = (task.place.get(), &self.worktrees) {
-                    let _ = worktrees.discard(&task.id).await;
-                }
-                return Err(e);
-            }
-        };
+        // Whoever is outside may be gone before it has an answer.
+        start.detached |= family.parent.outside;
+        let (task, ports, admission) = self.enter(&family, start).await?;
         match admission {
             Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
             Admission::Queued | Admission::Waiting => {}
@@ -308,6 +299,53 @@ impl Session {
             }
         }
         Ok(task)
+    }
+
+    /// Gives a task its number, its place on the board and its row in the store, or nothing of it.
+    async fn enter(&self, family: &Arc<Family>, start: TaskStart) -> Result<(Arc<Task>, Ports, Admission)> {
+        loop {
+            let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
+            let mut start = start.clone();
+            let place = self.place_of(&id, &start).await?;
+            if let Some(place) = &place {
+                start.workspace.clone_from(&place.workspace);
+            }
+            let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
+            let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
+            task.works_in(place);
+            match self.bring_in(family, &task).await {
+                Ok((ports, admission)) => return Ok((task, ports, admission)),
+                Err(e) => {
+                    if let (Some(_), Some(worktrees)) = (task.place.get(), &self.worktrees) {
+                        let _ = worktrees.discard(&task.id).await;
+                    }
+                    if !self.is_anothers(family, &task).await {
+                        return Err(e);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether another process of this session was faster with a number. Then the next one is tried; each time somebody had
+    /// a task, so this ends.
+    async fn is_anothers(&self, family: &Family, task: &Task) -> bool {
+        if !family.parent.outside {
+            return false;
+        }
+        match self.store.task(&task.id).await {
+            Ok(row) if row.owner != self.owner => {
+                self.count_from([&row].into_iter());
+                true
+            }
+            Ok(_) | Err(_) => false,
+        }
+    }
+
+    /// Numbers that are in the store are not given again.
+    fn count_from<'a>(&self, rows: impl Iterator<Item = &'a TaskRow>) {
+        let numbers = rows.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
+        self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
     }
 
     /// Gives a task its place on the board and writes it down, or neither.
@@ -410,7 +448,12 @@ impl Session {
                     }
                 }
             });
-            let done = outcome_of(driven).await;
+            let ended = driven.await;
+            if task.start.detached && matches!(&ended, Ok(Err(e)) if e.code() == ErrorCode::OwnerLost) {
+                // Another process has it now; its end is heard of from there.
+                return session.follow(&family, &task);
+            }
+            let done = outcome_of(ended);
             if let Some(own) = session.known_family(&task.id) {
                 session.end_children(&own).await;
                 session.families().remove(&task.id);
@@ -509,18 +552,27 @@ impl Session {
             let note = fixed!("child-cancelled", id);
             self.observers.event(&family.parent.id, &Event::Noted { note });
         }
+        self.end_these(family, &running).await;
+        family.parent.stop.now.cancel();
+    }
+
+    /// Ends everything that was delegated, also what was detached.
+    async fn end_all(&self, family: &Arc<Family>) {
+        self.end_these(family, &family.running()).await;
+    }
+
+    async fn end_these(&self, family: &Arc<Family>, running: &[Arc<Task>]) {
         let all_done = async {
-            for task in &running {
+            for task in running {
                 // One that ended meanwhile needs nothing more.
                 let _ = self.cancel(family, task.id.short(), &fixed!("orchestrator-ended")).await;
             }
-            for task in &running {
+            for task in running {
                 task.done().await;
             }
         };
         // What does not end in time is found by whoever goes on with it.
         let _ = tokio::time::timeout(CHILD_GRACE, all_done).await;
-        family.parent.stop.now.cancel();
     }
 
     /// Ends a task: one at work is told to stop now, one that has not begun ends here.
@@ -554,6 +606,7 @@ impl Session {
             budget: task.budget().ok_or_else(nobody)?,
             own: task.stop.clone(),
             stop: task.stop.child(),
+            outside: false,
         };
         let family = Arc::new(Family::new(parent, self.rules));
         Ok(self.families().entry(task.id.clone()).or_insert(family).clone())
@@ -585,6 +638,7 @@ impl Session {
             budget: ports.budget.clone(),
             own: ports.stop.clone(),
             stop: ports.stop.child(),
+            outside: false,
         };
         let family = Arc::new(Family::new(parent, self.rules));
         self.families().insert(id.clone(), family.clone());

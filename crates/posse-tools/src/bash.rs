@@ -1,6 +1,5 @@
 //! The tool `bash`: a shell command in the workspace.
 
-use std::path::Path;
 use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
@@ -10,11 +9,10 @@ use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
 use crate::confinement::Confinement;
-use crate::launch::Launch;
+use crate::launch::{Launch, NotRun, protected_notes};
 use crate::output;
 use crate::sandbox::refusal::Walled;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
-use crate::workspace::show;
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
@@ -119,7 +117,7 @@ fn problem(command: &str) -> Option<String> {
 }
 
 /// Runs a job and tells the model about it.
-pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &ToolContext) -> ToolOutput {
+pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
         return ToolOutput::error(say!("command-cancelled-before", what));
     }
@@ -127,14 +125,10 @@ pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &Too
     if timeout.is_zero() {
         return ToolOutput::error(say!("command-without-time", what));
     }
-    let _running = match launch.confine(&mut job, context).await {
-        Ok(running) => running,
-        Err(refusal) => return ToolOutput::error(refusal),
-    };
-    let walled = job.confinement.walls.as_ref().map(Walled::of);
-    match launch.supervisor.run(job, &context.cancel).await {
-        Ok(report) => describe(what, &report, walled.as_ref(), timeout, context.output_bytes_max),
-        Err(error) => failure(&error),
+    match launch.run(job, context).await {
+        Ok(ran) => describe(what, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max),
+        Err(NotRun::Refused(refusal)) => ToolOutput::error(refusal),
+        Err(NotRun::Failed(error)) => failure(&error),
     }
 }
 
@@ -208,13 +202,6 @@ pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
     if report.survivors > 0 {
         notes.push(say!("processes-survive", n = report.survivors));
     }
-    if !report.appeared.is_empty() {
-        let paths: Vec<String> = report.appeared.iter().map(|path| show(Path::new(path))).collect();
-        notes.push(format!(
-            "[protected files appeared meanwhile: {}. Say so in your answer: a person has to look at them before any program \
-             uses them]",
-            paths.join(", ")
-        ));
-    }
+    notes.extend(protected_notes(report));
     notes
 }

@@ -1,16 +1,19 @@
 //! Where processes of tools are held by the kernel. The operator says which tier is wanted, the machine says which there
 //! is, the grant of the task says what may be written and whom it may talk to. What cannot be built is refused.
 
+pub(crate) mod aside;
 pub(crate) mod bubblewrap;
 pub(crate) mod fence;
-mod landlock;
-pub(crate) mod layout;
+mod kept;
+pub(crate) mod landlock;
+mod layout;
 mod places;
 mod privileges;
 pub(crate) mod refusal;
 mod seccomp;
+mod survey;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -27,9 +30,12 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::confinement::{Confinement, ProcessLimits, Top, Walls};
-use crate::supervisor::{Job, Supervisor};
+use crate::supervisor::Supervisor;
 
 pub use places::closed_at_home;
+
+use kept::Kept;
+use landlock::Rulesets;
 
 /// The version of Landlock from which tier T1 is what it says: with older ones a command can still signal processes
 /// outside, and reach abstract sockets. The name spaces of T2 hold that too, so there any version will do.
@@ -100,6 +106,7 @@ pub struct Sandbox {
     read: OnceLock<Vec<PathBuf>>,
     closed: OnceLock<Vec<PathBuf>>,
     scratch: OnceLock<Result<Scratch, String>>,
+    kept: Kept,
 }
 
 /// What there is to build with.
@@ -114,7 +121,7 @@ struct Machine {
 impl Sandbox {
     pub fn new(settings: Settings) -> Arc<Self> {
         let (machine, read, closed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Arc::new(Self { settings, machine, read, closed, scratch: OnceLock::new() })
+        Arc::new(Self { settings, machine, read, closed, scratch: OnceLock::new(), kept: Kept::default() })
     }
 
     /// For programs that hold their processes by other means, or not at all.
@@ -195,7 +202,7 @@ impl Sandbox {
             ..self.settings.limits
         };
         if tier == Tier::None {
-            return Ok((Confinement { limits, walls: None }, Vec::new()));
+            return Ok((Confinement { limits, ..Confinement::default() }, Vec::new()));
         }
         let machine = self.machine();
         machine.has(tier)?;
@@ -214,7 +221,7 @@ impl Sandbox {
             }
             None => read.extend(places::repository(scene.workspace, self.settings.home.as_deref())),
         }
-        let walls = Walls {
+        let mut walls = Walls {
             tier,
             landlock: machine.landlock.min(LANDLOCK_KNOWN),
             read,
@@ -230,13 +237,31 @@ impl Sandbox {
             bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
             again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
             scratch: scratch.clone(),
+            guarded: Vec::new(),
+            rulesets: 0,
+            known: None,
         };
+        if walls.writes() {
+            walls.guarded = self.kept.protected(scene.workspace)?;
+        }
+        let mut rulesets = Rulesets::default();
+        if tier == Tier::Kernel {
+            rulesets = self.kept.rulesets(&walls, scene.workspace)?;
+            walls.rulesets = rulesets.iter().count();
+        }
         let cache = scratch.join("cache");
         let environment = vec![
             ("TMPDIR".into(), scratch.into_os_string()),
             ("XDG_CACHE_HOME".into(), cache.into_os_string()),
         ];
-        Ok((Confinement { limits, walls: Some(walls) }, environment))
+        Ok((Confinement { limits, walls: Some(walls), rulesets }, environment))
+    }
+
+    /// What is protected in a workspace and was not there before.
+    pub(crate) fn appeared(&self, workspace: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
+        let mut now = self.kept.protected(workspace).unwrap_or_default();
+        now.retain(|path| before.binary_search(path).is_err());
+        now
     }
 
     fn machine(&self) -> &Machine {
@@ -295,7 +320,12 @@ pub(crate) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub fn of(context: &'a ToolContext, job: &Job, workspace: &'a Path, supervisor: &'a Supervisor) -> Self {
+    pub fn of(
+        context: &'a ToolContext,
+        program: &OsStr,
+        workspace: &'a Path,
+        supervisor: &'a Supervisor,
+    ) -> Self {
         let nesting = context.nesting.as_deref();
         Self {
             task: &context.task,
@@ -306,15 +336,22 @@ impl<'a> Scene<'a> {
             memory_bytes_max: nesting.and_then(|nesting| nesting.limits.process_bytes_max),
             workspace,
             supervisor,
-            programs: Path::new(&job.program)
-                .parent()
-                .filter(|place| place.is_absolute())
-                .map(Path::to_owned)
-                .into_iter()
-                .collect(),
+            programs: programs(Path::new(program)),
             leased: Vec::new(),
         }
     }
+
+    /// Whether the task may not do everything that its user can.
+    pub fn is_restricted(&self) -> bool {
+        let Policy { write, read, reach, .. } = &self.policy;
+        !write.is_empty() || read.is_some() || *reach != Reach::Full
+    }
+}
+
+/// A program itself, and the directory of the own tool that it is. Not the directory it lies in: that can be anybody's.
+fn programs(program: &Path) -> Vec<PathBuf> {
+    let all = [Some(program), crate::own::directory_of(program)];
+    all.into_iter().flatten().filter(|path| path.is_absolute()).map(Path::to_owned).collect()
 }
 
 /// The last version whose rights we know; a later kernel has them too.

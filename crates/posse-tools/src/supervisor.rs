@@ -3,6 +3,7 @@
 //!
 //! The helper is the same binary started again with a hidden argument, so nothing has to be installed beside it.
 
+mod handover;
 mod helper;
 mod keep;
 mod tree;
@@ -160,7 +161,9 @@ pub struct Report {
     pub stopped: u32,
     /// Processes that could not be killed.
     pub survivors: u32,
-    /// Protected files that were made meanwhile, in places where the kernel cannot be told about names.
+    /// Protected files that were made meanwhile at the top of the workspace, by the names they have got instead.
+    pub set_aside: Vec<String>,
+    /// Protected files that were made meanwhile further down, where the kernel cannot be told about names.
     pub appeared: Vec<String>,
     /// The most memory the helper had.
     pub helper_peak_kb: u64,
@@ -227,8 +230,7 @@ struct Header {
     duration_ms: u64,
     stopped: u32,
     survivors: u32,
-    #[serde(default)]
-    appeared: Vec<String>,
+    set_aside: Vec<String>,
     helper_peak_kb: u64,
 }
 
@@ -238,6 +240,9 @@ struct Counts {
     head: usize,
     tail: usize,
 }
+
+/// The first argument of a helper that finds its plan on its control socket.
+const SUPERVISE: &str = "supervise";
 
 /// The hidden first argument of a program that is its own supervisor.
 pub const ARGUMENT: &str = "__supervise";
@@ -281,11 +286,12 @@ impl Supervisor {
             head_max: HEAD_MAX,
             tail_max: TAIL_MAX,
             streams: job.streams,
-            confinement: job.confinement.clone(),
+            confinement: job.confinement.told(),
         };
+        handover::send(&ours, &plan, &job.confinement.rulesets)?;
         let helper = Command::new(&self.program)
             .args(&self.args)
-            .arg(serde_json::to_string(&plan)?)
+            .arg(SUPERVISE)
             .arg(&job.program)
             .args(&job.args)
             .current_dir(job.directory.path())
@@ -452,7 +458,9 @@ impl Report {
             duration: Duration::from_millis(header.duration_ms),
             stopped: header.stopped,
             survivors: header.survivors,
-            appeared: header.appeared,
+            set_aside: header.set_aside,
+            // To be found by whoever knows what was there before.
+            appeared: Vec::new(),
             helper_peak_kb: header.helper_peak_kb,
         })
     }

@@ -11,10 +11,6 @@ const ROWS: usize = 35;
 const OPEN: &[(&str, &str)] = &[
     ("S13", "Posse starts no MCP servers yet"),
     ("S15", "with provenance of children's results"),
-    ("S16", "Posse listens on no port yet"),
-    ("S17", "Posse listens on no port yet"),
-    ("S18", "Posse listens on no port yet"),
-    ("S19", "Posse listens on no port yet"),
     ("S20", "there is no dashboard yet"),
     ("S35", "`cargo xtask test` runs cargo-deny; there is nothing else to run"),
 ];

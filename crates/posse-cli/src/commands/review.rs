@@ -98,7 +98,18 @@ fn room(setup: &Setup, how: &How, agent: &Agent, session_id: String, title: &str
         setup,
         how,
         found,
-        Furniture { session_id, agent, grant, caps, json, title, view, store, facades, apart_from: None },
+        Furniture {
+            session_id,
+            agent: Some(agent),
+            grant,
+            caps,
+            json,
+            title,
+            view,
+            store,
+            facades,
+            apart_from: None,
+        },
     )
 }
 

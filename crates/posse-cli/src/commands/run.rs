@@ -144,7 +144,7 @@ pub fn room(
 ) -> Result<Room> {
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
-    let (agent, view, store, facades) = (&lead.agent, View::Shown, setup.store()?, setup.facades()?);
+    let (agent, view, store, facades) = (Some(&lead.agent), View::Shown, setup.store()?, setup.facades()?);
     let apart_from = lead.apart_from.clone();
     furnish(
         setup,
@@ -157,7 +157,8 @@ pub fn room(
 /// What differs between the room of a new task and that of one that goes on.
 pub struct Furniture<'a> {
     pub session_id: String,
-    pub agent: &'a Agent,
+    /// Whose model has to be usable from the beginning.
+    pub agent: Option<&'a Agent>,
     pub grant: Grant,
     pub caps: Caps,
     pub json: bool,
@@ -175,8 +176,11 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     for problem in &found.problems {
         terminal::note(&say!("warning", text = visible(problem.message())));
     }
+    setup.remember_allowed(&found, &grant)?;
     let models = setup.models(how)?;
-    check_model(&*models, agent, &caps)?;
+    if let Some(agent) = agent {
+        check_model(&*models, agent, &caps)?;
+    }
     let verifier = setup.verifier(&found)?;
     let attended = matches!(view, View::Shown) && !json && terminal::is_attended();
     Room::new(Parts {

@@ -219,7 +219,7 @@ impl TakenUp {
             found,
             Furniture {
                 session_id: row.id.session().to_owned(),
-                agent: &start.agent,
+                agent: Some(&start.agent),
                 grant,
                 caps: self.caps(how),
                 json,
@@ -234,7 +234,7 @@ impl TakenUp {
 }
 
 /// Ends the processes that were left of these tasks.
-async fn sweep(tasks: Vec<TaskId>) {
+pub async fn sweep(tasks: Vec<TaskId>) {
     let swept = tokio::task::spawn_blocking(move || {
         for task in &tasks {
             posse_tools::supervisor::sweep(task);

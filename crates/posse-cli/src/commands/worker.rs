@@ -67,8 +67,18 @@ struct Worker {
     store: Arc<SqliteStore>,
 }
 
+/// The topmost tasks that nobody drives.
+struct Found {
+    /// Oldest first.
+    open: Vec<(TaskRow, Fate)>,
+    /// Some wait for others that are at work, here or elsewhere.
+    left: bool,
+}
+
 /// What becomes of a task that nobody drives.
 enum Fate {
+    /// Tasks that it depends on have not ended.
+    Wait,
     GoOn,
     End(String),
 }
@@ -80,8 +90,8 @@ impl Worker {
         let mut busy = HashSet::new();
         let mut jobs: JoinSet<(TaskId, Result<Outcome>)> = JoinSet::new();
         loop {
-            let mut left = false;
-            for (row, fate) in self.look().await? {
+            let Found { open, mut left } = self.look().await?;
+            for (row, fate) in open {
                 if busy.contains(&row.id) || given_up.contains_key(&row.id) {
                     continue;
                 }
@@ -117,12 +127,11 @@ impl Worker {
         }
     }
 
-    /// The topmost tasks that nobody drives, oldest first.
-    async fn look(&self) -> Result<Vec<(TaskRow, Fate)>> {
+    async fn look(&self) -> Result<Found> {
         let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::default() };
         let rows = self.store.find_tasks(running).await?;
         let by_id: HashMap<&TaskId, &TaskRow> = rows.iter().map(|row| (&row.id, row)).collect();
-        let mut found = Vec::new();
+        let mut found = Found { open: Vec::new(), left: false };
         for row in rows.iter().rev().filter(|row| !owner::lives(row)) {
             // A parent that runs takes its children along, here or where it is driven.
             if row.parent.as_ref().is_some_and(|parent| by_id.contains_key(parent)) {
@@ -130,20 +139,35 @@ impl Worker {
             }
             let fate = match () {
                 () if row.cancel_requested => Fate::End(fixed!("was-to-be-cancelled")),
-                () if row.parent.is_some() && !self.is_detached(row).await => {
-                    Fate::End(fixed!("orchestrator-had-ended"))
-                }
+                () if row.parent.is_some() => self.fate_alone(row).await?,
                 () => Fate::GoOn,
             };
-            found.push((row.clone(), fate));
+            match fate {
+                Fate::Wait => found.left = true,
+                Fate::GoOn | Fate::End(_) => found.open.push((row.clone(), fate)),
+            }
         }
         Ok(found)
     }
 
-    /// What cannot be read is not ended unseen: going on with it says what is wrong.
-    async fn is_detached(&self, row: &TaskRow) -> bool {
-        let start = self.store.records(&row.id).await.and_then(|records| start_of(&records));
-        start.map_or(true, |start| start.detached)
+    /// Of a task whose parent has ended, or was never in the store.
+    async fn fate_alone(&self, row: &TaskRow) -> Result<Fate> {
+        // What cannot be read is not ended unseen: going on with it says what is wrong.
+        let Ok(start) = self.store.records(&row.id).await.and_then(|records| start_of(&records)) else {
+            return Ok(Fate::GoOn);
+        };
+        if !start.detached {
+            return Ok(Fate::End(fixed!("orchestrator-had-ended")));
+        }
+        for other in &start.terms.depends_on {
+            let id = TaskId::from_store(format!("{}.{other}", row.id.session()));
+            match self.store.task(&id).await?.status.as_str() {
+                "running" => return Ok(Fate::Wait),
+                "completed" => {}
+                _ => return Ok(Fate::End(fixed!("dependency-failed", because_of = other))),
+            }
+        }
+        Ok(Fate::GoOn)
     }
 
     async fn settle(&self, row: TaskRow, fate: Fate) -> Result<Outcome> {

@@ -13,6 +13,7 @@ mod keys;
 mod kill;
 mod languages;
 mod leases;
+mod mcp;
 mod rates;
 mod readme;
 mod record;

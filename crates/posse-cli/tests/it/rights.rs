@@ -67,6 +67,38 @@ fn a_tool_of_the_project_does_not_take_the_place_or_the_right_of_one_of_the_user
     assert!(call(&place, "other", &["--allow", "other"]).0.contains("the project"));
 }
 
+// S10 Seen to fail without `strange` in `grant_again`.
+#[tokio::test]
+async fn a_tool_of_the_project_goes_on_with_a_task_only_as_it_was_allowed() {
+    for changes in [false, true] {
+        let place = Place::new();
+        tool(&place, PROJECT_TOOLS, "look", "pure", "the first");
+        let server = Server::handler(|request| match posse_testkit::wire::turn(request) {
+            0 => Say::call("a", "look", json!({})).answer(request),
+            1 => Say::text("So far.").answer(request),
+            2 => Say::call("b", "look", json!({})).answer(request),
+            _ => Say::text("Done.").answer(request),
+        })
+        .await;
+        let posse = async |args: &[&str]| {
+            let mut command = place.posse(args.iter().copied());
+            command.env("OLLAMA_HOST", server.url());
+            Ran::beside(command).await
+        };
+        let run = ["run", "--json", "--allow", "look", "--max-turns", "1", "--model", "ollama:qwen3", "Go"];
+        let begun = posse(&run).await;
+        let id = begun.envelope()["task_id"].as_str().unwrap().to_owned();
+        if changes {
+            tool(&place, PROJECT_TOOLS, "look", "pure", "the second");
+        }
+        let resumed = posse(&["tasks", "resume", &id, "--max-turns", "5"]).await;
+        assert_eq!(resumed.code, 0, "{resumed:?}");
+        assert_eq!(resumed.stderr.contains("note: not allowed any more: `look`"), changes, "{resumed:?}");
+        let sent = server.requests()[3].json()["messages"].to_string();
+        assert!(sent.contains("the first") && !sent.contains("the second"), "{sent}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
     let place = Place::new();

@@ -442,3 +442,26 @@ context-wait-over = die Zeit ist um: nichts wurde geschrieben oder gelöscht
 nobody-else = niemand sonst
 audience-shown = lesbar für { $readers } · schreibbar für { $writers }
 approval-not-all-shown = noch wurde nicht alles gezeigt: v zeigt es Seite für Seite, danach zählt ein Ja
+
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = zu viele Sitzungen dieses Verzeichnisses wurden gelöscht
+mcp-no-pipes = Standardeingabe und -ausgabe sind nicht benutzbar
+mcp-listening = erreichbar unter http://{ $address }{ $path } · Token: { $place }
+mcp-handed-over = Aufgaben, die in einem eigenen Prozess weiterlaufen: { $count }
+mcp-worker-not-started = für die laufenden Aufgaben konnte kein Prozess gestartet werden
+posse-inside-posse = dieses Posse wurde von einer Aufgabe gestartet, die nicht delegieren darf
+posse-inside-posse-hint = erledige die Arbeit in der Aufgabe selbst, oder delegiere aus der Aufgabe darüber
+mcp-install-where = für { $host }, in { $file }:
+mcp-install-there = { $file } nennt `posse` schon; nichts wurde geändert
+mcp-install-unreadable = { $file } ist nicht lesbar als das, was { $host } nimmt, und wurde nicht geändert
+mcp-install-unreadable-hint = `posse mcp install` ohne --write druckt, was hinzuzufügen ist
+mcp-install-nowhere = es gibt kein Heimatverzeichnis, in das geschrieben werden könnte
+mcp-doctor-silent = der Server antwortete auf { $method } nicht innerhalb von { $seconds } Sekunden
+mcp-doctor-not-started = der Server konnte nicht gestartet werden
+mcp-doctor-answers = antwortet auf { $method } in { $millis } ms
+mcp-doctor-tools = Werkzeuge: { $names } (etwa { $tokens } Token)
+mcp-doctor-agents = Agenten: { $names }
+mcp-doctor-no-agents = so wie ein Host startet, ist kein Agent benutzbar: { $why }
+mcp-doctor-no-agents-hint = die meisten Hosts geben ihre Umgebung nicht weiter: nenne Modell und `api_key_file` in der Konfiguration

@@ -98,6 +98,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } Prozesse konnten nicht beendet werden und laufen vielleicht noch]
+protected-appeared = [geschützte Dateien sind inzwischen entstanden: { $paths }. Sag es in deiner Antwort: ein Mensch muss sie ansehen, bevor ein Programm sie benutzt]
+protected-set-aside = [oben im Arbeitsverzeichnis wurden geschützte Dateien angelegt, was Befehle nicht dürfen; sie heißen jetzt anders: { $paths }. Sag es in deiner Antwort]
 old-string-empty = `old_string` ist leer; gib den zu ersetzenden Text an oder lege mit `write` eine neue Datei an
 strings-are-the-same = `old_string` und `new_string` sind gleich, es würde sich nichts ändern
 edit-no-file = es gibt kein `{ $path }`; lege es mit `write` an oder suche den Namen mit `glob`
@@ -150,6 +152,10 @@ tree-not-opened = { $closed } in Tiefe { $depth } nicht geöffnet (mit … marki
 output-left-out = [{ $left_out } von { $total } Bytes ausgelassen]
 tool-env-withheld = { $manifest }: `env`: `{ $name }` enthält einen Schlüssel, den kein Werkzeug bekommt
 tool-env-withheld-hint = entferne es aus `env`
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` wird an ein Werkzeug eines Projekts nicht weitergegeben
+tool-env-not-passed-hint = trage `{ $name }` bei `env` unter `[bash]` in deiner eigenen Konfiguration ein, wenn Befehle es haben dürfen, oder entferne es aus `env`
+tool-program-outside = { $manifest }: `command`: `{ $program }` ist nicht im Projekt
+tool-program-outside-hint = ein Werkzeug eines Projekts startet ein Programm des Projekts oder eines, das in `PATH` gefunden wird
 tools-too-many = { $directory } enthält { $count } Werkzeuge; nur die ersten { $tools_max } werden geladen
 manifest-too-large = { $path }: { $size } Bytes, erlaubt sind höchstens { $manifest_bytes_max }
 choose-another-name = wähle einen anderen Namen

@@ -574,3 +574,25 @@ audience-shown = readable by { $readers } · writable by { $writers }
 ## desk.rs
 
 approval-not-all-shown = not everything was shown yet: v shows it page by page, and then a yes counts
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = too many sessions of this directory were deleted
+mcp-no-pipes = standard input and output cannot be used
+mcp-listening = listening on http://{ $address }{ $path } · token: { $place }
+mcp-handed-over = tasks that go on in a process of their own: { $count }
+mcp-worker-not-started = no process could be started for the tasks that are at work
+posse-inside-posse = this Posse was started by a task that may not delegate
+posse-inside-posse-hint = do the work in the task itself, or delegate from the task above it
+mcp-install-where = for { $host }, in { $file }:
+mcp-install-there = { $file } names `posse` already; nothing was changed
+mcp-install-unreadable = { $file } cannot be read as what { $host } takes, so it was not changed
+mcp-install-unreadable-hint = `posse mcp install` without --write prints what to add
+mcp-install-nowhere = there is no home directory to write to
+mcp-doctor-silent = the server did not answer { $method } within { $seconds } seconds
+mcp-doctor-not-started = the server could not be started
+mcp-doctor-answers = answers { $method } in { $millis } ms
+mcp-doctor-tools = tools: { $names } (about { $tokens } tokens)
+mcp-doctor-agents = agents: { $names }
+mcp-doctor-no-agents = no agent can be used as a host starts it: { $why }
+mcp-doctor-no-agents-hint = most hosts keep the environment to themselves: name a model and an `api_key_file` in the configuration

@@ -103,6 +103,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } processes could not be stopped and may still run]
+protected-appeared = [protected files appeared meanwhile: { $paths }. Say so in your answer: a person has to look at them before any program uses them]
+protected-set-aside = [protected files were made at the top of the workspace, which commands may not do, and got other names: { $paths }. Say so in your answer]
 
 ## edit.rs
 
@@ -199,6 +201,11 @@ output-left-out = [{ $left_out } of { $total } bytes left out]
 
 tool-env-withheld = { $manifest }: `env`: `{ $name }` holds a key that no tool is given
 tool-env-withheld-hint = remove it from `env`
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` is not passed on to a tool of a project
+tool-env-not-passed-hint = add `{ $name }` to `env` under `[bash]` in your own configuration if commands may have it, or remove it from `env`
+tool-program-outside = { $manifest }: `command`: `{ $program }` is not in the project
+tool-program-outside-hint = a tool of a project runs a program of the project, or one that is found in `PATH`
+refused-unheld = refused: this task may read, write or reach only some places, and nothing holds the program of `{ $tool }` to that here
 tools-too-many = { $directory } holds { $count } tools; only the first { $tools_max } are loaded
 manifest-too-large = { $path }: { $size } bytes, at most { $manifest_bytes_max } are allowed
 choose-another-name = choose another name

@@ -442,3 +442,26 @@ context-wait-over = se acabó el tiempo: no se escribió ni se eliminó nada
 nobody-else = nadie más
 audience-shown = legible por { $readers } · escribible por { $writers }
 approval-not-all-shown = aún no se ha mostrado todo: v lo muestra página a página, y después cuenta un sí
+
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = se borraron demasiadas sesiones de este directorio
+mcp-no-pipes = la entrada y la salida estándar no se pueden usar
+mcp-listening = a la escucha en http://{ $address }{ $path } · token: { $place }
+mcp-handed-over = tareas que continúan en un proceso propio: { $count }
+mcp-worker-not-started = no se pudo iniciar un proceso para las tareas en curso
+posse-inside-posse = este Posse fue iniciado por una tarea que no puede delegar
+posse-inside-posse-hint = haz el trabajo en la propia tarea, o delega desde la tarea superior
+mcp-install-where = para { $host }, en { $file }:
+mcp-install-there = { $file } ya nombra `posse`; no se cambió nada
+mcp-install-unreadable = { $file } no se puede leer como lo que { $host } acepta, así que no se cambió
+mcp-install-unreadable-hint = `posse mcp install` sin --write imprime lo que hay que añadir
+mcp-install-nowhere = no hay directorio personal en el que escribir
+mcp-doctor-silent = el servidor no respondió a { $method } en { $seconds } segundos
+mcp-doctor-not-started = el servidor no se pudo iniciar
+mcp-doctor-answers = responde a { $method } en { $millis } ms
+mcp-doctor-tools = herramientas: { $names } (unos { $tokens } tokens)
+mcp-doctor-agents = agentes: { $names }
+mcp-doctor-no-agents = tal como lo inicia un anfitrión, ningún agente es utilizable: { $why }
+mcp-doctor-no-agents-hint = la mayoría de los anfitriones no pasan su entorno: indica un modelo y un `api_key_file` en la configuración

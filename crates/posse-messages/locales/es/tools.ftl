@@ -98,6 +98,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } procesos no se pudieron detener y quizá sigan en ejecución]
+protected-appeared = [entretanto aparecieron archivos protegidos: { $paths }. Dilo en tu respuesta: una persona tiene que mirarlos antes de que un programa los use]
+protected-set-aside = [en la raíz del espacio de trabajo se crearon archivos protegidos, lo que los comandos no pueden hacer, y ahora tienen otro nombre: { $paths }. Dilo en tu respuesta]
 old-string-empty = `old_string` está vacío; indica el texto que se debe reemplazar o usa `write` para crear un archivo
 strings-are-the-same = `old_string` y `new_string` son iguales, así que nada cambiaría
 edit-no-file = no existe `{ $path }`; usa `write` para crearlo o `glob` para encontrar su nombre
@@ -150,6 +152,10 @@ tree-not-opened = { $closed } en la profundidad { $depth } sin abrir (marcados c
 output-left-out = [{ $left_out } de { $total } bytes omitidos]
 tool-env-withheld = { $manifest }: `env`: `{ $name }` contiene una clave que no se da a ninguna herramienta
 tool-env-withheld-hint = quítala de `env`
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` no se pasa a una herramienta de un proyecto
+tool-env-not-passed-hint = añade `{ $name }` a `env` bajo `[bash]` en tu propia configuración si los comandos pueden tenerla, o quítala de `env`
+tool-program-outside = { $manifest }: `command`: `{ $program }` no está en el proyecto
+tool-program-outside-hint = una herramienta de un proyecto ejecuta un programa del proyecto o uno que se encuentra en `PATH`
 tools-too-many = { $directory } contiene { $count } herramientas; solo se cargan las primeras { $tools_max }
 manifest-too-large = { $path }: { $size } bytes, se permiten { $manifest_bytes_max } como máximo
 choose-another-name = elige otro nombre

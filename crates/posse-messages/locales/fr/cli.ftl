@@ -446,3 +446,26 @@ context-wait-over = le temps est écoulé : rien n'a été écrit ni supprimé
 nobody-else = personne d'autre
 audience-shown = lisible par { $readers } · modifiable par { $writers }
 approval-not-all-shown = tout n'a pas encore été montré : v le montre page par page, ensuite un oui compte
+
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = trop de sessions de ce répertoire ont été supprimées
+mcp-no-pipes = l'entrée et la sortie standard sont inutilisables
+mcp-listening = à l'écoute sur http://{ $address }{ $path } · jeton : { $place }
+mcp-handed-over = tâches qui continuent dans leur propre processus : { $count }
+mcp-worker-not-started = aucun processus n'a pu être lancé pour les tâches en cours
+posse-inside-posse = ce Posse a été lancé par une tâche qui ne peut pas déléguer
+posse-inside-posse-hint = faites le travail dans la tâche elle-même, ou déléguez depuis la tâche au-dessus
+mcp-install-where = pour { $host }, dans { $file } :
+mcp-install-there = { $file } nomme déjà `posse` ; rien n’a été changé
+mcp-install-unreadable = { $file } n’est pas lisible comme ce que { $host } accepte ; il n’a pas été changé
+mcp-install-unreadable-hint = `posse mcp install` sans --write affiche ce qu’il faut ajouter
+mcp-install-nowhere = il n’y a pas de répertoire personnel où écrire
+mcp-doctor-silent = le serveur n’a pas répondu à { $method } en { $seconds } secondes
+mcp-doctor-not-started = le serveur n’a pas pu être lancé
+mcp-doctor-answers = répond à { $method } en { $millis } ms
+mcp-doctor-tools = outils : { $names } (environ { $tokens } jetons)
+mcp-doctor-agents = agents : { $names }
+mcp-doctor-no-agents = tel qu’un hôte le lance, aucun agent n’est utilisable : { $why }
+mcp-doctor-no-agents-hint = la plupart des hôtes ne transmettent pas leur environnement : indiquez un modèle et un `api_key_file` dans la configuration

@@ -98,6 +98,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } processus n'ont pas pu être arrêtés et tournent peut-être encore]
+protected-appeared = [des fichiers protégés sont apparus entre-temps : { $paths }. Dis-le dans ta réponse : une personne doit les regarder avant qu'un programme les utilise]
+protected-set-aside = [des fichiers protégés ont été créés à la racine de l'espace de travail, ce que les commandes ne peuvent pas faire, et portent maintenant un autre nom : { $paths }. Dis-le dans ta réponse]
 old-string-empty = `old_string` est vide ; donnez le texte à remplacer, ou utilisez `write` pour créer un fichier
 strings-are-the-same = `old_string` et `new_string` sont identiques, rien ne changerait
 edit-no-file = `{ $path }` n'existe pas ; utilisez `write` pour le créer, ou `glob` pour trouver son nom
@@ -150,6 +152,10 @@ tree-not-opened = { $closed } à la profondeur { $depth } non ouverts (marqués 
 output-left-out = [{ $left_out } octets sur { $total } omis]
 tool-env-withheld = { $manifest } : `env` : `{ $name }` contient une clé qu'aucun outil ne reçoit
 tool-env-withheld-hint = retirez-la de `env`
+tool-env-not-passed = { $manifest } : `env` : `{ $name }` n'est pas transmise à un outil d'un projet
+tool-env-not-passed-hint = ajoutez `{ $name }` à `env` sous `[bash]` dans votre propre configuration si les commandes peuvent l'avoir, ou retirez-la de `env`
+tool-program-outside = { $manifest } : `command` : `{ $program }` n'est pas dans le projet
+tool-program-outside-hint = un outil d'un projet lance un programme du projet, ou un programme trouvé dans `PATH`
 tools-too-many = { $directory } contient { $count } outils ; seuls les { $tools_max } premiers sont chargés
 manifest-too-large = { $path } : { $size } octets, { $manifest_bytes_max } au plus sont permis
 choose-another-name = choisissez un autre nom

@@ -386,3 +386,26 @@ context-wait-over = 時間切れです: 書き込みも削除もありません�
 nobody-else = ほかになし
 audience-shown = 読み取り: { $readers } · 書き込み: { $writers }
 approval-not-all-shown = まだすべては表示されていません: v で最後のページまで見てからの「はい」が有効です
+
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = このディレクトリのセッションが多数削除されています
+mcp-no-pipes = 標準入出力を使用できません
+mcp-listening = http://{ $address }{ $path } で待機中 · トークン: { $place }
+mcp-handed-over = 独自のプロセスで続行するタスク: { $count }
+mcp-worker-not-started = 実行中のタスクのためのプロセスを起動できませんでした
+posse-inside-posse = この Posse は、委任できないタスクから起動されました
+posse-inside-posse-hint = タスク自身で作業するか、上位のタスクから委任してください
+mcp-install-where = { $host } 用、{ $file } に:
+mcp-install-there = { $file } にはすでに `posse` があります。何も変更していません
+mcp-install-unreadable = { $file } を { $host } の形式として読めないため、変更しませんでした
+mcp-install-unreadable-hint = --write なしの `posse mcp install` が、追加する内容を表示します
+mcp-install-nowhere = 書き込み先のホームディレクトリがありません
+mcp-doctor-silent = サーバーは { $method } に { $seconds } 秒以内に応答しませんでした
+mcp-doctor-not-started = サーバーを起動できませんでした
+mcp-doctor-answers = { $method } に { $millis } ms で応答
+mcp-doctor-tools = ツール: { $names }（約 { $tokens } トークン）
+mcp-doctor-agents = エージェント: { $names }
+mcp-doctor-no-agents = ホストが起動する環境では、使えるエージェントがありません: { $why }
+mcp-doctor-no-agents-hint = 多くのホストは環境変数を渡しません。設定でモデルと `api_key_file` を指定してください

@@ -83,6 +83,8 @@ background-stopped =
        *[command] {"["}コマンドの終了時にバックグラウンドプロセス { $n } 個を停止しました]
     }
 processes-survive = [プロセス { $n } 個を停止できず、まだ動いている可能性があります]
+protected-appeared = [保護されたファイルが途中で現れました: { $paths }。回答でそのことを伝えてください。プログラムが使う前に人が確認する必要があります]
+protected-set-aside = [ワークスペースの最上位に保護されたファイルが作られました。コマンドには許されていないため、名前を変えました: { $paths }。回答でそのことを伝えてください]
 old-string-empty = `old_string` が空です。置き換えるテキストを指定するか、`write` で新しいファイルを作ってください
 strings-are-the-same = `old_string` と `new_string` が同じなので、何も変わりません
 edit-no-file = `{ $path }` はありません。`write` で作るか、`glob` で名前を探してください
@@ -135,6 +137,10 @@ tree-not-opened = 深さ { $depth } の{ $closed }は開いていません（…
 output-left-out = [{ $total } バイト中 { $left_out } バイトを省略]
 tool-env-withheld = { $manifest }: `env`: `{ $name }` にはどのツールにも渡さないキーが入っています
 tool-env-withheld-hint = `env` から取り除いてください
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` はプロジェクトのツールには渡されません
+tool-env-not-passed-hint = コマンドに渡してよければ自分の設定の `[bash]` の `env` に `{ $name }` を加え、そうでなければ `env` から取り除いてください
+tool-program-outside = { $manifest }: `command`: `{ $program }` はプロジェクトの中にありません
+tool-program-outside-hint = プロジェクトのツールが実行できるのは、プロジェクトのプログラムか `PATH` にあるプログラムです
 tools-too-many = { $directory } にはツールが { $count } 個ありますが、読み込まれるのは最初の { $tools_max } 個だけです
 manifest-too-large = { $path }: { $size } バイトあり、上限は { $manifest_bytes_max } です
 choose-another-name = 別の名前を選んでください

@@ -386,3 +386,26 @@ context-wait-over = 时间已到：没有写入或删除任何内容
 nobody-else = 没有其他人
 audience-shown = 可读：{ $readers } · 可写：{ $writers }
 approval-not-all-shown = 内容尚未全部显示：按 v 逐页查看到底后，同意才有效
+
+
+## commands/mcp.rs
+
+mcp-sessions-deleted = 此目录的会话被删除得过多
+mcp-no-pipes = 无法使用标准输入和输出
+mcp-listening = 正在监听 http://{ $address }{ $path } · 令牌：{ $place }
+mcp-handed-over = 在独立进程中继续的任务：{ $count }
+mcp-worker-not-started = 无法为正在进行的任务启动进程
+posse-inside-posse = 此 Posse 由无权委派的任务启动
+posse-inside-posse-hint = 请在任务本身中完成工作，或从其上级任务委派
+mcp-install-where = 用于 { $host }，写入 { $file }：
+mcp-install-there = { $file } 中已有 `posse`；未作更改
+mcp-install-unreadable = { $file } 无法按 { $host } 的格式读取，因此未作更改
+mcp-install-unreadable-hint = 不带 --write 的 `posse mcp install` 会显示要添加的内容
+mcp-install-nowhere = 没有可写入的主目录
+mcp-doctor-silent = 服务器在 { $seconds } 秒内未响应 { $method }
+mcp-doctor-not-started = 无法启动服务器
+mcp-doctor-answers = { $millis } 毫秒内响应 { $method }
+mcp-doctor-tools = 工具：{ $names }（约 { $tokens } 个令牌）
+mcp-doctor-agents = 代理：{ $names }
+mcp-doctor-no-agents = 以主机的方式启动时没有可用的代理：{ $why }
+mcp-doctor-no-agents-hint = 多数主机不传递环境变量：请在配置中指定模型和 `api_key_file`

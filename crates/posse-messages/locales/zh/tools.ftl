@@ -83,6 +83,8 @@ background-stopped =
        *[command] {"["}命令结束时停止了 { $n } 个后台进程]
     }
 processes-survive = [{ $n } 个进程无法停止，可能仍在运行]
+protected-appeared = [期间出现了受保护的文件：{ $paths }。请在回答中说明：在任何程序使用它们之前，需要有人检查]
+protected-set-aside = [命令在工作区顶层创建了受保护的文件，这是不允许的，它们已被改名：{ $paths }。请在回答中说明]
 old-string-empty = `old_string` 为空；请给出要替换的文本，或用 `write` 新建文件
 strings-are-the-same = `old_string` 与 `new_string` 相同，不会有任何改变
 edit-no-file = 没有 `{ $path }`；请用 `write` 创建，或用 `glob` 查找其名称
@@ -135,6 +137,10 @@ tree-not-opened = 深度 { $depth } 处的 { $closed } 未展开（以 … 标�
 output-left-out = [共 { $total } 字节，省略 { $left_out }]
 tool-env-withheld = { $manifest }：`env`：`{ $name }` 含有不提供给任何工具的密钥
 tool-env-withheld-hint = 请将它从 `env` 中移除
+tool-env-not-passed = { $manifest }：`env`：`{ $name }` 不会传给项目的工具
+tool-env-not-passed-hint = 如果命令可以拥有它，请把 `{ $name }` 加到你自己配置中 `[bash]` 的 `env`，否则将它从 `env` 中移除
+tool-program-outside = { $manifest }：`command`：`{ $program }` 不在项目中
+tool-program-outside-hint = 项目的工具只能运行项目中的程序，或在 `PATH` 中找到的程序
 tools-too-many = { $directory } 中有 { $count } 个工具；只加载前 { $tools_max } 个
 manifest-too-large = { $path }：{ $size } 字节，最多允许 { $manifest_bytes_max }
 choose-another-name = 请换一个名称

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use posse_core::Result;
-use posse_core::board::{Admission, Past};
+use posse_core::board::{Admission, End, Past};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
@@ -35,7 +35,7 @@ struct Answered {
 
 /// Calls that began a task by their idempotency keys.
 #[derive(Default)]
-struct Begun {
+pub(super) struct Begun {
     /// Those whose answer was the task's result.
     answered: HashSet<String>,
     investigations: HashSet<String>,
@@ -56,14 +56,25 @@ impl Session {
             .collect();
         let calls = begun(&family.parent.id, self, records);
         let in_session = self.store.find_tasks(TaskQuery::of(Which::Session(self.id.clone()))).await?;
-        let numbers = in_session.iter().filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
-        self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
+        self.count_from(in_session.iter());
         // What a tool of the application runs is taken up by that tool.
         let ours = |row: &TaskRow| {
             row.parent.as_ref() == Some(&family.parent.id) && row.id.short().starts_with("t_")
         };
+        let rows = in_session.into_iter().filter(ours).collect();
+        self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls).await
+    }
+
+    /// Takes these children over, newest first. What is not driven by anybody goes on here.
+    pub(super) async fn bring_back(
+        &self,
+        family: &Arc<Family>,
+        rows: Vec<TaskRow>,
+        collected: impl Fn(&TaskRow) -> bool,
+        calls: &Begun,
+    ) -> Result<()> {
         let mut children = Vec::new();
-        for row in in_session.into_iter().rev().filter(ours) {
+        for row in rows.into_iter().rev() {
             let records = self.store.records(&row.id).await?;
             let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
             children.push(Child { row, records, begun });
@@ -71,8 +82,8 @@ impl Session {
         // What has ended is known to those that waited for it, and what was at work keeps its place.
         children.sort_by_key(|child| (child.row.status == "running", !child.begun));
         for child in children {
-            let was_collected = collected.contains(child.row.id.short());
-            self.adopt_child(family, child, was_collected, &calls).await?;
+            let was_collected = collected(&child.row);
+            self.adopt_child(family, child, was_collected, calls).await?;
         }
         Ok(())
     }
@@ -96,7 +107,23 @@ impl Session {
         if row.status == "running" {
             task.works_in(self.place_of(&task.id, &task.start).await?);
         }
-        let ports = self.child_ports(&family.parent, &task)?;
+        if row.status != "running" && family.parent.outside {
+            // What earlier connections used is not counted against this one.
+            let done = last_outcome(records);
+            let past = Past::Ended { end: end_of(&done), collected };
+            task.finish(done, row.turns);
+            family.recall(&task, past, now_ms());
+            return Ok(());
+        }
+        let ports = match self.child_ports(&family.parent, &task) {
+            // One that cannot go on here, for want of a key for instance, must not keep a host from all others.
+            Err(e) if family.parent.outside => {
+                task.finish(Err(e.to_string()), row.turns);
+                family.recall(&task, Past::Ended { end: End::Failed, collected }, now_ms());
+                return Ok(());
+            }
+            ports => ports?,
+        };
         if row.status != "running" {
             let done = last_outcome(records);
             if let Ok(outcome) = &done {
@@ -134,14 +161,22 @@ impl Session {
 
     /// A task that was detached from its parent and is driven elsewhere: its end is heard of here. If its driver dies, it
     /// goes on here.
-    fn follow(&self, family: &Arc<Family>, task: &Arc<Task>) {
+    pub(super) fn follow(&self, family: &Arc<Family>, task: &Arc<Task>) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.runs();
         tokio::spawn(async move {
+            let mut told = false;
             loop {
                 tokio::time::sleep(FOLLOW).await;
+                if session.leaving.load(Ordering::Relaxed) {
+                    return;
+                }
+                if task.stop.now.is_cancelled() && !told {
+                    told = session.store.request_cancel(&task.id).await.is_ok();
+                }
                 let Ok(row) = session.store.task(&task.id).await else { continue };
+                task.seen(row.turns);
                 if row.status != "running" {
                     let records = session.store.records(&task.id).await.unwrap_or_default();
                     let moves = family.ended(&task, last_outcome(records), row.turns, now_ms());
@@ -188,6 +223,7 @@ impl Session {
             budget: self.budget.clone(),
             own: stop.clone(),
             stop: stop.child(),
+            outside: false,
         };
         let task = recalled(&row, start, stop, records, true);
         let family = Arc::new(Family::new(parent, self.rules));

@@ -114,6 +114,17 @@ impl Facades {
     }
 }
 
+/// What their tools are called.
+pub(super) fn names(facades: &Facades) -> Vec<&'static str> {
+    let named = [
+        (facades.has_subagent(), "subagent"),
+        (facades.has(Facade::SharedContext), "shared_context"),
+        (facades.has(Facade::RunSubagent), "run_subagent"),
+        (facades.has(Facade::Agent), "Agent"),
+    ];
+    named.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
+}
+
 /// The tools of these doors. Agents are only looked at where a description lists them.
 pub(super) fn tools(facades: &Facades, session: &Weak<Session>, agents: &dyn Agents) -> Vec<Arc<dyn Tool>> {
     let mut tools: Vec<Arc<dyn Tool>> = Vec::new();

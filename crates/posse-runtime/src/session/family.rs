@@ -31,6 +31,9 @@ pub(crate) struct Parent {
     pub own: Stop,
     /// Ends its children, and nothing else.
     pub stop: Stop,
+    /// It has no run here: its children outlive it, and it may ask for the same result again, because an answer may not have
+    /// reached it.
+    pub outside: bool,
 }
 
 pub(crate) struct Family {
@@ -123,8 +126,16 @@ impl Family {
     pub fn collect(&self, id: &str) -> Result<Arc<Task>> {
         let mut children = self.lock();
         let id = children.own_id(id);
+        if let Some(task) = self.asked_again(&children, &id) {
+            return Ok(task);
+        }
         children.board.collect(&id)?;
         Ok(children.tasks[&id].clone())
+    }
+
+    fn asked_again(&self, children: &Children, id: &str) -> Option<Arc<Task>> {
+        let collected = self.parent.outside && !children.board.is_tracked(id);
+        children.tasks.get(id).filter(|_| collected).cloned()
     }
 
     /// What a task is called here, whichever of its names is used.
@@ -136,6 +147,9 @@ impl Family {
     pub fn tracked(&self, id: &str) -> Result<Arc<Task>> {
         let mut children = self.lock();
         let id = children.own_id(id);
+        if let Some(task) = self.asked_again(&children, &id) {
+            return Ok(task);
+        }
         children.board.check(&id)?;
         Ok(children.tasks[&id].clone())
     }

@@ -23,8 +23,8 @@ use super::task::{Stage, Task};
 use crate::inbox::{Message, Receipt};
 use crate::ports::{BoxFuture, Proposal, Tool, ToolContext, ToolInput, ToolOutput};
 pub(super) use define::define_again;
-pub(super) use report::failure;
-use report::{collected, status};
+use report::collected;
+pub(super) use report::{failure, status};
 use request::{Mode, Request};
 
 /// Longest wait of one call: hosts end calls that take much longer.
@@ -184,7 +184,7 @@ async fn spawn(session: &Session, family: &Family, request: posse_core::task::Ta
         value["queued"] = json!(true);
     }
     let uncollected = family.uncollected();
-    if uncollected >= UNCOLLECTED_NOTED {
+    if uncollected >= UNCOLLECTED_NOTED && !family.parent.outside {
         value["warnings"] = json!([format!("{uncollected} finished tasks are not collected")]);
     }
     Ok(value)

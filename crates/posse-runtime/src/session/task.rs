@@ -153,6 +153,20 @@ impl Task {
         self.progress.subscribe()
     }
 
+    /// Its place in the order in which the session's tasks came.
+    pub fn number(&self) -> u32 {
+        self.id.short().strip_prefix("t_").and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+
+    /// What is known of it while it is driven elsewhere.
+    pub fn seen(&self, turns: u32) {
+        self.progress.send_if_modified(|progress| {
+            let new = turns > progress.turns;
+            progress.turns = progress.turns.max(turns);
+            new
+        });
+    }
+
     pub fn seconds(&self) -> u64 {
         self.began.elapsed().as_secs()
     }
@@ -282,9 +296,9 @@ impl Observer for Task {
     }
 }
 
-/// Keeps the outcome of a run that is driven elsewhere. A panic ends this task only, and is told as what it is.
-pub(crate) async fn outcome_of(driven: tokio::task::JoinHandle<Result<Outcome>>) -> Done {
-    match driven.await {
+/// The end of a run that was driven beside this. A panic ends this task only, and is told as what it is.
+pub(crate) fn outcome_of(ended: Result<Result<Outcome>, tokio::task::JoinError>) -> Done {
+    match ended {
         Ok(Ok(outcome)) => Ok(outcome),
         Ok(Err(e)) => Err(e.to_string()),
         Err(panic) => Err(format!("internal_error: {panic}")),

@@ -139,6 +139,8 @@ impl Call<'_> {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ATTR_NOSYSTEM", "1")
+            // None: before every setting, also one for a single protocol.
+            .env("GIT_ALLOW_PROTOCOL", "")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_NO_LAZY_FETCH", "1")
@@ -184,5 +186,24 @@ fn wait(child: &mut Child) -> std::io::Result<Option<i32>> {
             return Ok(None);
         }
         std::thread::sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S09 Seen to fail without `GIT_ALLOW_PROTOCOL`.
+    #[test]
+    fn a_repository_cannot_allow_a_protocol_that_is_a_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = Git::new(std::env::var_os("PATH").unwrap_or_default());
+        let run = |arguments: &[&str]| git.call(dir.path(), arguments).run().unwrap();
+        assert_eq!(run(&["init", "-q", "."]).code, 0);
+        assert_eq!(run(&["config", "protocol.ext.allow", "always"]).code, 0);
+        let answer = run(&["ls-remote", "ext::sh -c touch% ran"]);
+        assert_ne!(answer.code, 0);
+        assert!(answer.errors.contains("not allowed"), "{}", answer.errors);
+        assert!(!dir.path().join("ran").exists());
     }
 }

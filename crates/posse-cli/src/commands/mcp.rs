@@ -1,0 +1,242 @@
+//! `posse mcp`: a server for hosts. The host is the orchestrator: it delegates to a session that belongs to this directory, which it finds
+//! again whenever it comes back.
+
+mod doctor;
+mod install;
+mod leave;
+
+use std::fs::File;
+use std::os::fd::FromRawFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use posse_core::agent::Agent;
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode, Result};
+use posse_mcp::server::http::{self, Guard};
+use posse_mcp::server::{Door, Offer, Serving, Transcripts, Wire, converse};
+use posse_messages::say;
+use posse_runtime::context::now_ms;
+use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store, TaskQuery, Which};
+use posse_runtime::session::Hosted;
+use posse_runtime::session::facades::{Facade, Facades};
+use posse_store::SqliteStore;
+use posse_telemetry::transcript;
+use tokio_util::sync::CancellationToken;
+
+use super::drive::View;
+use super::run::{Furniture, furnish};
+use super::tasks::{status, sweep};
+use crate::args::{Global, How, McpArgs, McpCommand};
+use crate::config::OnExit;
+use crate::models::{NONE, process_env};
+use crate::setup::{Setup, name, state_file};
+use crate::{owner, terminal};
+
+pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
+    match args.command {
+        Some(McpCommand::Install { host, write }) => install::run(host, write, global.json),
+        Some(McpCommand::Doctor) => doctor::run(global).await,
+        None => serve(global, args).await,
+    }
+}
+
+async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
+    // Before anything can be written: standard output carries the protocol and nothing else.
+    let pipes = args.http.is_none().then(take_pipes).transpose()?;
+    let setup = Setup::load(global)?;
+    let on_exit = args.on_exit.or(setup.config.mcp.on_exit).unwrap_or(OnExit::HandOver);
+    let leaving = CancellationToken::new();
+    let (door, hosted) = open(&setup, args.clone(), leaving.clone()).await?;
+    let served = async {
+        match (args.http, pipes) {
+            (Some(address), _) => serve_http(&setup, address, door, leaving.clone()).await,
+            (None, Some((input, output))) => {
+                let wire = Wire::over(input, output);
+                let ended = wire.ended();
+                let gone = leaving.clone();
+                // Whoever has closed its end waits for nothing that takes long.
+                tokio::spawn(async move {
+                    ended.cancelled().await;
+                    gone.cancel();
+                });
+                converse(door, wire).await
+            }
+            (None, None) => Ok(()),
+        }
+    };
+    let served = tokio::select! {
+        served = served => served,
+        told = leave::told_to_stop() => told,
+    };
+    leaving.cancel();
+    leave::leave(global, &hosted, on_exit).await?;
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+/// The session of this directory, and what a host sees of it.
+async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Result<(Door, Arc<Hosted>)> {
+    let named = if args.tools.is_empty() { &setup.config.mcp.tools } else { &args.tools };
+    let offers = Offer::parse_list(named)?;
+    let how = How::from(args.how);
+    let agent = host(setup, &how)?;
+    let store = setup.store()?;
+    let session_id = session_id(&store, setup, args.room.as_deref()).await?;
+    sweep_dead(&store, &session_id).await?;
+    let found = setup.tools()?;
+    let (grant, caps) = (setup.grant(&how, &found)?, setup.caps(&how));
+    let agents: Arc<dyn Agents> = setup.agents(&how);
+    let transcripts = Arc::new(Journals(store.clone()));
+    let room = furnish(
+        setup,
+        &how,
+        found,
+        Furniture {
+            session_id,
+            agent: None,
+            grant,
+            caps,
+            json: false,
+            title: "",
+            view: View::Silent,
+            store,
+            facades: facades(&offers),
+            apart_from: None,
+        },
+    )?;
+    let hosted = Arc::new(room.session.host(agent).await?);
+    let serving = Serving {
+        hosted: hosted.clone(),
+        agents,
+        transcripts,
+        offers,
+        process: owner::owner(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        leaving,
+    };
+    Ok((Door::new(serving), hosted))
+}
+
+struct Journals(Arc<SqliteStore>);
+
+impl Transcripts for Journals {
+    fn transcript<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<String>> {
+        Box::pin(async move {
+            let row = self.0.task(task).await?;
+            let lines = transcript::lines(&row, status(&row), &self.0.records(task).await?)?;
+            Ok(lines.iter().map(|line| format!("{line}\n")).collect())
+        })
+    }
+}
+
+/// What definitions that do not say inherit. A server without a model still lists its agents and says what is missing.
+fn host(setup: &Setup, how: &How) -> Result<Agent> {
+    match setup.orchestrator(how) {
+        Ok(orchestrator) => Ok(Agent { name: name("host"), ..orchestrator }),
+        Err(e) if e.code() == ErrorCode::ModelNotConfigured => {
+            terminal::error(&e);
+            Ok(Agent::new(name("host"), NONE, ""))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn facades(offers: &[Offer]) -> Facades {
+    let mut facades = vec![Facade::Subagent, Facade::SharedContext];
+    if offers.contains(&Offer::RunSubagent) {
+        facades.push(Facade::RunSubagent);
+    }
+    facades.into_iter().collect()
+}
+
+/// The same for everyone who comes to this directory. If its session was deleted, the next one is taken.
+async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> Result<String> {
+    const DELETED_MAX: u32 = 1_000;
+    let place = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
+    for number in 0..DELETED_MAX {
+        let id = session_name(&format!("{}\0{}\0{number}", place.display(), room.unwrap_or_default()));
+        store.create_session(&id, now_ms()).await?;
+        match store.context_keys(&id, now_ms()).await {
+            Err(e) if e.code() == ErrorCode::SessionNotFound => {}
+            Err(e) => return Err(e),
+            Ok(_) => return Ok(id),
+        }
+    }
+    Err(Error::new(ErrorCode::SessionNotFound, say!("mcp-sessions-deleted")))
+}
+
+/// Short enough to type, and different for different places (FNV-1a, of which 50 bits are kept).
+fn session_name(place: &str) -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let hash = place.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let letter = |at: u32| ALPHABET[(hash >> (5 * at) & 31) as usize] as char;
+    format!("mcp{}", (0..10).map(letter).collect::<String>())
+}
+
+/// Commands of a dead server must not work beside the tasks that go on.
+async fn sweep_dead(store: &SqliteStore, session_id: &str) -> Result<()> {
+    let of = Which::Session(session_id.to_owned());
+    let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
+    let dead = store.find_tasks(running).await?.into_iter().filter(|row| !owner::lives(row));
+    let dead: Vec<TaskId> = dead.map(|row| row.id).collect();
+    if !dead.is_empty() {
+        sweep(dead).await;
+    }
+    Ok(())
+}
+
+/// Standard input and output, for the protocol alone: what anything else writes goes to standard error, and nothing else can read.
+fn take_pipes() -> Result<(File, File)> {
+    let failed = |_| Error::new(ErrorCode::Io, say!("mcp-no-pipes"));
+    let taken = || {
+        let check = |number: i32| match number {
+            0.. => Ok(number),
+            _ => Err(std::io::Error::last_os_error()),
+        };
+        let null = File::open("/dev/null")?;
+        // SAFETY: copies descriptors of this process; each copy is owned by the file that is made of it.
+        unsafe {
+            let input = File::from_raw_fd(check(libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3))?);
+            let output = File::from_raw_fd(check(libc::fcntl(1, libc::F_DUPFD_CLOEXEC, 3))?);
+            check(libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&null), 0))?;
+            check(libc::dup2(2, 1))?;
+            std::io::Result::Ok((input, output))
+        }
+    };
+    taken().map_err(failed)
+}
+
+async fn serve_http(
+    setup: &Setup,
+    address: std::net::SocketAddr,
+    door: Door,
+    leaving: CancellationToken,
+) -> Result<()> {
+    let listener = http::listen(address).await?;
+    let address = listener.local_addr().unwrap_or(address);
+    let (token, place) = token(setup)?;
+    let mut guard = Guard::of_this_machine(Some(token));
+    guard.hosts.extend(setup.config.mcp.http_hosts.iter().cloned());
+    guard.origins.extend(setup.config.mcp.http_origins.iter().cloned());
+    terminal::note(&say!("mcp-listening", address, path = http::PATH, place));
+    http::serve(listener, move || door.another(), guard, leaving).await;
+    Ok(())
+}
+
+/// What a client has to know, and where it is: in the environment, or in a file that only this user can read.
+fn token(setup: &Setup) -> Result<(String, String)> {
+    const VARIABLE: &str = "POSSE_MCP_TOKEN";
+    if let Some(token) = process_env(VARIABLE) {
+        return Ok((token.trim().to_owned(), format!("${VARIABLE}")));
+    }
+    let path = setup.state.join("mcp-token");
+    let token = state_file(&path, || {
+        use std::io::Read;
+        let mut bytes = [0; 32];
+        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    })?;
+    Ok((token.trim().to_owned(), path.display().to_string()))
+}

@@ -1,0 +1,180 @@
+//! `posse mcp --http`: who is let in, and that what a host does there is what it does over pipes.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use super::host::place;
+use crate::support::{PATIENCE, Place, Running, until};
+
+pub struct Served {
+    running: Option<Running>,
+    pub port: u16,
+    pub token: String,
+    session: Option<String>,
+}
+
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Served {
+    pub fn start(place: &Place, args: &[&str]) -> Self {
+        let all = ["mcp", "--http", "127.0.0.1:0"].iter().chain(args).copied();
+        let running = Running::start(place.posse(all));
+        let port = until("it listens", || {
+            let told = running.stderr();
+            told.split_once("http://127.0.0.1:")?.1.split_once("/mcp")?.0.parse().ok()
+        });
+        let token = std::fs::read_to_string(place.state().join("mcp-token")).unwrap();
+        Self { running: Some(running), port, token, session: None }
+    }
+
+    /// One request on a connection of its own, with exactly these headers.
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+        for (name, value) in headers {
+            request += &format!("{name}: {value}\r\n");
+        }
+        // A refusal may come before everything was sent.
+        let _ = stream.write_all(format!("{request}\r\n{body}").as_bytes());
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Reply { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    /// As a client sends it that is who it says.
+    fn post(&self, more: &[(&str, &str)], message: &Value) -> Reply {
+        let (token, host) = (format!("Bearer {}", self.token), format!("127.0.0.1:{}", self.port));
+        let mut headers =
+            vec![("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+        for usual in [("Authorization", token.as_str()), ("Host", host.as_str())] {
+            if !more.iter().any(|(name, _)| *name == usual.0) {
+                headers.push(usual);
+            }
+        }
+        headers.extend(more.iter().filter(|(_, value)| !value.is_empty()));
+        self.send("POST", "/mcp", &headers, &message.to_string())
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let session = self.session.clone();
+        let known: Vec<(&str, &str)> = session.iter().map(|id| ("Mcp-Session-Id", id.as_str())).collect();
+        let reply = self.post(&known, &message);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let id = reply.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        self.session = self.session.take().or(id.map(str::to_owned));
+        // An event stream, or one object.
+        let data = reply.body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
+        let answer =
+            data.filter_map(|line| serde_json::from_str::<Value>(line).ok()).find(|value| value["id"] == 1);
+        answer.unwrap_or_else(|| panic!("{reply:?}"))["result"].clone()
+    }
+
+    pub fn stop(mut self) {
+        let running = self.running.take().unwrap();
+        running.signal(libc::SIGTERM);
+        assert_eq!(running.end().code, 0);
+    }
+}
+
+fn initialize() -> Value {
+    let client = json!({ "name": "test", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
+}
+
+// S16 S17 S18
+#[test]
+fn only_who_knows_the_token_and_means_this_server_is_let_in() {
+    let place = place();
+    let served = Served::start(&place, &[]);
+    let mode = std::fs::metadata(place.state().join("mcp-token")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(served.token.len() >= 64);
+    let port = served.port;
+    let host = format!("127.0.0.1:{port}");
+    for method in ["GET", "POST", "DELETE", "PUT", "OPTIONS"] {
+        for path in ["/mcp", "/", "/health", "/mcp/x"] {
+            let reply = served.send(method, path, &[("Host", &host)], "{}");
+            assert_eq!(reply.status, 401, "{method} {path}: {reply:?}");
+            assert!(reply.head.contains("www-authenticate: bearer"), "{reply:?}");
+        }
+    }
+    // A handshake that would make it another protocol is an ordinary request here.
+    let upgrade = [("Host", host.as_str()), ("Upgrade", "websocket"), ("Origin", "http://evil.example")];
+    assert_eq!(served.send("GET", "/mcp", &upgrade, "").status, 401);
+    for wrong in ["Bearer x", "Bearer ", "Basic abc", ""] {
+        assert_eq!(served.post(&[("Authorization", wrong)], &initialize()).status, 401, "{wrong}");
+    }
+    let origin = |text: &str| text.replace("PORT", &port.to_string());
+    for (header, value, expected) in [
+        ("Host", origin("localhost:PORT"), 200),
+        ("Host", origin("[::1]:PORT"), 200),
+        ("Host", "evil.example".to_owned(), 403),
+        ("Host", origin("evil.example:PORT"), 403),
+        ("Host", origin("127.0.0.1.evil.example:PORT"), 403),
+        ("Host", origin("localhost.evil.example:PORT"), 403),
+        ("Host", "0.0.0.0".to_owned(), 403),
+        ("Origin", origin("http://localhost:PORT"), 200),
+        ("Origin", origin("http://127.0.0.1:PORT"), 200),
+        ("Origin", "http://evil.example".to_owned(), 403),
+        ("Origin", origin("http://localhost.evil.example:PORT"), 403),
+        ("Origin", origin("https://evil.example:PORT"), 403),
+        ("Origin", "null".to_owned(), 403),
+    ] {
+        let reply = served.post(&[(header, &value)], &initialize());
+        assert_eq!(reply.status, expected, "{header}: {value}: {reply:?}");
+    }
+    let missing = served.post(&[("Host", "")], &initialize());
+    assert!(missing.status >= 400, "{missing:?}");
+    served.stop();
+}
+
+#[test]
+fn a_host_delegates_over_http_and_finds_its_tasks_over_pipes() {
+    let place = place();
+    let mut served = Served::start(&place, &[]);
+    let told = served.ask("initialize", initialize()["params"].clone());
+    assert_eq!(told["serverInfo"]["name"], "posse");
+    let call = |served: &mut Served, name: &str, arguments: Value| {
+        served.ask("tools/call", json!({ "name": name, "arguments": arguments }))["structuredContent"].clone()
+    };
+    let spawned =
+        call(&mut served, "subagent", json!({ "action": "spawn", "agent": "quick", "task": "Answer" }));
+    assert_eq!(spawned["task_id"], "t_01", "{spawned}");
+    call(&mut served, "subagent_wait", json!({ "task_ids": ["t_01"] }));
+    let result = call(&mut served, "subagent_result", json!({ "task_id": "t_01" }));
+    assert_eq!(result["text"], "A quick answer.", "{result}");
+    served.stop();
+    let mut host = super::host::Host::start(&place, &[]);
+    host.initialize("2025-11-25");
+    assert_eq!(host.tool("subagent_result", json!({ "task_id": "t_01" }))["text"], "A quick answer.");
+    host.leave();
+}
+
+// S19
+#[test]
+fn knowing_a_session_is_no_right_without_the_token() {
+    let place = place();
+    let mut served = Served::start(&place, &[]);
+    served.ask("initialize", initialize()["params"].clone());
+    let session = served.session.clone().unwrap();
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} });
+    let known = [("Mcp-Session-Id", session.as_str()), ("Authorization", "Bearer guess")];
+    assert_eq!(served.post(&known, &list).status, 401);
+    assert_eq!(served.post(&[("Mcp-Session-Id", "made-up")], &list).status, 404);
+    served.stop();
+}

@@ -1,0 +1,97 @@
+//! Asks the person in front of the host what a task asks, where the host can show a question. Never required: every question can also be
+//! answered with the `subagent` tool, every approval with `posse approvals`, and both have a time limit of their own.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::approval::{Answer, By, Parked, Scope, Verdict, described};
+use posse_core::text::prefix;
+use posse_messages::say;
+use posse_runtime::context::now_ms;
+use posse_runtime::session::{Hosted, HostedTask};
+use rmcp::RoleServer;
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
+use rmcp::service::{ElicitationMode, Peer};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// A host without a person answers at once or never.
+const ANSWER_WAIT: Duration = Duration::from_secs(120);
+const SHOWN_BYTES_MAX: usize = 4_000;
+
+/// What was asked already; a question that was declined is not asked again.
+#[derive(Default)]
+pub struct Asked(HashSet<String>);
+
+pub fn can_ask(peer: &Peer<RoleServer>) -> bool {
+    peer.supported_elicitation_modes().contains(&ElicitationMode::Form)
+}
+
+impl Asked {
+    /// Asks what is open now, each beside everything else.
+    pub async fn ask(&mut self, peer: &Peer<RoleServer>, hosted: &Arc<Hosted>, tasks: &[HostedTask]) {
+        for task in tasks.iter().filter(|task| task.status["question"].is_object()) {
+            let question = &task.status["question"];
+            if self.0.insert(format!("{}/{}", task.id, question["id"])) {
+                tokio::spawn(question_of(
+                    peer.clone(),
+                    hosted.clone(),
+                    task.id.short().to_owned(),
+                    question.clone(),
+                ));
+            }
+        }
+        if !tasks.iter().any(|task| task.status["waiting_for_approval"].is_object()) {
+            return;
+        }
+        for parked in hosted.open_approvals().await.unwrap_or_default() {
+            if self.0.insert(format!("approval/{}", parked.id)) {
+                tokio::spawn(approval(peer.clone(), hosted.clone(), parked));
+            }
+        }
+    }
+}
+
+async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, question: Value) {
+    let options = question["options"].as_array().filter(|options| !options.is_empty());
+    let mut answer = json!({ "type": "string", "title": say!("mcp-your-answer") });
+    if let Some(options) = options {
+        answer["enum"] = json!(options);
+    }
+    let text = question["text"].as_str().unwrap_or_default();
+    let message = format!("{task}: {}", prefix(text, SHOWN_BYTES_MAX));
+    let Some(given) = elicit(&peer, message, "answer", answer).await else { return };
+    let Some(given) = given.as_str() else { return };
+    let call = json!({ "action": "answer", "task_id": task, "answer": given }).to_string();
+    hosted.call("subagent", &call, "elicited", CancellationToken::new()).await;
+}
+
+/// Only a yes or a no of a person counts; whoever cancels has said nothing.
+async fn approval(peer: Peer<RoleServer>, hosted: Arc<Hosted>, parked: Parked) {
+    let shown = described(&parked).join("\n");
+    let message = prefix(&shown, SHOWN_BYTES_MAX).to_owned();
+    let choices = ["allow once", "allow in this task", "deny"];
+    let decision = json!({ "type": "string", "enum": choices, "title": say!("mcp-your-decision") });
+    let Some(given) = elicit(&peer, message, "decision", decision).await else { return };
+    let (verdict, scope) = match given.as_str() {
+        Some("allow once") => (Verdict::Approve, Scope::Once),
+        Some("allow in this task") => (Verdict::Approve, Scope::Task),
+        Some("deny") => (Verdict::Deny, Scope::Once),
+        Some(_) | None => return,
+    };
+    let answer = Answer { scope, ..Answer::new(verdict, By::Person("host".to_owned()), now_ms()) };
+    // Somebody else may have been faster.
+    let _ = hosted.answer_approval(&parked, answer).await;
+}
+
+async fn elicit(peer: &Peer<RoleServer>, message: String, key: &str, schema: Value) -> Option<Value> {
+    let schema = json!({ "type": "object", "properties": { key: schema }, "required": [key] });
+    let requested_schema: ElicitationSchema = serde_json::from_value(schema).ok()?;
+    let request = ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
+    let answered = peer.create_elicitation_with_timeout(request, Some(ANSWER_WAIT)).await.ok()?;
+    match answered {
+        ElicitResult { action: ElicitationAction::Accept, content, .. } => Some(content?[key].clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,195 @@
+//! One call of a host, from its arguments to its answer. No call lasts longer than hosts wait for; a task that does is named in the answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_messages::say;
+use posse_runtime::ports::ToolOutput;
+use posse_runtime::session::Hosted;
+use rmcp::RoleServer;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ProgressNotificationParam, ProgressToken};
+use rmcp::service::Peer;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::tools::Offer;
+
+/// The shortest life that a host gives a call is 60 seconds, whatever progress is reported.
+pub const CALL_MAX: Duration = Duration::from_secs(45);
+/// Hosts that count the time since the last progress are content with this.
+const PROGRESS: Duration = Duration::from_secs(10);
+/// How long a call that was told to end may take to say so.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Who wants to hear how far it is.
+pub struct Listener {
+    pub peer: Peer<RoleServer>,
+    pub token: ProgressToken,
+}
+
+pub struct Call {
+    pub offer: Offer,
+    pub arguments: JsonObject,
+    /// Of this call alone.
+    pub key: String,
+    pub listener: Option<Listener>,
+    /// The host does not want the answer any more.
+    pub cancelled: CancellationToken,
+    /// This process is about to end.
+    pub leaving: CancellationToken,
+}
+
+/// Makes the call. It goes on by itself when nobody waits for its answer any more.
+pub async fn answer(hosted: &Arc<Hosted>, call: Call) -> CallToolResult {
+    let Call { offer, arguments, key, listener, cancelled, leaving } = call;
+    let cancel = CancellationToken::new();
+    let mut under_way = {
+        let (hosted, key, cancel) = (hosted.clone(), key.clone(), cancel.clone());
+        tokio::spawn(async move { perform(&hosted, offer, arguments, &key, cancel).await })
+    };
+    let began = Instant::now();
+    let mut tick = tokio::time::interval_at(began + PROGRESS, PROGRESS);
+    let interrupted = loop {
+        tokio::select! {
+            biased;
+            ended = &mut under_way => return ended.map_or_else(|e| crashed(&e), result),
+            () = cancelled.cancelled() => break true,
+            () = leaving.cancelled() => break false,
+            () = tokio::time::sleep_until(began + CALL_MAX) => break false,
+            _ = tick.tick() => {
+                if let Some(listener) = &listener {
+                    listener.tell(hosted, began).await;
+                }
+            }
+        }
+    };
+    let begun = hosted.begun_by(&key).filter(|_| offer.leaves_a_task());
+    match begun {
+        Some(task) if interrupted => {
+            let arguments = json!({ "action": "cancel", "task_id": task.short() }).to_string();
+            hosted.call("subagent", &arguments, &format!("{key}/cancel"), CancellationToken::new()).await;
+        }
+        Some(task) => return still_running(task.short()),
+        None => cancel.cancel(),
+    }
+    match tokio::time::timeout(GRACE, under_way).await {
+        Ok(ended) => ended.map_or_else(|e| crashed(&e), result),
+        Err(_) => failed(&say!("mcp-call-over")),
+    }
+}
+
+impl Listener {
+    async fn tell(&self, hosted: &Hosted, began: Instant) {
+        let tasks = hosted.tasks().await.unwrap_or_default();
+        let at_work = tasks.iter().filter(|task| task.status["status"] == "running");
+        let lines: Vec<String> = at_work
+            .take(8)
+            .map(|task| {
+                let activity = task.status["activity"].as_str().unwrap_or_default();
+                let text = format!(
+                    "{} {} turn {} {activity}",
+                    task.id.short(),
+                    task.agent,
+                    task.status["turns_used"]
+                );
+                text.trim_end().to_owned()
+            })
+            .collect();
+        let progress = ProgressNotificationParam::new(self.token.clone(), began.elapsed().as_secs_f64())
+            .with_message(lines.join(" · "));
+        // A host that does not listen is not told; the answer comes all the same.
+        let _ = self.peer.notify_progress(progress).await;
+    }
+}
+
+pub async fn perform(
+    hosted: &Hosted,
+    offer: Offer,
+    arguments: JsonObject,
+    key: &str,
+    cancel: CancellationToken,
+) -> ToolOutput {
+    let one = async |action: Value| hosted.call("subagent", &action.to_string(), key, cancel.clone()).await;
+    match offer {
+        Offer::Subagent | Offer::SharedContext | Offer::RunSubagent => {
+            let arguments = Value::Object(arguments).to_string();
+            hosted.call(offer.session_tool(), &arguments, key, cancel).await
+        }
+        Offer::Wait => one(wait_for(arguments)).await,
+        Offer::Result => {
+            let text = one(with_action("result", arguments.clone())).await;
+            let Some(id) = arguments.get("task_id").filter(|_| !text.is_error) else { return text };
+            let status = one(json!({ "action": "wait", "task_ids": [id], "timeout_ms": 0 })).await;
+            let finished = parsed(&status.text)["finished"][0].take();
+            // Who has read it is not told about it again by every wait.
+            one(json!({ "action": "collect", "task_id": id })).await;
+            merged(finished, parsed(&text.text))
+        }
+        Offer::List => {
+            let wants = |what: &str| arguments.get("what").is_none_or(|wanted| wanted == what);
+            let mut both = Value::Object(Map::new());
+            for (what, action) in [("agents", "list_agents"), ("tasks", "list_tasks")] {
+                if wants(what) {
+                    let query = arguments.get("query").cloned().unwrap_or_default();
+                    let listed = one(json!({ "action": action, "query": query })).await;
+                    if listed.is_error {
+                        return listed;
+                    }
+                    both = parsed(&merged(both, parsed(&listed.text)).text);
+                }
+            }
+            ToolOutput::text(both.to_string())
+        }
+    }
+}
+
+fn wait_for(mut arguments: JsonObject) -> Value {
+    if let Some(seconds) = arguments.remove("timeout_s").and_then(|seconds| seconds.as_u64()) {
+        arguments.insert("timeout_ms".to_owned(), json!(seconds.saturating_mul(1000)));
+    }
+    with_action("wait", arguments)
+}
+
+fn with_action(action: &str, mut arguments: JsonObject) -> Value {
+    arguments.insert("action".to_owned(), json!(action));
+    Value::Object(arguments)
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn merged(first: Value, second: Value) -> ToolOutput {
+    let mut all = first.as_object().cloned().unwrap_or_default();
+    all.extend(second.as_object().cloned().unwrap_or_default());
+    ToolOutput::text(Value::Object(all).to_string())
+}
+
+/// The same facts in both forms: no host shows both once.
+pub fn result(output: ToolOutput) -> CallToolResult {
+    let structured = match serde_json::from_str(&output.text) {
+        Ok(Value::Object(object)) => Value::Object(object),
+        Ok(_) | Err(_) => json!({ "text": output.text }),
+    };
+    let content = vec![ContentBlock::text(output.text)];
+    let mut result = match output.is_error {
+        true => CallToolResult::error(content),
+        false => CallToolResult::success(content),
+    };
+    result.structured_content = Some(structured);
+    result
+}
+
+fn still_running(id: &str) -> CallToolResult {
+    let note = say!("mcp-still-running", id);
+    result(ToolOutput::text(json!({ "task_id": id, "status": "running", "note": note }).to_string()))
+}
+
+pub fn failed(why: &str) -> CallToolResult {
+    result(ToolOutput::error(why.to_owned()))
+}
+
+fn crashed(e: &tokio::task::JoinError) -> CallToolResult {
+    failed(&format!("INTERNAL: {e}"))
+}

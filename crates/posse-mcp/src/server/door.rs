@@ -1,0 +1,431 @@
+//! What the protocol asks, answered from a session.
+
+#![expect(
+    deprecated,
+    reason = "hosts of today log and subscribe in the ways that the newest protocol leaves"
+)]
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use posse_core::tool::ToolSpec;
+use posse_runtime::ports::Agents;
+use posse_runtime::session::Hosted;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, LoggingLevel, LoggingMessageNotificationParam,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+};
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::asking::{Asked, can_ask};
+use super::bounded::{self, Call, Listener};
+use super::resources::{self, Address, Transcripts};
+use super::tools::Offer;
+use super::watch::{Changes, LOOK, Seen};
+use super::{prompts, tasks};
+
+const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
+/// With the names of the agents; some hosts cut what is longer.
+const INSTRUCTIONS_CHARS_MAX: usize = 2_000;
+
+/// What a door is made of.
+pub struct Serving {
+    pub hosted: Arc<Hosted>,
+    pub agents: Arc<dyn Agents>,
+    pub transcripts: Arc<dyn Transcripts>,
+    pub offers: Vec<Offer>,
+    /// Makes the keys of calls differ from those of all other processes.
+    pub process: String,
+    pub version: String,
+    /// Fires when this process is about to end: what waits is answered at once.
+    pub leaving: CancellationToken,
+}
+
+/// One connection. All of a process are in the same session; copies are the same connection.
+#[derive(Clone)]
+pub struct Door {
+    inside: Arc<Inside>,
+    wishes: Arc<Mutex<Wishes>>,
+}
+
+/// What this connection wants to be told.
+#[derive(Default)]
+struct Wishes {
+    subscribed: HashSet<String>,
+    level: Option<LoggingLevel>,
+    /// It is being told.
+    told: bool,
+}
+
+/// Addresses that one connection may watch; more than a person looks at.
+const SUBSCRIBED_MAX: usize = 1_000;
+
+struct Inside {
+    serving: Serving,
+    tools: Vec<(Offer, Tool)>,
+    calls: AtomicU64,
+}
+
+impl Door {
+    pub fn new(serving: Serving) -> Self {
+        let specs = serving.hosted.tools();
+        let spec = |offer: Offer| specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
+        let offered = |offer: &Offer| Some((*offer, offer.describe(spec(*offer)?)));
+        let tools = serving.offers.iter().filter_map(offered).collect();
+        let inside = Arc::new(Inside { serving, tools, calls: AtomicU64::new(0) });
+        Self { inside, wishes: Arc::default() }
+    }
+
+    /// Another connection.
+    pub fn another(&self) -> Self {
+        Self { inside: self.inside.clone(), wishes: Arc::default() }
+    }
+
+    fn wishes(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn look(&self) -> (Seen, Vec<posse_runtime::session::HostedTask>) {
+        let serving = &self.inside.serving;
+        let tasks = serving.hosted.tasks().await.unwrap_or_default();
+        let agents = serving.agents.list();
+        let names = agents.iter().filter(|agent| !agent.mode.hidden).map(|agent| agent.name.to_string());
+        (Seen::new(names.collect(), &tasks), tasks)
+    }
+
+    /// Tells one connection what changes, until it is closed.
+    async fn tell(self, peer: Peer<RoleServer>) {
+        let (mut seen, _) = self.look().await;
+        let mut asked = Asked::default();
+        while !peer.is_transport_closed() && !self.inside.serving.leaving.is_cancelled() {
+            tokio::time::sleep(LOOK).await;
+            let (now, tasks) = self.look().await;
+            let changes = seen.compare(&now);
+            seen = now;
+            // Who does not listen any more is noticed by the next look.
+            let _ = self.send(&peer, changes).await;
+            if can_ask(&peer) {
+                asked.ask(&peer, &self.inside.serving.hosted, &tasks).await;
+            }
+        }
+    }
+
+    async fn send(&self, peer: &Peer<RoleServer>, changes: Changes) -> Result<(), rmcp::ServiceError> {
+        if changes.prompts_listed {
+            peer.notify_prompt_list_changed().await?;
+        }
+        if changes.resources_listed {
+            peer.notify_resource_list_changed().await?;
+        }
+        let wanted: Vec<String> = {
+            let wishes = self.wishes();
+            changes.updated.into_iter().filter(|uri| wishes.subscribed.contains(uri)).collect()
+        };
+        for uri in wanted {
+            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await?;
+        }
+        let wants_ends = matches!(self.wishes().level, Some(LoggingLevel::Debug | LoggingLevel::Info));
+        for (task, status) in changes.ended.into_iter().filter(|_| wants_ends) {
+            let data = json!({ "task_id": task, "status": status });
+            peer.notify_logging_message(LoggingMessageNotificationParam::new(LoggingLevel::Info, data))
+                .await?;
+        }
+        Ok(())
+    }
+
+    fn can_be_watched(&self, uri: &str) -> Result<(), ErrorData> {
+        let known = Address::parse(uri).is_some();
+        known.then_some(()).ok_or_else(|| {
+            ErrorData::resource_not_found("there is no such resource", Some(json!({ "uri": uri })))
+        })
+    }
+
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.inside.tools.iter().map(|(_, tool)| tool)
+    }
+
+    fn instructions(&self) -> String {
+        let mut text = INSTRUCTIONS.trim_end().to_owned();
+        let agents = self.inside.serving.agents.list();
+        let names = agents.iter().filter(|agent| !agent.mode.hidden).map(|agent| agent.name.as_str());
+        for (at, name) in names.enumerate() {
+            let more = format!("{}{name}", if at == 0 { "\n\nAgents here: " } else { ", " });
+            if text.chars().count() + more.chars().count() > INSTRUCTIONS_CHARS_MAX {
+                break;
+            }
+            text += &more;
+        }
+        text
+    }
+
+    fn next_key(&self) -> String {
+        format!("mcp/{}/{}", self.inside.serving.process, self.inside.calls.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl ServerHandler for Door {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_completions()
+            .enable_prompts()
+            .enable_prompts_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .build();
+        if self.inside.serving.offers.iter().any(|offer| offer.leaves_a_task()) {
+            let tasks = (rmcp::model::TASKS_EXTENSION_ID.to_owned(), Default::default());
+            capabilities.extensions = Some([tasks].into_iter().collect());
+        }
+        let server =
+            Implementation::new("posse", self.inside.serving.version.clone()).with_title("Posse subagents");
+        ServerConfig::new(capabilities).with_server_info(server).with_instructions(self.instructions())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools().cloned().collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some((offer, _)) = self.inside.tools.iter().find(|(_, tool)| tool.name == request.name) else {
+            let name = posse_core::text::prefix(&request.name, 80);
+            return Err(ErrorData::invalid_params(format!("no tool is called `{name}`"), None));
+        };
+        let token = context.meta.get_progress_token();
+        let listener = token.map(|token| Listener { peer: context.peer.clone(), token });
+        let call = Call {
+            offer: *offer,
+            arguments: request.arguments.unwrap_or_default(),
+            key: self.next_key(),
+            listener,
+            cancelled: context.ct.clone(),
+            leaving: self.inside.serving.leaving.clone(),
+        };
+        let hosted = &self.inside.serving.hosted;
+        let follows = context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
+        if follows && offer.leaves_a_task() {
+            return Ok(match tasks::begin(hosted, call).await {
+                Ok(task) => CallToolResponse::Task(task),
+                Err(result) => result.into(),
+            });
+        }
+        Ok(bounded::answer(hosted, call).await.into())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        tasks::get(&self.inside.serving.hosted, &request.task_id).await
+    }
+
+    /// None of our tasks waits for input in this way: what a task asks is answered with the `subagent` tool or by elicitation.
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::get(&self.inside.serving.hosted, &request.task_id).await.map(drop)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::cancel(&self.inside.serving.hosted, &request.task_id).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let (_, tasks) = self.look().await;
+        Ok(ListResourcesResult::with_all_items(resources::list(&tasks)))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let serving = &self.inside.serving;
+        let contents = resources::read(&serving.hosted, &*serving.transcripts, &request.uri).await?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.can_be_watched(&request.uri)?;
+        let mut wishes = self.wishes();
+        if wishes.subscribed.len() >= SUBSCRIBED_MAX {
+            return Err(ErrorData::invalid_params("too many subscriptions", None));
+        }
+        wishes.subscribed.insert(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.wishes().subscribed.remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        accepted.tools_list_changed = None;
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| Address::parse(uri).is_some());
+            uris.truncate(SUBSCRIBED_MAX);
+        }
+        Some(accepted)
+    }
+
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let (mut seen, _) = self.look().await;
+        let leaving = &self.inside.serving.leaving;
+        loop {
+            tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                () = leaving.cancelled() => return Ok(()),
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            let (now, _) = self.look().await;
+            let changes = seen.compare(&now);
+            seen = now;
+            let (sink, accepted) = (subscription.sink(), subscription.accepted().clone());
+            // What was not asked for is refused by the sink; that is no reason to end.
+            if changes.prompts_listed && accepted.prompts_list_changed == Some(true) {
+                let _ = sink.notify_prompt_list_changed().await;
+            }
+            if changes.resources_listed && accepted.resources_list_changed == Some(true) {
+                let _ = sink.notify_resource_list_changed().await;
+            }
+            let wanted = accepted.resource_subscriptions.unwrap_or_default();
+            for uri in changes.updated.into_iter().filter(|uri| wanted.contains(uri)) {
+                let _ = sink.notify_resource_updated(uri).await;
+            }
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list(&self.inside.serving.agents.list())))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        prompts::get(&self.inside.serving.agents.list(), &request.name, &arguments).map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let (_, tasks) = self.look().await;
+        let ids: Vec<String> = tasks.iter().rev().map(|task| task.id.short().to_owned()).collect();
+        let (argument, agents) = (&request.argument, self.inside.serving.agents.list());
+        let found = prompts::complete(&agents, &ids, &request.r#ref, &argument.name, &argument.value);
+        Ok(CompleteResult::new(found))
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.wishes().level = Some(request.level);
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if !std::mem::replace(&mut self.wishes().told, true) {
+            tokio::spawn(self.clone().tell(context.peer));
+        }
+    }
+
+    /// Methods that nobody knows, and known ones whose parameters are not what they should be.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = posse_core::text::prefix(&request.method, 80).to_owned();
+        Err(match METHODS.contains(&method.as_str()) {
+            true => ErrorData::invalid_params(
+                format!("`{method}` was asked with parameters it does not take"),
+                None,
+            ),
+            false => {
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("no method is called `{method}`"), None)
+            }
+        })
+    }
+}
+
+/// Those whose parameters can be wrong.
+const METHODS: &[&str] = &[
+    "initialize",
+    "tools/call",
+    "tools/list",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+];

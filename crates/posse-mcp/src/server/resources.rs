@@ -1,0 +1,182 @@
+//! What a host can read without calling a tool: the agents, the tasks, and of each task its result and its transcript.
+
+use posse_core::id::TaskId;
+use posse_core::text::head_and_tail;
+use posse_core::{ErrorCode, Result};
+use posse_runtime::ports::BoxFuture;
+use posse_runtime::session::{Hosted, HostedTask};
+use rmcp::model::{ErrorData, Resource, ResourceContents, ResourceTemplate};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+pub const AGENTS: &str = "posse://agents";
+pub const TASKS: &str = "posse://tasks";
+/// Those of so many of the newest tasks are listed; all others can be read by their address.
+const LISTED_MAX: usize = 50;
+/// More of a transcript than this helps nobody; `posse tasks export` has the rest.
+const TRANSCRIPT_BYTES_MAX: usize = 1 << 20;
+
+/// Tells what happened in a task, one JSON object per line.
+pub trait Transcripts: Send + Sync {
+    fn transcript<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<String>>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    Result,
+    Transcript,
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Part::Result => "result",
+            Part::Transcript => "transcript",
+        }
+    }
+
+    fn mime_type(self) -> &'static str {
+        match self {
+            Part::Result => "text/plain",
+            Part::Transcript => "application/jsonl",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    Agents,
+    Tasks,
+    Of(String, Part),
+}
+
+impl Address {
+    pub fn parse(uri: &str) -> Option<Self> {
+        if uri == AGENTS {
+            return Some(Address::Agents);
+        }
+        let below = uri.strip_prefix(TASKS)?;
+        if below.is_empty() {
+            return Some(Address::Tasks);
+        }
+        let (task, part) = below.strip_prefix('/')?.split_once('/')?;
+        let part = [Part::Result, Part::Transcript].into_iter().find(|known| known.name() == part)?;
+        Some(Address::Of(task.to_owned(), part))
+    }
+
+    pub fn of(task: &str, part: Part) -> String {
+        format!("{TASKS}/{task}/{}", part.name())
+    }
+}
+
+pub fn list(tasks: &[HostedTask]) -> Vec<Resource> {
+    let json = "application/json";
+    let mut all = vec![
+        Resource::new(AGENTS, "agents").with_description("Who can be delegated to").with_mime_type(json),
+        Resource::new(TASKS, "tasks").with_description("What was delegated from here").with_mime_type(json),
+    ];
+    for task in tasks.iter().rev().take(LISTED_MAX) {
+        let (id, status) = (task.id.short(), task.status["status"].as_str().unwrap_or_default());
+        for part in [Part::Result, Part::Transcript] {
+            if part == Part::Result && status == "running" {
+                continue;
+            }
+            let description = format!("{} · {status} · {}", task.agent, task.title);
+            all.push(
+                Resource::new(Address::of(id, part), format!("{id} {}", part.name()))
+                    .with_description(description)
+                    .with_mime_type(part.mime_type()),
+            );
+        }
+    }
+    all
+}
+
+pub fn templates() -> Vec<ResourceTemplate> {
+    let template = |part: Part, description: &str| {
+        ResourceTemplate::new(Address::of("{task_id}", part), format!("task {}", part.name()))
+            .with_description(description)
+            .with_mime_type(part.mime_type())
+    };
+    vec![
+        template(Part::Result, "The full text that a task answered"),
+        template(Part::Transcript, "Everything that was said and done in a task"),
+    ]
+}
+
+pub async fn read(
+    hosted: &Hosted,
+    transcripts: &dyn Transcripts,
+    uri: &str,
+) -> Result<ResourceContents, ErrorData> {
+    let unknown = || ErrorData::resource_not_found("there is no such resource", Some(json!({ "uri": uri })));
+    let listed = async |action: &str| {
+        let call = json!({ "action": action }).to_string();
+        hosted.call("subagent", &call, "resource", CancellationToken::new()).await.text
+    };
+    let as_json = |text: String| ResourceContents::text(text, uri).with_mime_type("application/json");
+    match Address::parse(uri).ok_or_else(unknown)? {
+        Address::Agents => Ok(as_json(listed("list_agents").await)),
+        Address::Tasks => Ok(as_json(listed("list_tasks").await)),
+        Address::Of(id, part) => {
+            let tasks = hosted.tasks().await.map_err(|e| failed(&e))?;
+            let task = tasks.into_iter().find(|task| task.id.short() == id).ok_or_else(unknown)?;
+            let text = match part {
+                Part::Result => whole_result(hosted, &id).await.ok_or_else(unknown)?,
+                Part::Transcript => {
+                    let text = transcripts.transcript(&task.id).await.map_err(|e| failed(&e))?;
+                    head_and_tail(&text, TRANSCRIPT_BYTES_MAX)
+                }
+            };
+            Ok(ResourceContents::text(text, uri).with_mime_type(part.mime_type()))
+        }
+    }
+}
+
+/// All pages of a finished task's text; `None` while it runs.
+async fn whole_result(hosted: &Hosted, id: &str) -> Option<String> {
+    let (mut text, mut offset) = (String::new(), 0);
+    loop {
+        let page =
+            json!({ "action": "result", "task_id": id, "offset": offset, "limit": 20_000 }).to_string();
+        let page = hosted.call("subagent", &page, "resource", CancellationToken::new()).await;
+        let page: Value = serde_json::from_str(&page.text).unwrap_or_default();
+        text += page["text"].as_str()?;
+        match page["next_offset"].as_u64() {
+            Some(next) if text.len() < TRANSCRIPT_BYTES_MAX => offset = next,
+            Some(_) | None => return Some(text),
+        }
+    }
+}
+
+fn failed(e: &posse_core::Error) -> ErrorData {
+    match e.code() {
+        ErrorCode::TaskNotFound => ErrorData::resource_not_found(e.message().to_owned(), None),
+        _ => ErrorData::internal_error(format!("{}: {}", e.code().wire(), e.message()), None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_back_as_it_was_made() {
+        for part in [Part::Result, Part::Transcript] {
+            let parsed = Address::parse(&Address::of("t_07", part));
+            assert_eq!(parsed, Some(Address::Of("t_07".to_owned(), part)));
+        }
+        assert_eq!(Address::parse("posse://agents"), Some(Address::Agents));
+        assert_eq!(Address::parse("posse://tasks"), Some(Address::Tasks));
+        for wrong in [
+            "",
+            "posse://",
+            "posse://tasks/",
+            "posse://tasks/t_01",
+            "posse://tasks/t_01/secret",
+            "file:///etc/passwd",
+        ] {
+            assert_eq!(Address::parse(wrong), None, "{wrong}");
+        }
+    }
+}

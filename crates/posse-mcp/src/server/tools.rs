@@ -1,0 +1,246 @@
+//! What hosts are offered: the tools of the session under their own names, and companions that only look. A tool with many actions cannot
+//! be marked as one that only looks, and hosts run what is so marked side by side and without asking.
+
+use std::sync::Arc;
+
+use posse_core::tool::ToolSpec;
+use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+
+/// One tool that hosts can be offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Offer {
+    Subagent,
+    Wait,
+    Result,
+    List,
+    SharedContext,
+    RunSubagent,
+}
+
+impl Offer {
+    pub const ALL: [Offer; 6] =
+        [Offer::Subagent, Offer::Wait, Offer::Result, Offer::List, Offer::SharedContext, Offer::RunSubagent];
+
+    /// What is offered when nobody says: everything that is needed to delegate, in few tokens.
+    pub const USUAL: [Offer; 5] =
+        [Offer::Subagent, Offer::Wait, Offer::Result, Offer::List, Offer::SharedContext];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Offer::Subagent => "subagent",
+            Offer::Wait => "subagent_wait",
+            Offer::Result => "subagent_result",
+            Offer::List => "subagent_list",
+            Offer::SharedContext => "shared_context",
+            Offer::RunSubagent => "run_subagent",
+        }
+    }
+
+    /// A list of names, `all`, or nothing for the usual ones.
+    pub fn parse_list(names: &[String]) -> Result<Vec<Offer>> {
+        if names.is_empty() {
+            return Ok(Self::USUAL.to_vec());
+        }
+        if names.iter().any(|name| name == "all") {
+            return Ok(Self::ALL.to_vec());
+        }
+        let mut offers = names.iter().map(|name| Self::parse(name)).collect::<Result<Vec<_>>>()?;
+        offers.sort_unstable();
+        offers.dedup();
+        Ok(offers)
+    }
+
+    fn parse(name: &str) -> Result<Offer> {
+        Self::find(name).ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|offer| offer.name()).collect();
+            Error::new(ErrorCode::InvalidTool, say!("mcp-tool-unknown", name))
+                .hint(say!("there-are", names = format!("all, {}", known.join(", "))))
+        })
+    }
+
+    pub fn find(name: &str) -> Option<Offer> {
+        Self::ALL.into_iter().find(|offer| offer.name() == name)
+    }
+
+    /// The tool of the session that does the work.
+    pub fn session_tool(self) -> &'static str {
+        match self {
+            Offer::Subagent | Offer::Wait | Offer::Result | Offer::List => "subagent",
+            Offer::SharedContext => "shared_context",
+            Offer::RunSubagent => "run_subagent",
+        }
+    }
+
+    /// Whether it waits for a task that goes on when nobody waits any more.
+    pub fn leaves_a_task(self) -> bool {
+        self == Offer::RunSubagent
+    }
+
+    pub fn describe(self, spec: &ToolSpec) -> Tool {
+        let description = match self {
+            Offer::Subagent => {
+                format!("{}\n\n{}", include_str!("../../prompts/subagent_lead.md").trim_end(), spec.description)
+            }
+            Offer::SharedContext | Offer::RunSubagent => spec.description.clone(),
+            Offer::Wait => {
+                "Wait until delegated tasks have ended or one asks something; returns after 45 seconds at most. Changes nothing. \
+                 Without task_ids: all whose result was not read yet. `running` tasks go on: call it again."
+                    .to_owned()
+            }
+            Offer::Result => {
+                "Read what a delegated task answered: its status and its full text, page by page, as often as you ask. Changes \
+                 nothing. TASK_NOT_READY means: call subagent_wait first."
+                    .to_owned()
+            }
+            Offer::List => {
+                "List the agents that can be delegated to and the tasks that were delegated from this directory, also in earlier \
+                 sessions, with their status. Changes nothing."
+                    .to_owned()
+            }
+        };
+        let input = match self {
+            Offer::Subagent | Offer::SharedContext | Offer::RunSubagent => {
+                serde_json::from_str(&spec.input_schema).unwrap_or_default()
+            }
+            Offer::Wait => json!({
+                "type": "object",
+                "properties": {
+                    "task_ids": { "type": "array", "items": { "type": "string" }, "description": "such as [\"t_01\"]; all that were not read yet if left out" },
+                    "mode": { "type": "string", "enum": ["any", "all"], "description": "return when any or all of them have ended; any if left out" },
+                    "timeout_s": { "type": "integer", "minimum": 0, "maximum": 45, "description": "30 if left out" }
+                }
+            }),
+            Offer::Result => json!({
+                "type": "object",
+                "properties": {
+                    "task_id": { "type": "string", "description": "the id that spawn returned, such as t_01" },
+                    "offset": { "type": "integer", "minimum": 0, "description": "character to begin at" },
+                    "limit": { "type": "integer", "minimum": 1, "description": "characters, 4000 if left out, at most 20000" }
+                },
+                "required": ["task_id"]
+            }),
+            Offer::List => json!({
+                "type": "object",
+                "properties": {
+                    "what": { "type": "string", "enum": ["agents", "tasks"], "description": "both if left out" },
+                    "query": { "type": "string", "description": "words to look for in names and descriptions of agents" }
+                }
+            }),
+        };
+        Tool::new(self.name(), description, object(input))
+            .with_title(self.title())
+            .with_raw_output_schema(object(self.output_schema()))
+            .with_annotations(self.annotations())
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Offer::Subagent => "Delegate to a subagent",
+            Offer::Wait => "Wait for subagents",
+            Offer::Result => "Read a subagent's result",
+            Offer::List => "List subagents and their tasks",
+            Offer::SharedContext => "Shared context",
+            Offer::RunSubagent => "Investigate with a subagent",
+        }
+    }
+
+    fn annotations(self) -> ToolAnnotations {
+        let (read_only, destructive, idempotent, open_world) = match self {
+            // What a task does is held to its grant, but it may write files and ask a model elsewhere.
+            Offer::Subagent => (false, true, false, true),
+            Offer::Wait | Offer::Result | Offer::List => (true, false, true, false),
+            Offer::SharedContext => (false, false, false, false),
+            // The investigator only looks.
+            Offer::RunSubagent => (true, false, false, true),
+        };
+        ToolAnnotations::with_title(self.title())
+            .read_only(read_only)
+            .destructive(destructive)
+            .idempotent(idempotent)
+            .open_world(open_world)
+    }
+
+    /// What every answer may have. Nothing is required, because an error has other members than an answer.
+    fn output_schema(self) -> Value {
+        let text = || json!({ "type": "string" });
+        let list = || json!({ "type": "array", "items": { "type": "object" } });
+        let mut properties = json!({ "error": text(), "message": text(), "hint": text(), "note": text() });
+        let more = match self {
+            Offer::Subagent => json!({
+                "task_id": text(), "agent": text(), "status": text(), "turns_used": { "type": "integer" },
+                "result": {}, "partial_result": text(), "agents": list(), "tasks": list(), "finished": list(), "running": list()
+            }),
+            Offer::Wait => {
+                json!({ "finished": list(), "running": list(), "timed_out": { "type": "boolean" } })
+            }
+            Offer::Result => json!({
+                "task_id": text(), "agent": text(), "status": text(), "text": text(),
+                "offset": { "type": "integer" }, "next_offset": {}, "total_chars": { "type": "integer" }
+            }),
+            Offer::List => json!({ "agents": list(), "tasks": list() }),
+            Offer::SharedContext => {
+                json!({ "key": text(), "value": {}, "version": { "type": "integer" }, "keys": { "type": "array" } })
+            }
+            Offer::RunSubagent => json!({ "text": text(), "task_id": text(), "status": text() }),
+        };
+        if let (Value::Object(all), Value::Object(more)) = (&mut properties, more) {
+            all.extend(more);
+        }
+        json!({ "type": "object", "properties": properties })
+    }
+}
+
+fn object(value: Value) -> Arc<JsonObject> {
+    Arc::new(value.as_object().cloned().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What hosts do to tools, measured: names cut, descriptions shortened to about 150 characters, tools with a choice at the top
+    /// of their schema dropped, tools without annotations asked about.
+    #[test]
+    fn every_tool_survives_what_hosts_do_to_it() {
+        let spec = ToolSpec {
+            name: "subagent".to_owned(),
+            description: "As the session says.".to_owned(),
+            input_schema: r#"{"type": "object", "properties": {}}"#.to_owned(),
+            effect: posse_core::tool::Effect::Idempotent,
+        };
+        for offer in Offer::ALL {
+            let tool = offer.describe(&spec);
+            assert!(tool.name.len() <= 40, "{}", tool.name);
+            let annotations = tool.annotations.unwrap();
+            assert!(annotations.read_only_hint.is_some() && annotations.open_world_hint.is_some());
+            for schema in [&tool.input_schema, tool.output_schema.as_ref().unwrap()] {
+                assert_eq!(schema["type"], "object");
+                for choice in ["anyOf", "oneOf", "allOf", "not", "enum"] {
+                    assert!(!schema.contains_key(choice), "{}: {choice}", tool.name);
+                }
+            }
+            let description = tool.description.unwrap();
+            let first = description.split(['.', ';']).next().unwrap();
+            assert!(first.chars().count() <= 150, "{}: {first}", tool.name);
+        }
+        assert!(include_str!("../../prompts/instructions.md").chars().count() <= 2_000);
+    }
+
+    #[test]
+    fn a_list_of_tools_is_read_as_people_write_it() {
+        let parse = |names: &[&str]| {
+            Offer::parse_list(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(parse(&[]).unwrap(), Offer::USUAL);
+        assert_eq!(parse(&["all"]).unwrap(), Offer::ALL);
+        assert_eq!(
+            parse(&["subagent_wait", "subagent", "subagent"]).unwrap(),
+            [Offer::Subagent, Offer::Wait]
+        );
+        let e = parse(&["subagnet"]).unwrap_err();
+        assert!(e.code() == ErrorCode::InvalidTool && e.advice().unwrap().contains("run_subagent"), "{e}");
+    }
+}

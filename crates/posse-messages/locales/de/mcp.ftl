@@ -1,0 +1,12 @@
+# What `posse-mcp` says. A message is said with `say!`.
+
+## server.rs
+
+mcp-loop-crashed = die Schleife, die mit dem Host spricht, ist abgestürzt
+mcp-tool-unknown = kein Werkzeug für Hosts heißt `{ $name }`
+mcp-call-over = dieser Aufruf dauerte zu lange und wurde beendet
+mcp-still-running = läuft noch: rufe subagent_wait mit { $id } auf
+mcp-address-unusable = auf { $address } kann nicht gelauscht werden
+mcp-address-unusable-hint = vielleicht ist dort ein anderes Programm; Port 0 nimmt irgendeinen freien
+mcp-your-answer = Deine Antwort
+mcp-your-decision = Deine Entscheidung

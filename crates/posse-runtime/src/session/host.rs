@@ -1,0 +1,226 @@
+//! A session whose orchestrator is a program outside, which speaks some protocol. It has no run of its own: it comes and goes, and
+//! what it delegated stays. Several of them can be in one session at the same time, each in its own process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use posse_core::agent::Agent;
+use posse_core::approval::{self, Parked};
+use posse_core::budget::Caps;
+use posse_core::grant::Grant;
+use posse_core::id::{CallKey, TaskId};
+use posse_core::tool::ToolSpec;
+use posse_core::{ErrorCode, Result};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::Session;
+use super::adopt::Begun;
+use super::family::{Family, Parent};
+use super::subagent::status;
+use super::task::Task;
+use crate::context::now_ms;
+use crate::ports::{ApprovalQuery, TaskQuery, TaskRow, ToolContext, ToolInput, ToolOutput, Which};
+use crate::toolbox::Answer;
+
+/// Of what was delegated before, so many of the newest are known again. All others are in the store.
+const RECALLED_MAX: u32 = 100;
+/// A caller from outside has no run whose time could be over; each call has its own end.
+const TIME_LEFT: Duration = Duration::from_secs(3_600);
+const OUTPUT_BYTES_MAX: usize = 100_000;
+
+/// The room of a session as a program outside has it. Dropping it leaves the tasks as they are.
+pub struct Hosted {
+    session: Arc<Session>,
+    family: Arc<Family>,
+    grant: Arc<Grant>,
+    /// Taken in by one at a time, so that nothing is driven twice.
+    looking: Mutex<()>,
+    calls: AtomicU32,
+    attending: JoinHandle<()>,
+}
+
+/// A delegated task as listings show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostedTask {
+    pub id: TaskId,
+    pub agent: String,
+    pub title: String,
+    /// As the `subagent` tool says it.
+    pub status: Value,
+}
+
+impl Session {
+    /// Opens the room for a program outside, with what was delegated from here before: what a dead process left goes on.
+    /// `agent` is what a definition that does not say gets its model and its limits from.
+    pub async fn host(self: &Arc<Self>, agent: Agent) -> Result<Hosted> {
+        self.store.create_session(&self.id, now_ms()).await?;
+        let grant = self.grant.keep(&agent.rights);
+        let own = self.stop.child();
+        let parent = Parent {
+            id: TaskId::root(&self.id),
+            grant: grant.clone(),
+            agent,
+            workspace: self.workspace.clone(),
+            place: None,
+            budget: self.account(&self.budget, Caps::default())?,
+            stop: own.child(),
+            own,
+            outside: true,
+        };
+        let family = Arc::new(Family::new(parent, self.rules));
+        self.families().insert(family.parent.id.clone(), family.clone());
+        let session = self.clone();
+        let attending = tokio::spawn(async move { session.attended(std::future::pending::<()>()).await });
+        let hosted = Hosted {
+            session: self.clone(),
+            family,
+            grant: Arc::new(grant),
+            looking: Mutex::default(),
+            calls: AtomicU32::new(0),
+            attending,
+        };
+        hosted.look().await?;
+        self.heed_cancels().await;
+        Ok(hosted)
+    }
+}
+
+impl Drop for Hosted {
+    fn drop(&mut self) {
+        self.attending.abort();
+    }
+}
+
+impl Hosted {
+    /// The tools it may call.
+    pub fn tools(&self) -> Vec<ToolSpec> {
+        let own = super::facades::names(&self.session.facades);
+        let offered = self.session.tools.offered(&self.grant).into_iter();
+        offered.filter(|spec| own.contains(&spec.name.as_str())).collect()
+    }
+
+    /// Calls one of them. `key` is the same for every attempt at one call.
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: &str,
+        key: &str,
+        cancel: CancellationToken,
+    ) -> ToolOutput {
+        if let Err(e) = self.look().await {
+            return ToolOutput::error(super::subagent::wire_error(&e).to_string());
+        }
+        let context = ToolContext {
+            task: self.family.parent.id.clone(),
+            grant: self.grant.clone(),
+            cancel,
+            time_left: TIME_LEFT,
+            output_bytes_max: OUTPUT_BYTES_MAX,
+            nesting: None,
+            fence: None,
+        };
+        let index = self.calls.fetch_add(1, Ordering::Relaxed);
+        let key =
+            ToolInput { key: CallKey { turn: 0, index }, arguments, idempotency_key: key, context: &context };
+        match self.session.tools.call(tool, key).await {
+            Answer::Ran(output) => output,
+            Answer::Mistake(complaint) => ToolOutput::mistake(complaint),
+        }
+    }
+
+    pub fn session_id(&self) -> &str {
+        &self.session.id
+    }
+
+    /// The task that a call with this key began.
+    pub fn begun_by(&self, key: &str) -> Option<TaskId> {
+        self.family.with_key(key).map(|task| task.id.clone())
+    }
+
+    /// What was delegated from here, oldest first.
+    pub async fn tasks(&self) -> Result<Vec<HostedTask>> {
+        self.look().await?;
+        let mut tasks: Vec<Arc<Task>> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
+        tasks.sort_by_key(|task| task.number());
+        Ok(tasks.iter().map(|task| shown(task)).collect())
+    }
+
+    /// A task as the store has it.
+    pub async fn row(&self, id: &str) -> Result<TaskRow> {
+        let task = self.family.task(id)?;
+        self.session.store.task(&task.id).await
+    }
+
+    /// Calls of this session's tasks that wait for a person's yes.
+    pub async fn open_approvals(&self) -> Result<Vec<Parked>> {
+        let open = self.session.store.approvals(ApprovalQuery::Open).await?;
+        Ok(open.into_iter().filter(|parked| parked.request.task.session() == self.session.id).collect())
+    }
+
+    /// What a person said to exactly the call that was shown.
+    pub async fn answer_approval(&self, parked: &Parked, answer: approval::Answer) -> Result<Parked> {
+        self.session.store.answer(&parked.id, &parked.request.hash, answer).await
+    }
+
+    /// Those that have not ended.
+    pub fn at_work(&self) -> Vec<TaskId> {
+        self.family.running().iter().map(|task| task.id.clone()).collect()
+    }
+
+    /// Takes in what other processes delegated in this session since it was last looked at.
+    async fn look(&self) -> Result<()> {
+        let _one_at_a_time = self.looking.lock().await;
+        let of = Which::ChildrenOf(self.family.parent.id.clone());
+        let newest = TaskQuery { limit: RECALLED_MAX, ..TaskQuery::of(of.clone()) };
+        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
+        let mut rows = self.session.store.find_tasks(newest).await?;
+        self.session.count_from(rows.iter());
+        for row in self.session.store.find_tasks(running).await? {
+            if !rows.iter().any(|known| known.id == row.id) {
+                rows.push(row);
+            }
+        }
+        rows.retain(|row| self.family.task(row.id.short()).is_err());
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.session.bring_back(&self.family, rows, |_| true, &Begun::default()).await
+    }
+
+    /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still
+    /// under way here is written down. Returns what was let go.
+    pub async fn let_go(&self) -> Result<Vec<TaskId>> {
+        self.session.leaving.store(true, Ordering::Relaxed);
+        let mut left = Vec::new();
+        let of = Which::Session(self.session.id.clone());
+        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
+        let ours = |row: &TaskRow| row.owner == self.session.owner;
+        for row in self.session.store.find_tasks(running).await?.into_iter().filter(ours) {
+            match self.session.store.claim_from(&row.id, row.epoch, "").await {
+                Ok(_) => left.push(row.id),
+                // It ended or was taken in this moment.
+                Err(e) if e.code() == ErrorCode::OwnerLost => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(left)
+    }
+
+    /// Ends everything that was delegated from here and waits a moment for it.
+    pub async fn cancel_all(&self) {
+        self.session.end_all(&self.family).await;
+    }
+}
+
+fn shown(task: &Task) -> HostedTask {
+    HostedTask {
+        id: task.id.clone(),
+        agent: task.agent.to_string(),
+        title: posse_core::text::prefix(&task.start.task, 200).to_owned(),
+        status: status(task, &task.progress()),
+    }
+}
