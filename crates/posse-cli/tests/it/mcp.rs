@@ -1,6 +1,7 @@
 //! `posse mcp` as a host uses it: the real binary over pipes, with a scripted model behind its agents.
 
 mod ending;
+mod foreign;
 mod host;
 mod http;
 mod reading;
