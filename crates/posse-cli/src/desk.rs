@@ -10,6 +10,7 @@ use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Observer, Store};
 use tokio::sync::Mutex;
@@ -25,9 +26,6 @@ const LINES_FIRST: usize = 20;
 
 /// Who answers at a terminal.
 pub const OPERATOR: &str = "operator";
-
-const CHOICES: &str =
-    "[y]es, once  yes for this [t]ask  yes for the [s]ession  [n]o  [v]iew everything, then Enter: ";
 
 pub struct Desk {
     store: Arc<dyn Store>,
@@ -88,7 +86,7 @@ pub async fn ask(store: &dyn Store, id: &str) -> Result<()> {
             () = tokio::time::sleep(LOOK) => {
                 let now = store.approval(id).await?;
                 if !now.is_open() && !over.0.swap(true, Ordering::Relaxed) {
-                    terminal::note(&format!("\n{id} is {}", now.state.wire()));
+                    terminal::note(&format!("\n{}", say!("approval-now", id, state = now.state.wire())));
                 }
             }
         }
@@ -123,28 +121,33 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
     terminal::note("");
     show(first);
     if !rest.is_empty() {
-        terminal::note(&format!("({} more lines; v shows everything)", rest.len()));
+        terminal::note(&say!("desk-more", lines = rest.len()));
     }
     let left_s = parked.request.deadline_ms.saturating_sub(now_ms()) / 1000;
-    terminal::note(&format!("without an answer: {} in {left_s} s", parked.request.on_deadline.wire()));
+    let default = parked.request.on_deadline.wire();
+    terminal::note(&say!("desk-default", default, seconds = left_s));
+    let mut is_seen = rest.is_empty();
     loop {
         // Nobody says yes to what they have not seen.
         terminal::discard_typed();
-        prompt(CHOICES);
+        prompt(&format!("{} ", say!("desk-choices")));
         let line = read_line(over)?;
         let yes = |scope| Some(Answer { scope, ..by_operator(Verdict::Approve) });
         match line.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" | "t" | "task" | "s" | "session" if !is_seen => {
+                terminal::note(&say!("approval-not-all-shown"));
+            }
             "y" | "yes" => return yes(Scope::Once),
             "t" | "task" => return yes(Scope::Task),
             "s" | "session" => return yes(Scope::Session),
             "n" | "no" => {
-                prompt("why? the model reads it (Enter for no reason): ");
+                prompt(&format!("{} ", say!("desk-why")));
                 let reason = read_line(over)?;
                 let reason = Some(reason.trim().to_owned()).filter(|reason| !reason.is_empty());
                 return Some(Answer { reason, ..by_operator(Verdict::Deny) });
             }
-            "v" | "view" => page(&lines, over)?,
-            _ => terminal::note("y, t, s, n or v"),
+            "v" | "view" => is_seen |= page(&lines, over)?,
+            _ => terminal::note(&say!("desk-keys")),
         }
     }
 }
@@ -153,21 +156,21 @@ pub fn by_operator(verdict: Verdict) -> Answer {
     Answer::new(verdict, By::Person(OPERATOR.to_owned()), now_ms())
 }
 
-/// Everything, a screen at a time.
-fn page(lines: &[String], over: &AtomicBool) -> Option<()> {
+/// Everything, a screen at a time. Returns whether the last line was shown.
+fn page(lines: &[String], over: &AtomicBool) -> Option<bool> {
     let (_, rows) = terminal::size();
     let pages: Vec<&[String]> = lines.chunks(rows.saturating_sub(2).max(1)).collect();
     for (number, page) in pages.iter().enumerate() {
         show(page);
         let left: usize = pages[number + 1..].iter().map(|page| page.len()).sum();
         if left > 0 {
-            prompt(&format!("-- {left} more lines · Enter goes on, q ends --"));
+            prompt(&say!("desk-page", lines = left));
             if read_line(over)?.trim() == "q" {
-                break;
+                return Some(false);
             }
         }
     }
-    Some(())
+    Some(true)
 }
 
 fn show(lines: &[String]) {

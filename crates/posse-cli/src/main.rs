@@ -3,6 +3,7 @@
 
 mod agents;
 mod args;
+mod columns;
 mod commands;
 mod config;
 mod desk;

@@ -1,6 +1,6 @@
 //! Composition: from flags, files and environment to a session that can run.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use posse_core::text::{nearest, visible};
 use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::Places;
-use posse_definitions::trust::Trust;
+use posse_definitions::trust::{Trust, TrustStore};
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
@@ -51,11 +51,16 @@ const ASKED_FOR: &[&str] = &["bash", "fetch"];
 /// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
 pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
 
+/// Which contents of a project's tools somebody has allowed.
+fn allowed_tools(state: &Path) -> TrustStore {
+    TrustStore::at(state.join("allowed-tools.json"))
+}
+
 /// Every tool there is here, and what was wrong with those that are not.
 pub struct Tools {
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Names of those that the project brings along: programs of whoever wrote the project.
-    pub foreign: BTreeSet<String>,
+    /// Those that the project brings along, with what they are: programs of whoever wrote the project.
+    pub foreign: BTreeMap<String, String>,
     pub problems: Vec<Error>,
 }
 
@@ -64,7 +69,7 @@ impl Tools {
     fn named(&self, list: &[String]) -> Result<Vec<String>> {
         let names: Vec<String> = list.iter().flat_map(|name| expand(name)).collect();
         if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
-            let known: Vec<&str> = self.tools.iter().map(|tool| tool.spec().name.as_str()).collect();
+            let known: Vec<&str> = self.names().collect();
             let text = say!("tool-to-allow-unknown", unknown);
             return Err(
                 Error::new(ErrorCode::InvalidTool, text).hint(say!("there-are", names = known.join(", ")))
@@ -115,7 +120,7 @@ pub struct Setup {
     pub config: Config,
     /// Where tools work.
     pub workspace: PathBuf,
-    /// Where the configuration and the agents are looked for: the workspace, or what that is a worktree of.
+    /// Where the configuration, the agents and the project's tools are looked for: the workspace, or what that is a worktree of.
     pub project: PathBuf,
     pub state: PathBuf,
     pub telemetry: Telemetry,
@@ -263,7 +268,7 @@ impl Setup {
     }
 
     pub fn tools(&self) -> Result<Tools> {
-        let workspace = Workspace::open(&self.workspace)?;
+        let workspace = Workspace::open_without(&self.workspace, self.sandbox.closed())?;
         let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"), posse_definitions::matter);
         let mut problems: Vec<Error> =
             warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
@@ -272,15 +277,22 @@ impl Setup {
         tools.push(Arc::new(Bash::new(launch.clone())));
         tools.push(Arc::new(Fetch::new(self.pinned())));
         // The user's first: of two tools with one name, a project's must not take the place of the user's.
-        let project = self.workspace.join(".posse/tools");
+        let project = self.project.join(".posse/tools");
         let mut dirs = user_dirs("tools");
         dirs.push(project.clone());
         let (own, errors) = posse_tools::own::load(&dirs);
         problems.extend(errors);
-        let mut foreign = BTreeSet::new();
-        for tool in own {
+        let mut foreign = BTreeMap::new();
+        for mut tool in own {
             if tool.manifest.starts_with(&project) {
-                foreign.insert(tool.spec.name.clone());
+                foreign.insert(tool.spec.name.clone(), tool.digest().unwrap_or_default());
+                tool = match tool.of_project(&self.project) {
+                    Ok(tool) => tool,
+                    Err(e) => {
+                        problems.push(e);
+                        continue;
+                    }
+                };
             }
             match tool.bind(launch.clone()) {
                 Ok(tool) => tools.push(Arc::new(tool)),
@@ -298,7 +310,7 @@ impl Setup {
         let denied = self.denied(found)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
-            let allowed = configured.contains(name) && !found.foreign.contains(name);
+            let allowed = configured.contains(name) && !found.foreign.contains_key(name);
             let harmless = *effect == Effect::Pure || !how.read_only;
             harmless && (usual || allowed || asked.contains(name))
         };
@@ -380,7 +392,31 @@ impl Setup {
         // What could be reached then and cannot be reached today is over as well.
         let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
         let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
-        Ok(before.without(&self.denied(found)?).keep(&today).keep(&self.asked_about(found)?))
+        let before = before.without(&self.denied(found)?).without(&self.strange(found));
+        Ok(before.keep(&today).keep(&self.asked_about(found)?))
+    }
+
+    /// Tools of the project that nobody has allowed as they are now. A task that goes on knows its tools by their names, and a
+    /// name can mean something else by now.
+    fn strange(&self, found: &Tools) -> Vec<String> {
+        if found.foreign.is_empty() {
+            return Vec::new();
+        }
+        let allowed = allowed_tools(&self.state).load();
+        let is_strange = |digest: &str| !allowed.trusts(&self.project, digest);
+        let strange = found.foreign.iter().filter(|(_, digest)| is_strange(digest));
+        strange.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Remembers what the tools of the project are that somebody allows for a run, for when the run goes on.
+    pub fn remember_allowed(&self, found: &Tools, grant: &Grant) -> Result<()> {
+        let store = allowed_tools(&self.state);
+        let given = found.foreign.iter().filter(|(name, _)| grant.tools().any(|tool| tool == *name));
+        let new: Vec<&str> = given
+            .map(|(_, digest)| digest.as_str())
+            .filter(|digest| !store.trusted(&self.project, digest))
+            .collect();
+        if new.is_empty() { Ok(()) } else { store.trust(&self.project, new) }
     }
 
     /// What processes may connect to at most.
@@ -478,12 +514,8 @@ fn sandbox(
         if let Some(secret) =
             closed.iter().chain(&secrets).find(|secret| secret.starts_with(path) || path.starts_with(secret))
         {
-            let text = format!(
-                "`sandbox.write`: `{}` would open `{}` to commands",
-                path.display(),
-                secret.display()
-            );
-            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint("name what lies beside it instead"));
+            let text = say!("sandbox-write-opens", path = path.display(), secret = secret.display());
+            return Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("sandbox-write-opens-hint")));
         }
     }
     const MIB: u64 = 1 << 20;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::ports::{self, BoxFuture};
 use posse_tools::sandbox::Sandbox;
 use posse_tools::worktree::Worktrees;
@@ -44,7 +45,7 @@ impl Apart {
     ) -> Result<T> {
         let trees = self.trees.clone();
         tokio::task::spawn_blocking(move || work(trees)).await.unwrap_or_else(|e| {
-            Err(Error::new(ErrorCode::Internal, "a worktree could not be worked on").caused_by(e))
+            Err(Error::new(ErrorCode::Internal, say!("worktree-not-worked-on")).caused_by(e))
         })
     }
 }
@@ -53,12 +54,14 @@ impl ports::Worktrees for Apart {
     fn open<'a>(&'a self, task: &'a TaskId, workspace: &'a str) -> BoxFuture<'a, Result<ports::Worktree>> {
         let (task, origin) = (task.clone(), PathBuf::from(workspace));
         Box::pin(async move {
-            let made = self.on_disk(move |trees| trees.make(&task, &origin)).await?;
+            let from = origin.clone();
+            let made = self.on_disk(move |trees| trees.make(&task, &from)).await?;
             let workspace = made.workspace();
             let setup = Setup {
                 config: self.config.clone(),
                 workspace: workspace.clone(),
-                project: workspace.clone(),
+                // Nothing that the task can change there is loaded when it goes on.
+                project: origin,
                 state: self.state.clone(),
                 telemetry: Telemetry::default(),
                 sandbox: self.sandbox.clone(),
@@ -73,7 +76,7 @@ impl ports::Worktrees for Apart {
         let task = task.clone();
         Box::pin(self.on_disk(move |trees| match trees.find(&task)? {
             Some(made) => made.keep(),
-            None => Err(Error::new(ErrorCode::Io, format!("the worktree of `{task}` is gone"))),
+            None => Err(Error::new(ErrorCode::Io, say!("worktree-gone", task))),
         }))
     }
 

@@ -1,6 +1,7 @@
 //! Asking a person before a call is made: what is asked, what is answered, and for how long an answer holds. Stores keep
 //! these values and apply these rules inside one transaction, so that of several answers the first one counts.
 
+use posse_messages::{fixed, say};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -178,9 +179,8 @@ impl Parked {
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes).map_err(|e| {
-            Error::new(ErrorCode::JournalInvalid, "an approval in the store cannot be read").caused_by(e)
-        })
+        serde_json::from_slice(bytes)
+            .map_err(|e| Error::new(ErrorCode::JournalInvalid, say!("approval-unreadable")).caused_by(e))
     }
 
     pub fn is_open(&self) -> bool {
@@ -230,20 +230,17 @@ impl Parked {
     /// The first answer counts. It names what it answers by its hash: an answer to something else is refused.
     pub fn answer(&self, hash: &str, answer: Answer) -> Result<Parked> {
         self.check_hash(hash)?;
-        let closed = |why: String| {
-            Error::new(ErrorCode::ApprovalClosed, format!("`{}` cannot be answered: {why}", self.id))
-                .hint("`posse approvals list` shows what waits for an answer")
-        };
         match &self.state {
             State::Open => {}
             State::Answered(first) => {
-                return Err(closed(format!("it was {} by {}", self.state.wire(), first.by)));
+                let why = say!("approval-was-answered", state = self.state.wire(), by = first.by);
+                return Err(closed(&self.id, &why));
             }
-            State::Closed(why) => return Err(closed(why.clone())),
+            State::Closed(why) => return Err(closed(&self.id, why)),
         }
         let overdue = answer.at_ms > self.request.deadline_ms && answer.by != By::Deadline;
         if overdue {
-            return Err(closed("its time is over, and its default counts".to_owned()));
+            return Err(closed(&self.id, &say!("approval-overdue")));
         }
         Ok(Parked { state: State::Answered(answer.bounded()), ..self.clone() })
     }
@@ -266,7 +263,7 @@ impl Parked {
             State::Answered(answer) if answer.verdict == Verdict::Approve && answer.counts(now_ms) => Ok(()),
             state => Err(Error::new(
                 ErrorCode::ApprovalClosed,
-                format!("`{}` does not allow the call: it is {}", self.id, state.wire()),
+                say!("approval-not-allowing", id = self.id, state = state.wire()),
             )),
         }
     }
@@ -277,8 +274,18 @@ impl Parked {
 }
 
 fn mismatch(id: &str) -> Error {
-    Error::new(ErrorCode::ApprovalMismatch, format!("`{id}` is about another call than this one"))
-        .hint("`posse approvals show` shows what it is about, with its hash")
+    Error::new(ErrorCode::ApprovalMismatch, say!("approval-mismatch", id))
+        .hint(say!("approval-mismatch-hint"))
+}
+
+/// What somebody is told who answers a question that nobody waits for any more.
+fn closed(id: &str, why: &str) -> Error {
+    Error::new(ErrorCode::ApprovalClosed, say!("approval-closed", id, why)).hint(say!("approvals-list-hint"))
+}
+
+/// The same, because its task has ended.
+pub fn closed_with_task(id: &str) -> Error {
+    closed(id, &say!("approval-task-ended"))
 }
 
 impl Answer {
@@ -370,7 +377,7 @@ pub enum Resolution {
     /// A person decides.
     Park,
     /// Why, for the model and for whoever reads the warnings.
-    Deny(&'static str),
+    Deny(String),
 }
 
 impl Default for Policy {
@@ -388,13 +395,11 @@ impl Policy {
 
     pub fn resolve(&self, call: Call<'_>) -> Resolution {
         match self.mode {
-            Mode::Deny => Resolution::Deny("nobody is asked here (`approvals.mode` is `deny`)"),
+            Mode::Deny => Resolution::Deny(fixed!("approval-mode-denies")),
             Mode::Ask | Mode::AllowListed | Mode::Unattended if self.allows(call) => Resolution::Allow,
             Mode::Ask => Resolution::Park,
-            Mode::AllowListed => {
-                Resolution::Deny("nobody is asked here, and it is not among `approvals.allow`")
-            }
-            Mode::Unattended => Resolution::Deny("nobody can be asked here"),
+            Mode::AllowListed => Resolution::Deny(fixed!("approval-not-listed")),
+            Mode::Unattended => Resolution::Deny(fixed!("approval-unattended")),
         }
     }
 
@@ -429,9 +434,10 @@ pub fn shown_prompt(prompt: &str) -> String {
 /// that pretend to be Latin ones are named.
 pub fn described(parked: &Parked) -> Vec<String> {
     let Request { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } = &parked.request;
-    let mut lines = vec![format!("{} wants to call `{}`: {}", legible(agent), legible(tool), legible(why))];
+    let (agent, tool, why) = (legible(agent), legible(tool), legible(why));
+    let mut lines = vec![say!("approval-wants", agent, tool, why)];
     let way: Vec<&str> = path.iter().chain([task]).map(TaskId::as_str).collect();
-    lines.push(format!("task {} · call {key} · approval {}", way.join(" > "), parked.id));
+    lines.push(say!("approval-about", way = way.join(" > "), key, id = parked.id));
     let fields = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::from_iter([("arguments".to_owned(), json!(arguments))]),
@@ -441,8 +447,8 @@ pub fn described(parked: &Parked) -> Vec<String> {
     for (name, value) in said.filter(|(name, _)| !fields.contains_key(*name)).chain(&fields) {
         lines.extend(field(name, value));
     }
-    lines.push(format!("{} bytes · sha256 {hash}", arguments.len()));
-    lines.push(format!("an answer for more than this call covers: {}", legible(&covers.join(", "))));
+    lines.push(say!("approval-bytes", bytes = arguments.len(), hash));
+    lines.push(say!("approval-covers", covers = legible(&covers.join(", "))));
     lines
 }
 

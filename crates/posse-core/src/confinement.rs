@@ -32,13 +32,14 @@ pub enum Reach {
 }
 
 impl Confinement {
-    pub fn of(grant: &Grant, workspace: &str) -> Self {
+    /// `real` says where an absolute path really is, `None` for one that opens nothing.
+    pub fn of(grant: &Grant, workspace: &str, real: impl Fn(String) -> Option<String>) -> Self {
         let mut write: Vec<Vec<String>> = grant.write_paths().map(<[String]>::to_vec).collect();
         if grant.is_read_only() {
             write.push(Vec::new());
         }
         let reach = grant.network().reach();
-        Self { tier: grant.sandbox(), write, read: grant.read_roots(workspace), reach }
+        Self { tier: grant.sandbox(), write, read: grant.read_roots(workspace, real), reach }
     }
 }
 
@@ -103,7 +104,7 @@ mod tests {
     fn a_grant_says_what_its_processes_may_do() {
         let root = Grant::of_root(Root { sandbox: Tier::Kernel, depth: 3, ..Root::default() });
         let whole = Confinement { tier: Tier::Kernel, write: vec![], read: None, reach: Reach::Full };
-        assert_eq!(Confinement::of(&root, "/w"), whole);
+        assert_eq!(Confinement::of(&root, "/w", Some), whole);
         let rights = Rights {
             write_paths: Some(vec!["docs/**".to_owned()]),
             read_roots: Some(vec!["docs".to_owned()]),
@@ -119,10 +120,10 @@ mod tests {
             read: Some(vec!["/w/docs".to_owned()]),
             reach,
         };
-        assert_eq!(Confinement::of(&child, "/w"), expected);
+        assert_eq!(Confinement::of(&child, "/w", Some), expected);
         let network = Some(Network::parse(["docs.rs"]).unwrap());
         let looks = child.narrow(&Rights { access: Access::ReadOnly, network, ..Rights::default() });
-        let looks = Confinement::of(&looks, "/w");
+        let looks = Confinement::of(&looks, "/w", Some);
         assert_eq!((looks.write.last(), looks.reach), (Some(&vec![]), Reach::None), "hosts are not ports");
     }
 }

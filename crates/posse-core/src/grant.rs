@@ -248,7 +248,7 @@ impl Grant {
 
     /// Of a line with several commands, the one that may least decides.
     pub fn decide(&self, call: Call<'_>) -> Decision {
-        let Call { tool, effect, arguments, workspace } = call;
+        let Call { tool, effect, .. } = call;
         if !self.tools.contains(tool) {
             return Decision::Deny(self.absence(tool));
         }
@@ -256,7 +256,7 @@ impl Grant {
             return Decision::Deny(why);
         }
         let is_free = self.conditions.is_empty() && (tool != FETCH || self.network.is_full());
-        let objection = if is_free { None } else { self.objection(tool, effect, arguments, workspace) };
+        let objection = if is_free { None } else { self.objection(call, &subjects(call)) };
         self.settle(call, objection)
     }
 
@@ -304,18 +304,39 @@ impl Grant {
         self.conditions.iter().filter_map(|rights| rights.write_paths.as_deref())
     }
 
+    /// What somebody should know who gives this much to one agent. Whatever such an agent reads can tell it to send what else it
+    /// can read to a place of somebody's choice; two agents with a part of it each cannot be made to.
+    pub fn exposure(&self) -> Option<String> {
+        let looks = ["read", "grep", "bash"].iter().find(|tool| self.tools.contains(**tool))?;
+        let network = &self.network;
+        let reaches = |tool: &str| match tool {
+            FETCH => !network.is_none(),
+            "bash" => !self.confined,
+            _ => tool.starts_with("web") || tool.starts_with("mcp__"),
+        };
+        let effect = |tool: &str| if tool == "bash" { Effect::Unsafe } else { Effect::Pure };
+        let is_open = |tool: &&String| reaches(tool) && self.obstacle(tool, effect(tool)).is_none();
+        let reaches = self.tools.iter().find(is_open)?;
+        Some(fixed!("agent-exposed", looks, reaches))
+    }
+
     /// Whether only tools that change nothing may be used.
     pub fn is_read_only(&self) -> bool {
         self.conditions.iter().any(|rights| rights.access == Access::ReadOnly)
     }
 
-    /// The directories and files that may be read, as absolute paths; `None`: all.
-    pub fn read_roots(&self, workspace: &str) -> Option<Vec<String>> {
+    /// The directories and files that may be read, as absolute paths; `None`: all. `real` says where an absolute path really is:
+    /// what two narrowings have in common is told by that, and not by how they are written.
+    pub fn read_roots(
+        &self,
+        workspace: &str,
+        real: impl Fn(String) -> Option<String>,
+    ) -> Option<Vec<String>> {
         let sets = self.conditions.iter().filter_map(|rights| rights.read_roots.as_deref());
-        let absolute = |roots: &[String]| -> Vec<String> {
-            roots.iter().filter_map(|root| subject::absolute(root, workspace)).collect()
+        let places = |roots: &[String]| -> Vec<String> {
+            roots.iter().filter_map(|root| real(subject::absolute(root, workspace)?)).collect()
         };
-        sets.map(absolute).reduce(|one, other| subject::common(&one, &other))
+        sets.map(places).reduce(|one, other| subject::common(&one, &other))
     }
 
     /// Why no call of a tool that was granted can be allowed, if so.
@@ -350,9 +371,31 @@ impl Grant {
         }
     }
 
-    fn objection(&self, tool: &str, effect: Effect, arguments: &str, workspace: &str) -> Option<Objection> {
+    /// Whether it makes a difference to a tool where the paths of its calls really lead.
+    pub fn looks_at_places(&self, tool: &str) -> bool {
+        self.conditions.iter().any(|rights| rights.looks_at_places(tool))
+    }
+
+    /// What stands against a place that an allowed call came to: behind a link, or on its way through a directory. `place` is
+    /// relative to the workspace. Nobody was asked about it, so only what the rules asked about the call itself is settled.
+    pub fn permit_place(&self, call: Call<'_>, place: &str) -> Result<(), String> {
+        let subjects = [Subject::Path(place.to_owned())];
+        let why = match self.objection(call, &subjects) {
+            None => return Ok(()),
+            Some(Objection::Rule(_)) if self.autonomy == Autonomy::Free => return Ok(()),
+            Some(Objection::Rule(why)) => why,
+            Some(Objection::Doubt(why) | Objection::Never(why)) => return Err(why),
+        };
+        let settled = self.asking_rules(call.tool, &self::subjects(call));
+        match self.asking_rules(call.tool, &subjects).iter().all(|rule| settled.contains(rule)) {
+            true => Ok(()),
+            false => Err(fixed!("refused-not-asked", why)),
+        }
+    }
+
+    fn objection(&self, call: Call<'_>, subjects: &[Subject<'_>]) -> Option<Objection> {
+        let Call { tool, effect, workspace, .. } = call;
         let case = Case { tool, effect, workspace, is_confined: self.confined };
-        let subjects = subject::of(tool, arguments, workspace);
         let against = |subject: &Subject<'_>| {
             let own = self.conditions.iter().filter_map(|rights| rights.objection(&case, subject));
             let all = own.chain(self.out_of_reach(tool, subject)).collect::<Vec<_>>();
@@ -408,7 +451,7 @@ impl Grant {
         if self.autonomy == Autonomy::Refuses {
             return Decision::Deny(fixed!("refused-and-must-not-ask", why));
         }
-        let mut covers = self.asking_rules(call);
+        let mut covers = self.asking_rules(tool, &subjects(call));
         if every_change {
             covers.push(tool.to_owned());
         }
@@ -422,16 +465,9 @@ impl Grant {
     }
 
     /// The rules that ask about a call.
-    fn asking_rules(&self, call: Call<'_>) -> Vec<String> {
-        if self.conditions.iter().all(|rights| rights.rules.is_empty()) {
-            return Vec::new();
-        }
-        let subjects = subjects(call);
+    fn asking_rules(&self, tool: &str, subjects: &[Subject<'_>]) -> Vec<String> {
         let pairs = subjects.iter().flat_map(|subject| self.conditions.iter().map(move |own| (own, subject)));
-        pairs
-            .filter_map(|(own, subject)| own.asking_rule(call.tool, subject))
-            .map(ToString::to_string)
-            .collect()
+        pairs.filter_map(|(own, subject)| own.asking_rule(tool, subject)).map(ToString::to_string).collect()
     }
 
     fn absence(&self, tool: &str) -> String {

@@ -1,6 +1,7 @@
 //! Who may write where. A task with write paths holds one lease on all of them, or none; two leases never fit a common
 //! path, except that a task works inside the lease of those that delegated to it.
 
+use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -45,11 +46,22 @@ pub struct Lease {
     pub seen_ms: u64,
 }
 
+/// A process that a task without a lease of its own has started: it may write these places, apart from what was leased to
+/// others when it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    pub by: Lease,
+    /// The newest lease there was when it began, by its token.
+    pub after: u64,
+}
+
 /// What has to be known before a task writes, as of one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writing {
     /// Of the task now.
     pub epoch: u64,
+    /// When its owner was last heard of.
+    pub seen_ms: u64,
     /// Those that delegated to it, directly or not.
     pub ancestors: Vec<TaskId>,
     /// Everybody's.
@@ -59,25 +71,21 @@ pub struct Writing {
 impl Places {
     /// Only what can be compared with the paths that tools write.
     pub fn parse(workspace: &str, paths: &[String]) -> Result<Self> {
-        let wrong = |path: &str, why: &str| {
-            let shown = crate::text::prefix(path, 80).escape_debug().to_string();
-            Error::new(ErrorCode::InvalidRequest, format!("the write path `{shown}` {why}"))
-                .hint("write paths are globs below the workspace, such as `src/**` or `docs/*.md`")
-        };
         if paths.len() > PATHS_MAX {
-            let text = format!("{} write paths are more than the {PATHS_MAX} there may be", paths.len());
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint("name directories instead of files"));
+            let text = say!("write-paths-too-many", count = paths.len(), paths_max = PATHS_MAX);
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-paths-too-many-hint")));
         }
         for path in paths {
-            let why = match path {
-                _ if path.trim().is_empty() => "is empty",
-                _ if path.len() > PATH_BYTES_MAX => "is too long",
-                _ if path.chars().any(char::is_control) => "contains a control character",
-                _ if path.starts_with('/') => "is not relative to the workspace",
-                _ if path.split('/').any(|part| part == "..") => "contains `..`",
+            let shown = crate::text::prefix(path, 80).escape_debug();
+            let text = match path {
+                _ if path.trim().is_empty() => say!("write-path-empty", shown),
+                _ if path.len() > PATH_BYTES_MAX => say!("write-path-too-long", shown),
+                _ if path.chars().any(char::is_control) => say!("write-path-control-character", shown),
+                _ if path.starts_with('/') => say!("write-path-not-relative", shown),
+                _ if path.split('/').any(|part| part == "..") => say!("write-path-goes-up", shown),
                 _ => continue,
             };
-            return Err(wrong(path, why));
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-path-hint")));
         }
         Ok(Self { workspace: workspace.trim_end_matches('/').to_owned(), paths: paths.to_vec() })
     }
@@ -154,24 +162,59 @@ pub fn in_the_way<'a>(
     others.filter(|lease| !wanted.common(&lease.places).is_empty()).collect()
 }
 
+/// Commands of others that began before a task got its places, with this token, and may write there. None that began later can.
+pub fn still_writing<'a>(
+    places: &Places,
+    task: &TaskId,
+    token: u64,
+    running: &'a [Command],
+) -> Vec<&'a Command> {
+    let others = running.iter().filter(|command| command.by.task != *task && command.after < token);
+    others.filter(|command| !places.common(&command.by.places).is_empty()).collect()
+}
+
+/// What a command of a task must not write because it is leased to others: directories or files relative to the workspace,
+/// in which all of it is; an empty path is the workspace.
+pub fn closed_to(now: &Writing, task: &TaskId, workspace: &str) -> Vec<String> {
+    let workspace = workspace.trim_end_matches('/');
+    let others =
+        now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
+    let whole = |lease: &Lease| -> Vec<String> {
+        let below =
+            |root: String| format!("{}/{root}", lease.places.workspace).trim_end_matches('/').to_owned();
+        roots(&lease.places.paths).into_iter().map(below).collect()
+    };
+    let inside = |path: &String| match path.strip_prefix(workspace) {
+        Some("") => Some(String::new()),
+        Some(rest) => rest.strip_prefix('/').map(str::to_owned),
+        // The workspace itself may be inside of what is leased.
+        None => {
+            workspace.strip_prefix(path.as_str()).filter(|rest| rest.starts_with('/')).map(|_| String::new())
+        }
+    };
+    let mut closed: Vec<String> = others.flat_map(whole).filter_map(|path| inside(&path)).collect();
+    closed.sort_unstable();
+    closed.dedup();
+    closed
+}
+
 /// What a task is told that cannot have its places.
 pub fn conflict(wanted: &Places, in_the_way: &[&Lease]) -> Error {
     let mut places: Vec<&str> = in_the_way.iter().flat_map(|lease| wanted.common(&lease.places)).collect();
     places.sort_unstable();
     places.dedup();
     let holders: Vec<String> = in_the_way.iter().take(3).map(|lease| holder(lease)).collect();
-    let text = format!("Cannot acquire file locks. Conflicts: {}", places.join(", "));
-    Error::new(ErrorCode::LeaseConflict, text)
-        .hint(format!("{}; wait until it has ended, or choose other paths", holders.join(", ")))
+    let text = say!("lease-conflict", places = places.join(", "));
+    Error::new(ErrorCode::LeaseConflict, text).hint(say!("lease-conflict-hint", holders = holders.join(", ")))
 }
 
 /// What a task is told that has ended and wants places.
 pub fn has_ended(task: &TaskId) -> Error {
-    Error::new(ErrorCode::InvalidRequest, format!("`{task}` has ended, so it can hold no write lease"))
+    Error::new(ErrorCode::InvalidRequest, say!("lease-after-end", task))
 }
 
 fn holder(lease: &Lease) -> String {
-    format!("`{}` holds {}", lease.task, lease.places.paths.join(", "))
+    say!("lease-holder", task = lease.task, paths = lease.places.paths.join(", "))
 }
 
 /// Whether a file may be put in place now. `token` is the lease that the call was begun with, if the task has places of
@@ -185,36 +228,22 @@ pub fn permit(
     path: &str,
 ) -> Result<(), String> {
     if now.epoch != epoch {
-        return Err(format!(
-            "another process drives this task now (epoch {}, this was {epoch}); nothing was written",
-            now.epoch
-        ));
+        return Err(say!("write-driven-elsewhere", current = now.epoch, epoch));
     }
     if let Some(token) = token {
         let own = now.leases.iter().find(|lease| lease.task == *task && lease.token == token);
         let Some(own) = own else {
-            return Err(
-                "the lease on this task's write paths was lost meanwhile; nothing was written. Read \
-                        the file again, then repeat the change on its present content"
-                    .to_owned(),
-            );
+            return Err(say!("write-lease-lost"));
         };
         if !own.places.has(workspace, path) {
-            return Err(format!(
-                "`{path}` is not in this task's write paths: {}; nothing was written",
-                own.places.paths.join(", ")
-            ));
+            return Err(say!("write-outside-paths", path, paths = own.places.paths.join(", ")));
         }
     }
     let others =
         now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
     match others.into_iter().find(|lease| lease.places.has(workspace, path)) {
         None => Ok(()),
-        Some(lease) => Err(format!(
-            "`{path}` is leased to another task: {}; nothing was written. Wait until that task has ended, or leave \
-             the file to it",
-            holder(lease)
-        )),
+        Some(lease) => Err(say!("write-leased", path, holder = holder(lease))),
     }
 }
 
@@ -275,6 +304,7 @@ mod tests {
         let own = lease("s.t_01", places("/w", &["src/**"]));
         let now = Writing {
             epoch: 2,
+            seen_ms: 0,
             ancestors: vec![id("s")],
             leases: vec![lease("s", places("/w", &["."])), own, lease("x", places("/w", &["docs"]))],
         };
@@ -289,6 +319,35 @@ mod tests {
             Ok(()),
             "without places of its own it may write what is free"
         );
+    }
+
+    #[test]
+    fn a_command_may_not_write_what_is_leased_to_others() {
+        let leases = vec![
+            lease("s", places("/w", &["."])),
+            lease("s.t_01", places("/w", &["own"])),
+            lease("x", places("/w", &["src/*.rs", "docs/a.md"])),
+            lease("y", places("/w/sub", &["**"])),
+            lease("z", places("/elsewhere", &["src"])),
+        ];
+        let now = Writing { epoch: 1, seen_ms: 0, ancestors: vec![id("s")], leases };
+        assert_eq!(closed_to(&now, &id("s.t_01"), "/w"), ["docs/a.md", "src", "sub"]);
+        assert_eq!(closed_to(&now, &id("s.t_01"), "/w/sub/deep"), [""], "all of it is leased");
+        assert_eq!(closed_to(&now, &id("s.t_01"), "/w2"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn only_commands_that_began_before_a_lease_are_waited_for() {
+        let command =
+            |task: &str, paths: &[&str], after| Command { by: lease(task, places("/w", paths)), after };
+        let running = [
+            command("a", &["**"], 6),
+            command("b", &["**"], 7),
+            command("c", &["docs/**"], 6),
+            command("me", &["**"], 6),
+        ];
+        let found = still_writing(&places("/w", &["src"]), &id("me"), 7, &running);
+        assert_eq!(found, [&running[0]]);
     }
 
     #[test]

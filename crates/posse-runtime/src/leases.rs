@@ -7,8 +7,9 @@ use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::TaskId;
 use posse_core::journal::TaskStart;
-use posse_core::lease::{self, Places, SILENCE_MS_MAX, are_within, in_the_way};
+use posse_core::lease::{self, Command, Places, SILENCE_MS_MAX, are_within, in_the_way, still_writing};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use crate::context::now_ms;
 use crate::driver::Ports;
@@ -45,6 +46,25 @@ impl Holders {
         }
         Ok(LeaseRequest { places, dead, silence_ms_max: self.silence_ms_max, now_ms: now_ms() })
     }
+
+    /// A command of another task that began before this one got its places, with this token, and may still write there.
+    async fn still_writing(
+        &self,
+        store: &dyn Store,
+        task: &TaskId,
+        token: u64,
+        places: &Places,
+    ) -> Result<Option<Command>> {
+        let running = store.commands().await?;
+        for command in still_writing(places, task, token, &running) {
+            // Whoever supervises the command of a holder that is gone has ended it by then.
+            let is_gone = command.by.is_expired(now_ms(), self.silence_ms_max);
+            if !is_gone && (self.lives)(&store.task(&command.by.task).await?) {
+                return Ok(Some(command.clone()));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// The places that a task is to hold itself: what was asked for, or what its agent says. They are within those of every task
@@ -56,9 +76,8 @@ pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) 
     };
     let mut outer = above.write_paths().chain(asked.and(of_agent));
     if let Some(outer) = outer.find(|outer| !are_within(own, outer)) {
-        let text = format!("the write paths {} are not within {}", own.join(", "), outer.join(", "));
-        return Err(Error::new(ErrorCode::InvalidRequest, text)
-            .hint("a task can be given only what whoever delegates, and its agent, may write"));
+        let text = say!("write-paths-not-within", own = own.join(", "), outer = outer.join(", "));
+        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-paths-not-within-hint")));
     }
     Ok(own.to_vec())
 }
@@ -74,22 +93,36 @@ pub(crate) fn places_of(start: &TaskStart) -> Result<Option<Places>> {
 pub(crate) async fn wait(ports: &Ports, task: &TaskId, epoch: u64, start: &TaskStart) -> Result<Option<u64>> {
     let Some(places) = places_of(start)? else { return Ok(None) };
     let mut told = false;
-    loop {
-        let request = ports.holders.request(&*ports.store, task, places.clone()).await?;
-        let refused = match ports.store.lease(task, epoch, request).await {
-            Err(e) if e.code() == ErrorCode::LeaseConflict => e,
-            answer => return answer.map(Some),
-        };
+    let mut tell = |note: String| {
         if !std::mem::replace(&mut told, true) {
-            let note =
-                format!("waits until its write paths are free: {}", refused.advice().unwrap_or_default());
             ports.observers.event(task, &Event::Noted { note });
         }
-        tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
-            () = ports.stop.soon.cancelled() => return Ok(None),
-            () = ports.stop.now.cancelled() => return Ok(None),
+    };
+    loop {
+        let request = ports.holders.request(&*ports.store, task, places.clone()).await?;
+        match ports.store.lease(task, epoch, request).await {
+            Ok(token) => {
+                let busy = ports.holders.still_writing(&*ports.store, task, token, &places).await?;
+                let Some(busy) = busy else { return Ok(Some(token)) };
+                tell(say!("lease-waits-command", task = busy.by.task));
+            }
+            Err(e) if e.code() == ErrorCode::LeaseConflict => {
+                tell(say!("lease-waits", holders = e.advice().unwrap_or_default()));
+            }
+            Err(e) => return Err(e),
         }
+        if !look_again(ports).await {
+            return Ok(None);
+        }
+    }
+}
+
+/// `false` if the task is to stop instead.
+async fn look_again(ports: &Ports) -> bool {
+    tokio::select! {
+        () = tokio::time::sleep(LOOK) => true,
+        () = ports.stop.soon.cancelled() => false,
+        () = ports.stop.now.cancelled() => false,
     }
 }
 
@@ -101,6 +134,43 @@ pub struct Fence {
     epoch: u64,
     token: Option<u64>,
     workspace: String,
+    silence_ms_max: u64,
+}
+
+/// Whether a task may still write, for whoever watches over a process of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holding {
+    Held,
+    /// Its owner was not heard of lately, or nobody can be asked.
+    Doubtful,
+    Lost,
+}
+
+/// A process that may write, from before its start to its end.
+pub struct Running {
+    fence: Arc<Fence>,
+    /// Of the note that it runs, where the task has no lease that says the same.
+    command: Option<u64>,
+    /// What it must not write because it is leased to others: relative to the workspace, with all that is in it; an empty path is
+    /// the workspace.
+    pub closed: Vec<String>,
+}
+
+impl Running {
+    pub fn fence(&self) -> &Arc<Fence> {
+        &self.fence
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Without a runtime the task is over as well, and the note with it.
+        if let (Some(token), Ok(runtime)) = (self.command, tokio::runtime::Handle::try_current()) {
+            let fence = self.fence.clone();
+            // Whoever waits for it looks again; if it cannot be said, the note ends with the task.
+            runtime.spawn(async move { fence.store.end_command(&fence.task, token).await });
+        }
+    }
 }
 
 impl Fence {
@@ -118,6 +188,7 @@ impl Fence {
             epoch,
             token,
             workspace: start.workspace.clone(),
+            silence_ms_max: ports.holders.silence_ms_max,
         };
         let Some(places) = places_of(start)? else { return Ok(Ok(fence(None))) };
         let now = ports.store.writing(task).await?;
@@ -125,23 +196,61 @@ impl Fence {
         if let Some(own) = own {
             return Ok(Ok(fence(Some(own.token))));
         }
-        let request = ports.holders.request(&*ports.store, task, places).await?;
+        let request = ports.holders.request(&*ports.store, task, places.clone()).await?;
         match ports.store.lease(task, epoch, request).await {
-            Ok(token) => Ok(Ok(fence(Some(token)))),
-            Err(e) if e.code() == ErrorCode::LeaseConflict => Ok(Err(format!(
-                "refused: this task was silent for too long and lost its write paths: {}; nothing was run",
-                e.advice().unwrap_or_default()
-            ))),
+            Ok(token) => {
+                while ports.holders.still_writing(&*ports.store, task, token, &places).await?.is_some() {
+                    if !look_again(ports).await {
+                        return Ok(Err(format!("refused: {}", say!("run-while-stopping"))));
+                    }
+                }
+                Ok(Ok(fence(Some(token))))
+            }
+            Err(e) if e.code() == ErrorCode::LeaseConflict => {
+                let why = say!("lease-lost-silent", holders = e.advice().unwrap_or_default());
+                Ok(Err(format!("refused: {why}")))
+            }
             Err(e) => Err(e),
+        }
+    }
+
+    /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and
+    /// waits for its end. The refusal is for the model.
+    pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<Running, String> {
+        let failed = |e: Error| say!("run-not-decidable", why = e.message());
+        let mut running = Running { fence: self.clone(), command: None, closed: Vec::new() };
+        if self.token.is_none() {
+            let paths = grant.write_paths().last().map_or_else(|| vec!["**".to_owned()], <[String]>::to_vec);
+            let places = Places { workspace: self.workspace.clone(), paths };
+            let noted = self.store.begin_command(&self.task, self.epoch, places, now_ms()).await;
+            running.command = Some(noted.map_err(failed)?);
+        }
+        let now = self.store.writing(&self.task).await.map_err(failed)?;
+        running.closed = lease::closed_to(&now, &self.task, &self.workspace);
+        Ok(running)
+    }
+
+    /// How long the owner of a task may be silent before somebody else may write where it may.
+    pub fn silence(&self) -> Duration {
+        Duration::from_millis(self.silence_ms_max)
+    }
+
+    /// A sign of life counts if it is recent: whoever hears of it has to end a process before the silence is too long.
+    pub async fn holding(&self) -> Holding {
+        let Ok(now) = self.store.writing(&self.task).await else { return Holding::Doubtful };
+        let own = |token: u64| now.leases.iter().any(|lease| lease.task == self.task && lease.token == token);
+        match now_ms().saturating_sub(now.seen_ms) <= self.silence_ms_max / 4 {
+            _ if now.epoch != self.epoch || self.token.is_some_and(|token| !own(token)) => Holding::Lost,
+            true => Holding::Held,
+            false => Holding::Doubtful,
         }
     }
 
     /// `path` is relative to the workspace, with links resolved. The refusal is for the model.
     pub async fn permit(&self, path: &str) -> Result<(), String> {
         // A check that cannot be made counts as refused.
-        let now = self.store.writing(&self.task).await.map_err(|e| {
-            format!("whether this may be written cannot be told ({}); nothing was written", e.message())
-        })?;
+        let now = self.store.writing(&self.task).await;
+        let now = now.map_err(|e| say!("write-not-decidable", why = e.message()))?;
         lease::permit(&now, &self.task, self.epoch, self.token, &self.workspace, path)
     }
 }

@@ -15,7 +15,7 @@ use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::journal::{Record, TaskStart};
-use posse_core::lease::{Lease, Places, Writing};
+use posse_core::lease::{Command, Lease, Places, Writing};
 use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
@@ -417,8 +417,7 @@ pub enum ApprovalQuery {
 /// The error for an id that no approval has.
 pub fn unknown_approval(id: &str) -> Error {
     let id = posse_core::text::prefix(id, 80);
-    Error::new(ErrorCode::ApprovalNotFound, format!("no approval is called `{id}`"))
-        .hint("`posse approvals list` shows what waits for an answer")
+    Error::new(ErrorCode::ApprovalNotFound, say!("approval-not-found", id)).hint(say!("approvals-list-hint"))
 }
 
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.
@@ -466,6 +465,22 @@ pub trait Store: ContextStore + ApprovalStore {
     fn leases(&self) -> BoxFuture<'_, Result<Vec<Lease>>>;
 
     fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>>;
+
+    /// Notes that a task starts a process which may write these places. Nothing stands in its way; leases that are given from
+    /// now on are newer than it. Fails with `OWNER_LOST` if `epoch` is no longer the task's. It is over with `end_command`, with the
+    /// epoch, and with the task.
+    fn begin_command<'a>(
+        &'a self,
+        task: &'a TaskId,
+        epoch: u64,
+        places: Places,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<u64>>;
+
+    fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>>;
+
+    /// Everybody's, oldest first.
+    fn commands(&self) -> BoxFuture<'_, Result<Vec<Command>>>;
 
     /// All records of a task in order. `TASK_NOT_FOUND` if there is no such task.
     fn records<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Vec<Record>>>;

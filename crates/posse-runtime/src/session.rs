@@ -369,8 +369,8 @@ impl Session {
         let Some(origin) = &start.apart_from else { return Ok(None) };
         match &self.worktrees {
             Some(worktrees) => worktrees.open(id, origin).await.map(Some),
-            None => Err(Error::new(ErrorCode::IsolationUnavailable, "no worktrees can be made here")
-                .hint("delegate without `isolation: worktree`")),
+            None => Err(Error::new(ErrorCode::IsolationUnavailable, say!("no-worktrees"))
+                .hint(say!("no-worktrees-hint"))),
         }
     }
 

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use posse_core::approval::{Answer, Parked, Request};
+use posse_core::approval::{Answer, Parked, Request, closed_with_task};
 use posse_core::id::TaskId;
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::{Error, Result};
 use posse_runtime::ports::{ApprovalQuery, unknown_approval};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
@@ -68,9 +68,7 @@ fn answer(
     let Some((held, status)) = held else { return Ok(Err(unknown_approval(id).into())) };
     let answered = Parked::decode(&held).and_then(|held| {
         if held.is_open() && status.as_deref() != Some("running") {
-            let text = format!("`{id}` cannot be answered: its task has ended");
-            return Err(Error::new(ErrorCode::ApprovalClosed, text)
-                .hint("`posse approvals list` shows what waits for an answer"));
+            return Err(closed_with_task(id));
         }
         held.answer(hash, answer.clone())
     });

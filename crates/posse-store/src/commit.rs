@@ -8,6 +8,7 @@ use posse_core::approval::Parked;
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::lease::Places;
 use posse_core::{ErrorCode, Result};
 use posse_runtime::ports::{ChangeRequest, LeaseRequest, NewTask};
 use rusqlite::{Connection, params};
@@ -67,6 +68,16 @@ pub(crate) enum Job {
         request: LeaseRequest,
     },
     EndLease {
+        task: TaskId,
+        token: u64,
+    },
+    BeginCommand {
+        task: TaskId,
+        epoch: i64,
+        places: Places,
+        now_ms: u64,
+    },
+    EndCommand {
         task: TaskId,
         token: u64,
     },
@@ -196,6 +207,12 @@ fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Resul
         Job::Cancel { task } => cancel(connection, task, now),
         Job::Lease { task, epoch, request } => leases::acquire(connection, task, *epoch, request),
         Job::EndLease { task, token } => leases::delete(connection, task, *token).map(|()| Ok(Written::Sign)),
+        Job::BeginCommand { task, epoch, places, now_ms } => {
+            leases::begin_command(connection, task, *epoch, places, signed(*now_ms))
+        }
+        Job::EndCommand { task, token } => {
+            leases::end_command(connection, task, *token).map(|()| Ok(Written::Sign))
+        }
         Job::Beat { owner, now_ms } => beat(connection, owner, signed(*now_ms)),
         Job::Change(request) => Ok(context::change(connection, request)?.map(Written::Context)),
         Job::Approval(act) => {

@@ -174,7 +174,7 @@ pub(crate) fn append(
         count(connection, &place, entries, now)?;
     }
     if entries.status.is_some_and(|status| status != RUNNING) {
-        leases::release(connection, place.task)?;
+        leases::release_all(connection, place.task)?;
     }
     let mut position = (place.task << 32) + place.next - 1;
     for entry in &entries.rows {

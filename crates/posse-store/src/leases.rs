@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use posse_core::id::TaskId;
-use posse_core::lease::{Lease, Places, Writing, conflict, has_ended, in_the_way};
+use posse_core::lease::{Command, Lease, Places, Writing, conflict, has_ended, in_the_way};
 use posse_core::{Error, Result};
 use posse_runtime::ports::LeaseRequest;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -14,13 +14,11 @@ use crate::fault::{self, Fault};
 use crate::reader::unsigned;
 use crate::{journal, signed};
 
-/// A lease with its holder; the last sign of life is that of the task's owner, as in listings of tasks.
-const LEASES: &str = "SELECT token, id, workspace, paths, since_ms, owner, epoch,
-         max(updated_ms,
-             coalesce((SELECT max(at_ms) FROM journal
-                 WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295), 0),
-             coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0))
-     FROM leases JOIN tasks ON number = task";
+/// The last sign of life of a task's owner, as in listings of tasks.
+const SEEN: &str = "max(updated_ms,
+         coalesce((SELECT max(at_ms) FROM journal
+             WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295), 0),
+         coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0))";
 
 /// Gives a task its places, if nobody alive stands in the way.
 pub(crate) fn acquire(
@@ -65,6 +63,54 @@ pub(crate) fn release(connection: &Connection, task: i64) -> rusqlite::Result<()
     connection.prepare_cached("DELETE FROM leases WHERE task = ?1")?.execute([task]).map(drop)
 }
 
+/// Ends whatever a task holds, when it ends.
+pub(crate) fn release_all(connection: &Connection, task: i64) -> rusqlite::Result<()> {
+    release(connection, task)?;
+    connection.prepare_cached("DELETE FROM commands WHERE task = ?1")?.execute([task]).map(drop)
+}
+
+pub(crate) fn begin_command(
+    connection: &Connection,
+    task: &TaskId,
+    epoch: i64,
+    places: &Places,
+    now_ms: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let number = match number(connection, task, epoch)? {
+        None => return journal::why_not_advanced(connection, task, epoch).map(Err),
+        Some((_, false)) => return Ok(Err(has_ended(task).into())),
+        Some((number, true)) => number,
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO commands (task, at_epoch, workspace, paths, since_ms, after) VALUES (?1, ?2, ?3, ?4, ?5,
+                 coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'leases'), 0))",
+        )?
+        .execute(params![number, epoch, places.workspace, places.paths.join("\n"), now_ms])?;
+    Ok(Ok(Written::Token(connection.last_insert_rowid().unsigned_abs())))
+}
+
+pub(crate) fn end_command(connection: &Connection, task: &TaskId, token: u64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM commands WHERE token = ?2 AND task = (SELECT number FROM tasks WHERE id = ?1)",
+        )?
+        .execute(params![task.as_str(), signed(token)])
+        .map(drop)
+}
+
+pub(crate) fn commands(connection: &Connection, path: &Path) -> Result<Vec<Command>> {
+    let command = |row: &Row<'_>| Ok(Command { by: lease(row)?, after: unsigned(row, 8)? });
+    let read = || -> rusqlite::Result<Vec<Command>> {
+        let query = format!(
+            "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}, after
+             FROM commands JOIN tasks ON number = task AND epoch = at_epoch ORDER BY token"
+        );
+        connection.prepare_cached(&query)?.query_map([], command)?.collect()
+    };
+    read().map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
 pub(crate) fn delete(connection: &Connection, task: &TaskId, token: u64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -82,14 +128,17 @@ pub(crate) fn writing(connection: &Connection, path: &Path, task: &TaskId) -> Re
     let failed = |e| Error::from(fault::from_sqlite(path, connection, e));
     // One instant: none of the three readings sees a write that another does not.
     let instant = connection.unchecked_transaction().map_err(failed)?;
-    let epoch: Option<i64> = instant
-        .prepare_cached("SELECT epoch FROM tasks WHERE id = ?1")
-        .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
+    let found: Option<(u64, u64)> = instant
+        .prepare_cached(&format!("SELECT epoch, {SEEN} FROM tasks WHERE id = ?1"))
+        .and_then(|mut statement| {
+            let read = |row: &Row<'_>| Ok((unsigned(row, 0)?, unsigned(row, 1)?));
+            statement.query_row([task.as_str()], read).optional()
+        })
         .map_err(failed)?;
-    let epoch = epoch.ok_or_else(|| fault::task_not_found(task))?.unsigned_abs();
+    let (epoch, seen_ms) = found.ok_or_else(|| fault::task_not_found(task))?;
     let ancestors = ancestors(&instant, task).map_err(failed)?;
     let leases = all(&instant).map_err(failed)?;
-    Ok(Writing { epoch, ancestors, leases })
+    Ok(Writing { epoch, seen_ms, ancestors, leases })
 }
 
 /// The task's number and whether it runs; `None`: there is no such task, or it has another epoch.
@@ -101,7 +150,11 @@ fn number(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Resul
 }
 
 fn all(connection: &Connection) -> rusqlite::Result<Vec<Lease>> {
-    connection.prepare_cached(&format!("{LEASES} ORDER BY token"))?.query_map([], lease)?.collect()
+    let query = format!(
+        "SELECT token, id, workspace, paths, since_ms, owner, epoch, {SEEN}
+         FROM leases JOIN tasks ON number = task ORDER BY token"
+    );
+    connection.prepare_cached(&query)?.query_map([], lease)?.collect()
 }
 
 /// The ids of those above a task, whether they are in the store or not.

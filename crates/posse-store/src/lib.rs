@@ -23,7 +23,7 @@ use posse_core::approval::{Answer, Parked, Request};
 use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::lease::{Lease, Writing};
+use posse_core::lease::{Command, Lease, Places, Writing};
 use posse_runtime::ports::{
     ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, LeaseRequest, NewTask, SessionRow,
     Store, TaskQuery, TaskRow,
@@ -163,6 +163,32 @@ impl Store for SqliteStore {
     fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>> {
         let task = task.clone();
         Box::pin(self.reader.read(move |connection, path| leases::writing(connection, path, &task)))
+    }
+
+    fn begin_command<'a>(
+        &'a self,
+        task: &'a TaskId,
+        epoch: u64,
+        places: Places,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<u64>> {
+        let job = Job::BeginCommand { task: task.clone(), epoch: signed(epoch), places, now_ms };
+        let answer = self.writer.write(job);
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Token(token) => Ok(token),
+                _ => unreachable!("a command has a token"),
+            }
+        })
+    }
+
+    fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.writer.send(Job::EndCommand { task: task.clone(), token });
+        Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn commands(&self) -> BoxFuture<'_, Result<Vec<Command>>> {
+        Box::pin(self.reader.read(leases::commands))
     }
 
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {

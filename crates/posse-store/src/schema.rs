@@ -14,7 +14,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -177,6 +177,22 @@ const APPROVALS: &str = "
     ) STRICT;
     CREATE INDEX approvals_open ON approvals (number) WHERE state = 'open';
     CREATE INDEX approvals_standing ON approvals (session) WHERE standing = 1;
+";
+
+const COMMANDS: &str = "
+    -- Processes that tasks without a lease have started and that may write; few rows at any time. `after` is the newest lease
+    -- there was. One of an earlier epoch of its task is over.
+    CREATE TABLE commands (
+        token INTEGER PRIMARY KEY AUTOINCREMENT,
+        task INTEGER NOT NULL,
+        at_epoch INTEGER NOT NULL,
+        workspace TEXT NOT NULL,
+        -- One on each line.
+        paths TEXT NOT NULL,
+        since_ms INTEGER NOT NULL,
+        after INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX commands_by_task ON commands (task);
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

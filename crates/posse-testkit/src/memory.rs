@@ -12,7 +12,7 @@ use posse_core::approval::{Answer, Parked, Request};
 use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
-use posse_core::lease::{Lease, Places, Writing, conflict, has_ended, in_the_way};
+use posse_core::lease::{Command, Lease, Places, Writing, conflict, has_ended, in_the_way};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result, text};
 use posse_runtime::ports::{BoxFuture, ChangeRequest, LeaseRequest, NewTask, Store, TaskQuery, TaskRow};
@@ -35,6 +35,8 @@ struct State {
     beats: HashMap<String, u64>,
     /// By the number of the task; with its token and since when.
     leases: BTreeMap<usize, (u64, u64, Places)>,
+    /// By token: task, epoch, since when, places, and the newest lease at that time.
+    commands: BTreeMap<u64, (usize, u64, u64, Places, u64)>,
     tokens: u64,
     appends: u64,
     faults: VecDeque<(u64, ErrorCode)>,
@@ -53,6 +55,8 @@ enum Write {
     Cancel(TaskId),
     Lease(TaskId, u64, LeaseRequest),
     EndLease(TaskId, u64),
+    BeginCommand(TaskId, u64, Places, u64),
+    EndCommand(TaskId, u64),
     Beat(String, u64),
     Context(ChangeRequest),
     Session(String, SessionChange, u64),
@@ -170,6 +174,25 @@ impl State {
                 self.leases.retain(|of, (held, ..)| *of != number || held != token);
                 Applied::Sign
             }
+            Write::BeginCommand(task, epoch, places, now_ms) => {
+                let number = self.number(task)?;
+                let current = self.tasks[number].row.epoch;
+                if current != *epoch {
+                    return Err(owner_lost(task, current, *epoch));
+                }
+                if self.tasks[number].row.status != "running" {
+                    return Err(has_ended(task));
+                }
+                let after = self.tokens;
+                self.tokens += 1;
+                self.commands.insert(self.tokens, (number, *epoch, *now_ms, places.clone(), after));
+                Applied::Token(self.tokens)
+            }
+            Write::EndCommand(task, token) => {
+                let number = self.number(task)?;
+                self.commands.retain(|at, (of, ..)| *of != number || at != token);
+                Applied::Sign
+            }
             Write::Beat(owner, now_ms) => {
                 self.beats.insert(owner.clone(), *now_ms);
                 Applied::Sign
@@ -241,6 +264,7 @@ impl State {
         held.records.extend_from_slice(records);
         if held.row.status != "running" {
             self.leases.remove(&number);
+            self.commands.retain(|_, (of, ..)| *of != number);
         }
         Ok(epoch)
     }
@@ -272,20 +296,24 @@ impl State {
 
     fn all_leases(&self) -> Vec<Lease> {
         let lease = |(number, (token, since_ms, places)): (&usize, &(u64, u64, Places))| {
-            let TaskRow { id, owner, epoch, seen_ms, .. } = self.row(&self.tasks[*number]);
-            Lease {
-                task: id,
-                token: *token,
-                places: places.clone(),
-                since_ms: *since_ms,
-                owner,
-                epoch,
-                seen_ms,
-            }
+            self.held(*number, *token, *since_ms, places)
         };
         let mut leases: Vec<Lease> = self.leases.iter().map(lease).collect();
         leases.sort_by_key(|lease| lease.token);
         leases
+    }
+
+    fn all_commands(&self) -> Vec<Command> {
+        let current = self.commands.iter().filter(|(_, (of, epoch, ..))| self.tasks[*of].row.epoch == *epoch);
+        let command = |(token, (of, _, since_ms, places, after)): (&u64, &(usize, u64, u64, Places, u64))| {
+            Command { by: self.held(*of, *token, *since_ms, places), after: *after }
+        };
+        current.map(command).collect()
+    }
+
+    fn held(&self, number: usize, token: u64, since_ms: u64, places: &Places) -> Lease {
+        let TaskRow { id, owner, epoch, seen_ms, .. } = self.row(&self.tasks[number]);
+        Lease { task: id, token, places: places.clone(), since_ms, owner, epoch, seen_ms }
     }
 
     fn ancestors(&self, task: &TaskId) -> Vec<TaskId> {
@@ -400,9 +428,35 @@ impl Store for MemoryStore {
     fn writing<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<Writing>> {
         Box::pin(async move {
             let state = self.lock();
-            let epoch = state.tasks[state.number(task)?].row.epoch;
-            Ok(Writing { epoch, ancestors: state.ancestors(task), leases: state.all_leases() })
+            let TaskRow { epoch, seen_ms, .. } = state.row(&state.tasks[state.number(task)?]);
+            let (ancestors, leases) = (state.ancestors(task), state.all_leases());
+            Ok(Writing { epoch, seen_ms, ancestors, leases })
         })
+    }
+
+    fn begin_command<'a>(
+        &'a self,
+        task: &'a TaskId,
+        epoch: u64,
+        places: Places,
+        at_ms: u64,
+    ) -> BoxFuture<'a, Result<u64>> {
+        let answer = self.lock().apply(now_ms(), Write::BeginCommand(task.clone(), epoch, places, at_ms));
+        Box::pin(async {
+            match answer? {
+                Applied::Token(token) => Ok(token),
+                _ => unreachable!("a command has a token"),
+            }
+        })
+    }
+
+    fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
+        let answer = self.lock().apply(now_ms(), Write::EndCommand(task.clone(), token)).map(drop);
+        Box::pin(async { answer })
+    }
+
+    fn commands(&self) -> BoxFuture<'_, Result<Vec<Command>>> {
+        Box::pin(async { Ok(self.lock().all_commands()) })
     }
 
     fn beat<'a>(&'a self, owner: &'a str, at_ms: u64) -> BoxFuture<'a, Result<()>> {

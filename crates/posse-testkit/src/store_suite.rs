@@ -34,6 +34,7 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     a_lease_ends_with_its_task(&*fresh()).await;
     a_lease_is_taken_from_the_silent_and_the_dead_and_from_nobody_else(&*fresh()).await;
     a_task_works_inside_the_lease_of_those_above_it(&*fresh()).await;
+    a_command_is_noted_from_its_beginning_to_its_end(&*fresh()).await;
     concurrent_tasks_keep_their_order(fresh()).await;
 }
 
@@ -392,6 +393,36 @@ async fn a_lease_is_taken_from_the_silent_and_the_dead_and_from_nobody_else(stor
     let held = store.leases().await.unwrap();
     let holders: Vec<&str> = held.iter().map(|lease| lease.task.as_str()).collect();
     assert_eq!(holders, ["alive", "new"]);
+}
+
+async fn a_command_is_noted_from_its_beginning_to_its_end(store: &dyn Store) {
+    let (one, two) = (TaskId::root("one"), TaskId::root("two"));
+    for name in ["one", "two"] {
+        store.create(new_task(name)).await.unwrap();
+    }
+    let earlier = store.lease(&one, 1, wants(&["src"], 1)).await.unwrap();
+    let everything = || wants(&["**", "docs"], 1).places;
+    let first = store.begin_command(&two, 1, everything(), 7).await.unwrap();
+    let second = store.begin_command(&two, 1, everything(), 8).await.unwrap();
+    let running = store.commands().await.unwrap();
+    assert_eq!(running.iter().map(|command| command.by.token).collect::<Vec<_>>(), [first, second]);
+    let command = &running[0];
+    assert_eq!((&command.by.task, &command.by.places, command.by.since_ms), (&two, &everything(), 7));
+    assert!(command.after >= earlier, "the lease was there");
+    assert_eq!(command.by.seen_ms, store.writing(&two).await.unwrap().seen_ms);
+    let later = store.lease(&one, 1, wants(&["lib"], 1)).await.expect("a command stands in nobody's way");
+    assert!(command.after < later, "this one was not");
+    store.end_command(&one, first).await.unwrap();
+    assert_eq!(store.commands().await.unwrap().len(), 2, "only its own task ends a command");
+    store.end_command(&two, first).await.unwrap();
+    assert_eq!(store.commands().await.unwrap()[0].by.token, second);
+    assert_code(store.begin_command(&two, 2, everything(), 9).await.map(drop), ErrorCode::OwnerLost);
+    assert_eq!(store.claim(&two, "second").await.unwrap(), 2);
+    assert_eq!(store.commands().await.unwrap(), [], "another process drives the task now");
+    store.begin_command(&two, 2, everything(), 9).await.unwrap();
+    store.append(&two, 2, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    assert_eq!(store.commands().await.unwrap(), []);
+    assert_code(store.begin_command(&two, 2, everything(), 9).await.map(drop), ErrorCode::InvalidRequest);
 }
 
 async fn a_task_works_inside_the_lease_of_those_above_it(store: &dyn Store) {

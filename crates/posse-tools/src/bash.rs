@@ -1,6 +1,5 @@
 //! The tool `bash`: a shell command in the workspace.
 
-use std::path::Path;
 use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
@@ -10,11 +9,10 @@ use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
 use crate::confinement::Confinement;
-use crate::launch::Launch;
+use crate::launch::{Launch, NotRun, protected_notes};
 use crate::output;
 use crate::sandbox::refusal::Walled;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
-use crate::workspace::show;
 
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
@@ -49,7 +47,10 @@ impl Bash {
     pub fn new(launch: Launch) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),
-            description: format!("{DESCRIPTION} {}", launch.sandbox.rules()),
+            description: format!(
+                "{DESCRIPTION} {}",
+                launch.sandbox.rules(launch.directory.place().ok().as_deref())
+            ),
             input_schema: SCHEMA.into(),
             effect: Effect::Unsafe,
         };
@@ -76,6 +77,7 @@ impl Bash {
             streams: Streams::Merged,
             timeout: asked.min(TIMEOUT_MAX).min(input.context.time_left),
             confinement: Confinement::default(),
+            pulse: None,
         };
         run("command", &self.launch, job, input.context).await
     }
@@ -115,7 +117,7 @@ fn problem(command: &str) -> Option<String> {
 }
 
 /// Runs a job and tells the model about it.
-pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &ToolContext) -> ToolOutput {
+pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
         return ToolOutput::error(say!("command-cancelled-before", what));
     }
@@ -123,13 +125,10 @@ pub(crate) async fn run(what: &str, launch: &Launch, mut job: Job, context: &Too
     if timeout.is_zero() {
         return ToolOutput::error(say!("command-without-time", what));
     }
-    if let Err(refusal) = launch.confine(&mut job, context) {
-        return ToolOutput::error(refusal);
-    }
-    let walled = job.confinement.walls.as_ref().map(Walled::of);
-    match launch.supervisor.run(job, &context.cancel).await {
-        Ok(report) => describe(what, &report, walled.as_ref(), timeout, context.output_bytes_max),
-        Err(error) => failure(&error),
+    match launch.run(job, context).await {
+        Ok(ran) => describe(what, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max),
+        Err(NotRun::Refused(refusal)) => ToolOutput::error(refusal),
+        Err(NotRun::Failed(error)) => failure(&error),
     }
 }
 
@@ -182,6 +181,7 @@ pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<S
             Some(say!("command-timed-out", what, ms))
         }
         (Some(Stop::Cancelled), _) => Some(say!("command-cancelled", what)),
+        (Some(Stop::Lost), _) => Some(say!("command-lease-lost")),
         (None, End::Exited { code: 0 }) => None,
         (None, End::Exited { code }) => Some(say!("command-exit-code", code)),
         (None, End::Signalled { signal }) => Some(say!("command-signalled", signal)),
@@ -202,13 +202,6 @@ pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
     if report.survivors > 0 {
         notes.push(say!("processes-survive", n = report.survivors));
     }
-    if !report.appeared.is_empty() {
-        let paths: Vec<String> = report.appeared.iter().map(|path| show(Path::new(path))).collect();
-        notes.push(format!(
-            "[protected files appeared meanwhile: {}. Say so in your answer: a person has to look at them before any program \
-             uses them]",
-            paths.join(", ")
-        ));
-    }
+    notes.extend(protected_notes(report));
     notes
 }

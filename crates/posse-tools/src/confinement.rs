@@ -1,6 +1,7 @@
 //! What the kernel enforces on a process that a tool starts. It travels to the supervisor helper as data, is made ready
 //! there, and is applied in the child after `fork` and before `exec`, so that the command can never run without it.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 
@@ -9,7 +10,8 @@ use posse_core::grant::Tier;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use crate::sandbox::fence::Fence;
+use crate::sandbox::fence::{Fence, Number};
+use crate::sandbox::landlock::Rulesets;
 
 /// A limit or a wall that cannot be set up refuses the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +20,9 @@ pub struct Confinement {
     pub limits: ProcessLimits,
     /// `None`: it reaches what its user does.
     pub walls: Option<Walls>,
+    /// Made ready where they can be kept for the next command, and sent along as descriptors.
+    #[serde(skip)]
+    pub(crate) rulesets: Rulesets,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +53,8 @@ pub struct Walls {
     pub closed: Vec<PathBuf>,
     /// As `posse_core::confinement::Confinement::write`.
     pub write: Vec<Vec<String>>,
+    /// Relative to the workspace, not to be written whatever else says: somebody else holds it.
+    pub leased: Vec<PathBuf>,
     /// Places outside of the workspace or in it that every command may write.
     pub also: Vec<PathBuf>,
     pub scratch: PathBuf,
@@ -60,6 +67,12 @@ pub struct Walls {
     pub bubblewrap: Option<PathBuf>,
     /// How to start this program once more as a helper, at tier T2.
     pub again: Vec<String>,
+    /// What is protected in the workspace and there, relative to it.
+    pub guarded: Vec<PathBuf>,
+    /// Of tier T1: how many rulesets come along.
+    pub rulesets: usize,
+    /// Inside of name spaces: which files may be meant by the paths.
+    pub(crate) known: Option<BTreeSet<Number>>,
 }
 
 /// Whether commands may make new entries at the top of the workspace.
@@ -106,6 +119,25 @@ pub(crate) fn limit(resource: Resource, max: Option<u64>) -> io::Result<()> {
 }
 
 impl Confinement {
+    /// What a helper has to be told: where rulesets come along, nothing of what they say.
+    pub(crate) fn told(&self) -> Self {
+        let mut told = self.clone();
+        if let Some(walls) = told.walls.as_mut().filter(|walls| walls.rulesets > 0) {
+            for list in [
+                &mut walls.read,
+                &mut walls.programs,
+                &mut walls.closed,
+                &mut walls.also,
+                &mut walls.guarded,
+                &mut walls.leased,
+            ] {
+                list.clear();
+            }
+            (walls.instead, walls.write) = (None, Vec::new());
+        }
+        told
+    }
+
     /// Whether the command is started inside of name spaces by another program.
     pub(crate) fn is_wrapped(&self) -> bool {
         self.walls.as_ref().is_some_and(|walls| walls.bubblewrap.is_some())

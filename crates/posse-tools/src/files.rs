@@ -3,11 +3,13 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::path::Path;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::grant::{Call, Grant};
 use posse_core::id::TaskId;
-use posse_core::tool::{Effect, ToolSpec};
+use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_messages::say;
 use posse_runtime::leases::Fence;
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
@@ -17,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::seen::Seen;
 use crate::skill::Skills;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, show};
 use crate::{edit, glob, grep, list, read, skill, think, write};
 
 /// An answer is at most this long even if the conversation has room for more.
@@ -57,11 +59,54 @@ pub(crate) struct Job {
     /// Bytes the answer may have, notes included.
     pub room: usize,
     pub turn: u32,
+    grant: Arc<Grant>,
+    /// The canonical name of the tool, what it does, and what it was called with.
+    tool: String,
+    effect: Effect,
+    arguments: String,
+    /// How the task's workspace is written where its grant speaks of absolute paths.
+    root: String,
     fence: Option<Arc<Fence>>,
     runtime: Handle,
 }
 
 impl Job {
+    /// Whether it has to be looked where things really are: the grant decided by the path as it was written, and links inside
+    /// of the workspace lead elsewhere.
+    pub fn minds_places(&self) -> bool {
+        self.desk.workspace.has_closed() || self.grant.looks_at_places(&self.tool)
+    }
+
+    /// Refuses what is open if the task may not have it where it really is. Returns that place, if it matters.
+    pub fn check(&self, path: &Path, open: BorrowedFd<'_>) -> Result<Option<PathBuf>, String> {
+        if !self.minds_places() {
+            return Ok(None);
+        }
+        let place = self.desk.workspace.place_of(path, open)?;
+        self.check_place(path, &place)?;
+        Ok(Some(place))
+    }
+
+    /// The same for a place that is known; `path` is how it was named.
+    pub fn check_place(&self, path: &Path, place: &Path) -> Result<(), String> {
+        self.desk.workspace.refuse_closed(place)?;
+        let (tool, effect, arguments) = (self.tool.as_str(), self.effect, self.arguments.as_str());
+        let call = Call { tool, effect, arguments, workspace: &self.root };
+        self.grant.permit_place(call, &place.to_string_lossy()).map_err(|why| match path == place {
+            true => why,
+            false => say!("place-refused", path = show(path), place = show(place), why),
+        })
+    }
+
+    /// What of a directory a search leaves out; `start` is where the search begins, and really is at `place`.
+    pub fn leaves_out(&self, start: &Path, place: Option<PathBuf>) -> impl Fn(&Path) -> bool {
+        move |path: &Path| match (&place, path.strip_prefix(start)) {
+            (None, _) => false,
+            (Some(place), Ok(below)) => self.check_place(path, &place.join(below)).is_err(),
+            (Some(_), Err(_)) => true,
+        }
+    }
+
     /// Whether a file may be put in place now; `place` is where it really is, relative to the workspace.
     pub fn permit(&self, place: &Path) -> Result<(), String> {
         match &self.fence {
@@ -115,6 +160,14 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 cancel: input.context.cancel.clone(),
                 room: input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX),
                 turn: input.key.turn,
+                grant: input.context.grant.clone(),
+                tool: canonical(&self.spec.name),
+                effect: self.spec.effect,
+                arguments: input.arguments.to_owned(),
+                root: match &input.context.nesting {
+                    Some(nesting) => nesting.workspace.clone(),
+                    None => self.desk.workspace.root().to_string_lossy().into_owned(),
+                },
                 fence: input.context.fence.clone(),
                 runtime: Handle::current(),
             };

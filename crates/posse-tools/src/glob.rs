@@ -1,5 +1,6 @@
 //! Finds files by the pattern of their path, newest first.
 
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -52,7 +53,8 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let matcher = matcher(&pattern)?;
     let directory = workspace.open_directory(&start)?;
     let mut found: Vec<(i128, PathBuf)> = Vec::new();
-    let options = Options { hidden: names_hidden(&pattern), ..Options::default() };
+    let refuses = job.leaves_out(&start, job.check(&start, directory.as_fd())?);
+    let options = Options { hidden: names_hidden(&pattern), refuses: &refuses, ..Options::default() };
     let report = walk(workspace, &start, directory, options, &job.cancel, &mut |entry| {
         let relative = entry.path.strip_prefix(&base).unwrap_or(entry.path);
         if entry.kind == Kind::Directory || !matcher.is_match(relative) {

@@ -2,6 +2,7 @@
 //! counted, so that two equal searches give equal answers.
 
 use std::io::Read;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use grep_matcher::Matcher;
@@ -101,12 +102,14 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     };
     let report = match job.desk.workspace.open_place(&path)? {
         Place::File(open) => {
+            job.check(&path, open.file.as_fd())?;
             search.file(&path, open);
             Report { cancelled: job.cancel.is_cancelled(), ..Report::default() }
         }
         Place::Directory(directory) => {
             let hidden = arguments.glob.as_deref().is_some_and(names_hidden);
-            let options = Options { hidden, ..Options::default() };
+            let refuses = job.leaves_out(&path, job.check(&path, directory.as_fd())?);
+            let options = Options { hidden, refuses: &refuses, ..Options::default() };
             walk(&job.desk.workspace, &path, directory, options, &job.cancel, &mut |entry| {
                 if entry.kind == Kind::File && filter.wants(entry.path) {
                     match entry.open() {

@@ -2,13 +2,23 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::Error;
+use posse_core::event::Event;
+use posse_core::grant::Tier;
+use posse_messages::{fixed, say};
+use posse_runtime::leases::Running;
 use posse_runtime::ports::ToolContext;
 
+use crate::sandbox::refusal::Walled;
 use crate::sandbox::{Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Supervisor};
+use crate::supervisor::{Directory, Job, Pulse, Report, Supervisor};
+use crate::workspace::show;
+
+/// A few paths say enough.
+pub(crate) const SHOWN_MAX: usize = 10;
 
 /// Given once by the program that builds the tools.
 #[derive(Clone)]
@@ -22,18 +32,115 @@ pub struct Launch {
 
 impl Launch {
     /// Holds a process of a task to what that task may do. The error, for a model, is why it must not be started.
-    pub(crate) fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<(), String> {
+    /// What comes back lasts as long as the process.
+    pub(crate) async fn confine(&self, job: &mut Job, context: &ToolContext) -> Result<Held, String> {
+        let running = match &context.fence {
+            Some(fence) => Some(fence.run(&context.grant).await?),
+            None => None,
+        };
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
-        let scene = Scene::of(context, job, &workspace, &self.supervisor);
-        let (confinement, variables) = self.sandbox.confine(&scene).map_err(|why| {
+        let leased = running.iter().flat_map(|running| &running.closed).map(PathBuf::from).collect();
+        let (launch, theirs) = (self.clone(), context.clone());
+        let (program, place) = (job.program.clone(), workspace.clone());
+        let build = move || {
+            let mut scene = Scene::of(&theirs, &program, &place, &launch.supervisor);
+            scene.leased = leased;
+            launch.sandbox.confine(&scene)
+        };
+        let built = aside(build).await.unwrap_or_else(|| Err("the sandbox could not be built".to_owned()));
+        let (confinement, variables) = built.map_err(|why| {
             format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
                      change it")
         })?;
+        let before =
+            confinement.walls.as_ref().filter(|walls| walls.writes()).map(|walls| walls.guarded.clone());
         job.confinement = confinement;
         job.environment.extend(variables);
         job.environment.extend(bounds(context));
-        Ok(())
+        job.pulse = running.as_ref().map(|running| Pulse::of(running.fence().clone()));
+        Ok(Held { sandbox: self.sandbox.clone(), workspace, before, running })
     }
+
+    /// For a program that is not asked about like `bash`: where a task is kept to some places and nothing confines its processes, it
+    /// is refused.
+    pub(crate) fn refuse_unheld(&self, tool: &str, job: &Job, context: &ToolContext) -> Result<(), String> {
+        let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
+        let scene = Scene::of(context, &job.program, &workspace, &self.supervisor);
+        let is_held = self.sandbox.tier() != Ok(Tier::None) || scene.policy.tier != Tier::None;
+        if is_held || !scene.is_restricted() { Ok(()) } else { Err(fixed!("refused-unheld", tool)) }
+    }
+
+    /// Runs a process of a task to its end, held to what that task may do.
+    pub(crate) async fn run(&self, mut job: Job, context: &ToolContext) -> Result<Ran, NotRun> {
+        let mut held = self.confine(&mut job, context).await.map_err(NotRun::Refused)?;
+        let walled = job.confinement.walls.as_ref().map(Walled::of);
+        let mut report = self.supervisor.run(job, &context.cancel).await.map_err(NotRun::Failed)?;
+        drop(held.running.take());
+        let set_aside = report.set_aside.clone();
+        report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
+        tell(&report, context);
+        Ok(Ran { report, walled })
+    }
+}
+
+/// A process that was run.
+pub(crate) struct Ran {
+    pub report: Report,
+    /// What it was held to.
+    pub walled: Option<Walled>,
+}
+
+pub(crate) enum NotRun {
+    Refused(String),
+    Failed(Error),
+}
+
+/// A process that is held, as far as it has to be looked after when it has ended.
+pub(crate) struct Held {
+    sandbox: Arc<Sandbox>,
+    workspace: PathBuf,
+    /// What was protected and there. `None` if it cannot have made any.
+    before: Option<Vec<PathBuf>>,
+    /// That it may be writing, as others see it.
+    running: Option<Running>,
+}
+
+impl Held {
+    /// A few of what is protected and was not there before, but for what we put there ourselves.
+    fn appeared(&self, set_aside: &[String]) -> Vec<String> {
+        let now = self.before.iter().flat_map(|before| self.sandbox.appeared(&self.workspace, before));
+        let names = now.map(|path| path.to_string_lossy().into_owned());
+        names.filter(|name| !set_aside.contains(name)).take(SHOWN_MAX).collect()
+    }
+}
+
+/// What looks at many files is not for a thread that others wait for. `None` if it panicked.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Whoever watches learns it from us and not from the model.
+fn tell(report: &Report, context: &ToolContext) {
+    let Some(nesting) = &context.nesting else { return };
+    for note in protected_notes(report) {
+        nesting.observers.event(&context.task, &Event::Noted { note });
+    }
+}
+
+/// What there is to say about protected files that a command has made.
+pub(crate) fn protected_notes(report: &Report) -> Vec<String> {
+    let listed = |paths: &[String]| {
+        let shown: Vec<String> = paths.iter().map(|path| show(Path::new(path))).collect();
+        shown.join(", ")
+    };
+    let mut notes = Vec::new();
+    if !report.set_aside.is_empty() {
+        notes.push(say!("protected-set-aside", paths = listed(&report.set_aside)));
+    }
+    if !report.appeared.is_empty() {
+        notes.push(say!("protected-appeared", paths = listed(&report.appeared)));
+    }
+    notes
 }
 
 /// How deep a task may still delegate.
@@ -94,6 +201,11 @@ impl Environment {
         withheld: Vec<String>,
     ) -> Self {
         Self { all: all.into_iter().collect(), allowed, withheld }
+    }
+
+    /// Whether every command gets it.
+    pub fn passes(&self, name: &str) -> bool {
+        self.allows(OsStr::new(name), &[])
     }
 
     pub fn is_withheld(&self, name: &str) -> bool {

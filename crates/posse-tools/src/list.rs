@@ -75,6 +75,7 @@ pub(crate) fn tree_spec() -> ToolSpec {
 pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
     let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let directory = job.desk.workspace.open_directory(&path)?;
+    job.check(&path, directory.as_fd())?;
     let (mut found, more) = entries(directory.as_fd(), LS_NAMES_MAX)
         .map_err(|cause| say!("cannot-list", path = show(&path), cause))?;
     found.sort_by(|(a, a_kind), (b, b_kind)| {
@@ -118,7 +119,8 @@ pub(crate) fn tree(job: &Job, arguments: TreeArguments) -> Answer {
     let path = job.desk.workspace.path(arguments.path.as_deref().unwrap_or("."))?;
     let directory = job.desk.workspace.open_directory(&path)?;
     let depth = arguments.depth.unwrap_or(TREE_DEPTH_DEFAULT).clamp(1, TREE_DEPTH_MAX) as usize;
-    let options = Options { depth_max: depth, ..Options::default() };
+    let refuses = job.leaves_out(&path, job.check(&path, directory.as_fd())?);
+    let options = Options { depth_max: depth, refuses: &refuses, ..Options::default() };
     let mut out = Lines::new(TREE_ENTRIES_MAX + 1, job.room - NOTES_BYTES);
     out.push(&format!("{}/", show(&path)));
     let mut left_out = 0;

@@ -18,6 +18,7 @@ use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 use crate::bash::{self, TIMEOUT_MAX};
 use crate::confinement::Confinement;
@@ -62,6 +63,15 @@ pub struct OwnTool {
     timeout: Duration,
     /// Names of variables it gets beyond the usual ones.
     env: Vec<String>,
+    whose: Whose,
+}
+
+/// Who says what a tool is and gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    User,
+    /// Whoever wrote the project: what its manifest says about itself is not believed.
+    Project,
 }
 
 #[derive(Deserialize)]
@@ -106,14 +116,56 @@ pub fn load(dirs: &[PathBuf]) -> (Vec<OwnTool>, Vec<Error>) {
 }
 
 impl OwnTool {
-    /// Refuses a tool that asks for a variable no tool may have.
+    /// The same tool as one that a project brings along: it counts as one that changes something, gets no variable that the operator
+    /// does not pass on, and is a program of the project or one of the system.
+    pub fn of_project(mut self, project: &Path) -> Result<Self> {
+        let program = Path::new(&self.program);
+        let real = fs::canonicalize(project).map_err(|error| unreadable(project, error))?;
+        if program.is_absolute() && !program.starts_with(&real) {
+            let message =
+                say!("tool-program-outside", manifest = self.manifest.display(), program = program.display());
+            return Err(Error::new(ErrorCode::ToolInvalid, message).hint(say!("tool-program-outside-hint")));
+        }
+        self.spec.effect = Effect::Unsafe;
+        self.whose = Whose::Project;
+        Ok(self)
+    }
+
+    /// Of what would be run. `None` if it cannot be read now.
+    pub fn digest(&self) -> Option<String> {
+        let mut hash = Sha256::new();
+        let mut files = vec![self.manifest.as_path()];
+        files.extend([Path::new(&self.program)].into_iter().filter(|program| program.is_absolute()));
+        for file in files {
+            let bytes = fs::read(file).ok()?;
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(&bytes);
+        }
+        Some(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Refuses a tool that asks for a variable it may not have.
     pub fn bind(self, launch: Launch) -> Result<BoundTool> {
         if let Some(name) = self.env.iter().find(|name| launch.environment.is_withheld(name)) {
             let message = say!("tool-env-withheld", manifest = self.manifest.display(), name);
             return Err(Error::new(ErrorCode::ToolInvalid, message).hint(say!("tool-env-withheld-hint")));
         }
+        let is_too_much = |name: &&String| self.whose == Whose::Project && !launch.environment.passes(name);
+        if let Some(name) = self.env.iter().find(is_too_much) {
+            let message = say!("tool-env-not-passed", manifest = self.manifest.display(), name);
+            return Err(
+                Error::new(ErrorCode::ToolInvalid, message).hint(say!("tool-env-not-passed-hint", name))
+            );
+        }
         Ok(BoundTool { tool: self, launch })
     }
+}
+
+/// Where the files of an own tool are that is this program: the directory of its manifest.
+pub(crate) fn directory_of(program: &Path) -> Option<&Path> {
+    const UP_MAX: usize = 4;
+    let above = program.ancestors().skip(1).take(UP_MAX);
+    above.filter(|place| place.is_absolute()).find(|place| place.join(MANIFEST).is_file())
 }
 
 /// A user's tool that can be called.
@@ -147,7 +199,11 @@ impl BoundTool {
             streams: Streams::Separate,
             timeout: self.tool.timeout.min(input.context.time_left),
             confinement: Confinement::default(),
+            pulse: None,
         };
+        if let Err(refusal) = self.launch.refuse_unheld(&self.tool.spec.name, &job, input.context) {
+            return ToolOutput::error(refusal);
+        }
         bash::run("tool", &self.launch, job, input.context).await
     }
 }
@@ -218,6 +274,7 @@ fn parse(path: &Path, text: &str) -> Result<OwnTool> {
         args: manifest.command.into_iter().skip(1).map(OsString::from).collect(),
         timeout,
         env: manifest.env,
+        whose: Whose::User,
     })
 }
 

@@ -126,6 +126,12 @@ pub(crate) fn name_in(path: &Path) -> Option<&OsStr> {
     path.iter().find(|name| is_protected(name)).or_else(|| protected_pair(path))
 }
 
+/// Whether something directly below this may be protected although it is not.
+pub(crate) fn begins_pair(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    PAIRS.iter().any(|(outer, _)| name.eq_ignore_ascii_case(outer))
+}
+
 fn protected_pair(path: &Path) -> Option<&OsStr> {
     let same = |name: &OsStr, wanted: &str| name.to_string_lossy().eq_ignore_ascii_case(wanted);
     let mut pairs = path.iter().zip(path.iter().skip(1));

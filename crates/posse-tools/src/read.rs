@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Seek};
+use std::os::fd::AsFd;
 
 use posse_core::tool::{Effect, ToolSpec};
 use posse_messages::say;
@@ -64,6 +65,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let failed = |cause: std::io::Error| say!("cannot-read", path = show(&path), cause);
 
     let mut open = job.desk.workspace.open_file(&path)?;
+    job.check(&path, open.file.as_fd())?;
     let whole = open.whole(WHOLE_BYTES_MAX).map_err(failed)?;
     let size = whole.as_ref().map_or(open.size(), |content| content.len() as u64);
     let (stamp, lines_total) = match &whole {

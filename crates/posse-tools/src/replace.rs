@@ -31,8 +31,6 @@ const TEMPORARY_TRIES: usize = 100;
 pub(crate) struct Target<'a> {
     job: &'a Job,
     path: PathBuf,
-    /// Where it really is, relative to the workspace: links on the way are resolved.
-    place: PathBuf,
     directory: OwnedFd,
     name: OsString,
 }
@@ -64,19 +62,29 @@ impl<'a> Target<'a> {
             let existing =
                 parent.ancestors().find_map(|dir| Some((dir, workspace.open_directory(dir).ok()?)));
             if let Some((dir, handle)) = existing {
-                let place = workspace.place_of(dir, &handle)?;
+                let place = workspace.place_of(dir, handle.as_fd())?;
+                let place = place.join(path.strip_prefix(dir).unwrap_or(path));
                 protected::refuse(&place)?;
-                job.permit(&place.join(path.strip_prefix(dir).unwrap_or(path)))?;
+                job.check_place(path, &place)?;
+                job.permit(&place)?;
             }
         }
         let directory = match parents {
             Parents::MustExist => workspace.open_directory(parent)?,
             Parents::Create => workspace.create_directory(parent)?,
         };
-        let place = workspace.place_of(parent, &directory)?;
+        let target = Self { job, path: path.to_owned(), directory, name: name.to_owned() };
+        target.place()?;
+        Ok(target)
+    }
+
+    /// Where it really is now, relative to the workspace, if the task may have it there: links on the way to it are resolved,
+    /// and the directory may have been moved.
+    fn place(&self) -> Result<PathBuf, String> {
+        let place = self.job.desk.workspace.place_of(&self.path, self.directory.as_fd())?.join(&self.name);
         protected::refuse(&place)?;
-        let (path, place, name) = (path.to_owned(), place.join(name), name.to_owned());
-        Ok(Self { job, path, place, directory, name })
+        self.job.check_place(&self.path, &place)?;
+        Ok(place)
     }
 
     /// What the name stands for now, `None` if nothing. A link is refused: replacing it would leave its target as it
@@ -121,7 +129,7 @@ impl<'a> Target<'a> {
             return Err(say!("changed-during-call", path = show(&self.path)));
         }
         // The last moment: whoever lost the right to write since the call began leaves everything as it is.
-        self.job.permit(&self.place)?;
+        self.job.permit(&self.place()?)?;
         let renamed = match before {
             Some(_) => rustix::fs::renameat(&self.directory, &temporary.name, &self.directory, &self.name),
             None => self.put_new(&temporary.name),

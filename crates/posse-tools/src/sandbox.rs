@@ -1,16 +1,19 @@
 //! Where processes of tools are held by the kernel. The operator says which tier is wanted, the machine says which there
 //! is, the grant of the task says what may be written and whom it may talk to. What cannot be built is refused.
 
+pub(crate) mod aside;
 pub(crate) mod bubblewrap;
 pub(crate) mod fence;
-mod landlock;
-pub(crate) mod layout;
+mod kept;
+pub(crate) mod landlock;
+mod layout;
 mod places;
 mod privileges;
 pub(crate) mod refusal;
 mod seccomp;
+mod survey;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -27,9 +30,12 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::confinement::{Confinement, ProcessLimits, Top, Walls};
-use crate::supervisor::{Job, Supervisor};
+use crate::supervisor::Supervisor;
 
 pub use places::closed_at_home;
+
+use kept::Kept;
+use landlock::Rulesets;
 
 /// The version of Landlock from which tier T1 is what it says: with older ones a command can still signal processes
 /// outside, and reach abstract sockets. The name spaces of T2 hold that too, so there any version will do.
@@ -98,7 +104,9 @@ pub struct Sandbox {
     settings: Settings,
     machine: OnceLock<Machine>,
     read: OnceLock<Vec<PathBuf>>,
+    closed: OnceLock<Vec<PathBuf>>,
     scratch: OnceLock<Result<Scratch, String>>,
+    kept: Kept,
 }
 
 /// What there is to build with.
@@ -112,8 +120,8 @@ struct Machine {
 
 impl Sandbox {
     pub fn new(settings: Settings) -> Arc<Self> {
-        let (machine, read, scratch) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Arc::new(Self { settings, machine, read, scratch })
+        let (machine, read, closed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Arc::new(Self { settings, machine, read, closed, scratch: OnceLock::new(), kept: Kept::default() })
     }
 
     /// For programs that hold their processes by other means, or not at all.
@@ -139,14 +147,19 @@ impl Sandbox {
         }
     }
 
-    /// What whoever writes a command has to know.
-    pub fn rules(&self) -> String {
+    /// What whoever writes a command for a workspace has to know.
+    pub fn rules(&self, workspace: Option<&Path>) -> String {
         let tier = match self.tier() {
             Ok(Tier::None) => return "Commands are not confined.".to_owned(),
             Err(why) => return format!("Commands are refused here: {why}."),
             Ok(tier) => tier,
         };
+        let is_apart = workspace.is_some_and(|place| places::copy(place, &self.settings.closed).is_some());
         let top = match self.settings.top {
+            Top::Open | Top::Closed if is_apart => {
+                " This is a copy of the workspace for this task alone: what is made, removed or renamed in it, also at its top, \
+                 reaches nobody before a person has looked at it."
+            }
             Top::Open if tier == Tier::Namespaces => "",
             Top::Open | Top::Closed => {
                 " Nothing new can be made, removed or renamed directly at the top of the workspace, only below its directories; \
@@ -157,9 +170,12 @@ impl Sandbox {
             Reach::None => "There is no network.",
             Reach::Ports(_) | Reach::Full => "The network is there as far as it was granted.",
         };
+        // The top of a copy is open, so the kernel tells nothing in it apart.
+        let protected =
+            if is_apart { "" } else { " write .git, configuration of tools or secrets, and cannot" };
         format!(
-            "Commands are confined by the kernel (tier {tier}): they write only where the task may, and below $TMPDIR; they cannot \
-             write .git, configuration of tools or secrets, and cannot read the home directory beyond toolchains.{top} {network} \
+            "Commands are confined by the kernel (tier {tier}): they write only where the task may, and below $TMPDIR; they \
+             cannot{protected} read the home directory beyond toolchains.{top} {network} \
              \"Permission denied\" there is final: do not try to get around it."
         )
     }
@@ -186,7 +202,7 @@ impl Sandbox {
             ..self.settings.limits
         };
         if tier == Tier::None {
-            return Ok((Confinement { limits, walls: None }, Vec::new()));
+            return Ok((Confinement { limits, ..Confinement::default() }, Vec::new()));
         }
         let machine = self.machine();
         machine.has(tier)?;
@@ -205,14 +221,15 @@ impl Sandbox {
             }
             None => read.extend(places::repository(scene.workspace, self.settings.home.as_deref())),
         }
-        let walls = Walls {
+        let mut walls = Walls {
             tier,
             landlock: machine.landlock.min(LANDLOCK_KNOWN),
             read,
             instead: scene.policy.read.clone().map(|roots| roots.into_iter().map(PathBuf::from).collect()),
             programs,
-            closed: self.closed(),
+            closed: self.closed().to_vec(),
             write: scene.policy.write.clone(),
+            leased: scene.leased.clone(),
             also: self.settings.write.clone(),
             network,
             top: self.settings.top,
@@ -220,13 +237,31 @@ impl Sandbox {
             bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
             again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
             scratch: scratch.clone(),
+            guarded: Vec::new(),
+            rulesets: 0,
+            known: None,
         };
+        if walls.writes() {
+            walls.guarded = self.kept.protected(scene.workspace)?;
+        }
+        let mut rulesets = Rulesets::default();
+        if tier == Tier::Kernel {
+            rulesets = self.kept.rulesets(&walls, scene.workspace)?;
+            walls.rulesets = rulesets.iter().count();
+        }
         let cache = scratch.join("cache");
         let environment = vec![
             ("TMPDIR".into(), scratch.into_os_string()),
             ("XDG_CACHE_HOME".into(), cache.into_os_string()),
         ];
-        Ok((Confinement { limits, walls: Some(walls) }, environment))
+        Ok((Confinement { limits, walls: Some(walls), rulesets }, environment))
+    }
+
+    /// What is protected in a workspace and was not there before.
+    pub(crate) fn appeared(&self, workspace: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
+        let mut now = self.kept.protected(workspace).unwrap_or_default();
+        now.retain(|path| before.binary_search(path).is_err());
+        now
     }
 
     fn machine(&self) -> &Machine {
@@ -236,17 +271,24 @@ impl Sandbox {
     fn read(&self) -> &[PathBuf] {
         let Settings { home, search, toolchains, read, .. } = &self.settings;
         self.read.get_or_init(|| {
-            let closed = self.closed();
             let usual = places::usual(home.as_deref(), search, toolchains);
-            usual.into_iter().filter(|path| !places::is_closed(path, &closed)).chain(read.clone()).collect()
+            usual
+                .into_iter()
+                .filter(|path| !places::is_closed(path, self.closed()))
+                .chain(read.clone())
+                .collect()
         })
     }
 
-    fn closed(&self) -> Vec<PathBuf> {
-        let home = self.settings.home.as_deref().map(closed_at_home).unwrap_or_default();
-        let of_toolchains =
-            self.settings.toolchains.iter().flat_map(|place| places::closed_in_toolchain(place));
-        self.settings.closed.iter().cloned().chain(home).chain(of_toolchains).collect()
+    /// What no process reads or writes, and no file tool either: as it is written, and where it leads.
+    pub fn closed(&self) -> &[PathBuf] {
+        self.closed.get_or_init(|| {
+            let Settings { home, toolchains, closed, .. } = &self.settings;
+            let home = home.as_deref().map(closed_at_home).unwrap_or_default();
+            let of_toolchains = toolchains.iter().flat_map(|place| places::closed_in_toolchain(place));
+            let all = closed.iter().cloned().chain(home).chain(of_toolchains);
+            all.flat_map(places::with_real).collect()
+        })
     }
 
     /// A directory that only this task has.
@@ -273,25 +315,43 @@ pub(crate) struct Scene<'a> {
     pub workspace: &'a Path,
     pub supervisor: &'a Supervisor,
     pub programs: Vec<PathBuf>,
+    /// What others hold, relative to the workspace.
+    pub leased: Vec<PathBuf>,
 }
 
 impl<'a> Scene<'a> {
-    pub fn of(context: &'a ToolContext, job: &Job, workspace: &'a Path, supervisor: &'a Supervisor) -> Self {
+    pub fn of(
+        context: &'a ToolContext,
+        program: &OsStr,
+        workspace: &'a Path,
+        supervisor: &'a Supervisor,
+    ) -> Self {
         let nesting = context.nesting.as_deref();
         Self {
             task: &context.task,
-            policy: Policy::of(&context.grant, &workspace.to_string_lossy()),
+            policy: Policy::of(&context.grant, &workspace.to_string_lossy(), |root| {
+                let real = places::read_root(Path::new(&root), workspace)?;
+                real.into_os_string().into_string().ok()
+            }),
             memory_bytes_max: nesting.and_then(|nesting| nesting.limits.process_bytes_max),
             workspace,
             supervisor,
-            programs: Path::new(&job.program)
-                .parent()
-                .filter(|place| place.is_absolute())
-                .map(Path::to_owned)
-                .into_iter()
-                .collect(),
+            programs: programs(Path::new(program)),
+            leased: Vec::new(),
         }
     }
+
+    /// Whether the task may not do everything that its user can.
+    pub fn is_restricted(&self) -> bool {
+        let Policy { write, read, reach, .. } = &self.policy;
+        !write.is_empty() || read.is_some() || *reach != Reach::Full
+    }
+}
+
+/// A program itself, and the directory of the own tool that it is. Not the directory it lies in: that can be anybody's.
+fn programs(program: &Path) -> Vec<PathBuf> {
+    let all = [Some(program), crate::own::directory_of(program)];
+    all.into_iter().flatten().filter(|path| path.is_absolute()).map(Path::to_owned).collect()
 }
 
 /// The last version whose rights we know; a later kernel has them too.
@@ -404,5 +464,20 @@ mod tests {
         }
         let why = machine(5, false).choose(Wish::Auto).unwrap_err();
         assert!(why.contains("needs Landlock 6 of the kernel, which has 5"), "{why}");
+    }
+
+    // Seen to fail without `is_apart`.
+    #[test]
+    fn a_command_is_told_what_holds_where_it_runs() {
+        let sandbox = Sandbox::new(Settings { closed: vec!["/s".into()], ..Settings::default() });
+        sandbox.machine.set(machine(6, false)).unwrap();
+        let rules = |place: &str| sandbox.rules(Some(Path::new(place)));
+        let (usual, copy) = (rules("/w"), rules("/s/worktrees/t/tree"));
+        assert!(
+            usual.contains("directly at the top of the workspace") && usual.contains("write .git"),
+            "{usual}"
+        );
+        assert!(copy.contains("a copy of the workspace") && !copy.contains("write .git"), "{copy}");
+        assert!(!copy.contains("directly at the top") && copy.contains("cannot read the home"), "{copy}");
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! The helper is the same binary started again with a hidden argument, so nothing has to be installed beside it.
 
+mod handover;
 mod helper;
 mod keep;
 mod tree;
@@ -20,6 +21,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use posse_runtime::leases::{Fence, Holding};
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
@@ -74,7 +76,45 @@ pub struct Job {
     pub streams: Streams,
     pub timeout: Duration,
     pub confinement: Confinement,
+    /// Where others may come to write what the command may: who says that its task still holds that.
+    pub pulse: Option<Pulse>,
 }
+
+/// The signs of life that a helper gets. Without one for half as long as a holder of leases may be silent, it ends the command: this
+/// process may be stopped, and somebody else holds by then what the command writes. What counts as a sign is at most a quarter of
+/// that old, so the command is ended before the lease is.
+#[derive(Clone)]
+pub struct Pulse(Arc<Fence>);
+
+impl Pulse {
+    pub fn of(fence: Arc<Fence>) -> Self {
+        Self(fence)
+    }
+
+    fn patience(&self) -> Duration {
+        self.0.silence() / 2
+    }
+
+    /// How often it is looked.
+    fn interval(&self) -> Duration {
+        (self.0.silence() / 16).min(Duration::from_secs(1))
+    }
+
+    /// What the helper is to be told next.
+    async fn next(&self) -> Option<&'static [u8]> {
+        tokio::time::sleep(self.interval()).await;
+        match self.0.holding().await {
+            Holding::Held => Some(BEAT),
+            Holding::Doubtful => None,
+            Holding::Lost => Some(LOST),
+        }
+    }
+}
+
+/// What a helper hears on its control socket.
+const CANCEL: &[u8] = b"k";
+const BEAT: &[u8] = b"b";
+const LOST: &[u8] = b"l";
 
 #[derive(Debug, Clone)]
 pub enum Directory {
@@ -121,7 +161,9 @@ pub struct Report {
     pub stopped: u32,
     /// Processes that could not be killed.
     pub survivors: u32,
-    /// Protected files that were made meanwhile, in places where the kernel cannot be told about names.
+    /// Protected files that were made meanwhile at the top of the workspace, by the names they have got instead.
+    pub set_aside: Vec<String>,
+    /// Protected files that were made meanwhile further down, where the kernel cannot be told about names.
     pub appeared: Vec<String>,
     /// The most memory the helper had.
     pub helper_peak_kb: u64,
@@ -152,6 +194,8 @@ pub enum End {
 pub enum Stop {
     TimedOut,
     Cancelled,
+    /// The task may not write any more where the command could.
+    Lost,
 }
 
 /// The two ends of a stream. Nothing is missing between them if their lengths add up to `total`.
@@ -166,6 +210,8 @@ pub struct Output {
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     timeout_ms: u64,
+    /// How long it may be without a sign of life, if there are any.
+    patience_ms: Option<u64>,
     grace_ms: u64,
     drain_ms: u64,
     quiet_ms: u64,
@@ -184,8 +230,7 @@ struct Header {
     duration_ms: u64,
     stopped: u32,
     survivors: u32,
-    #[serde(default)]
-    appeared: Vec<String>,
+    set_aside: Vec<String>,
     helper_peak_kb: u64,
 }
 
@@ -195,6 +240,9 @@ struct Counts {
     head: usize,
     tail: usize,
 }
+
+/// The first argument of a helper that finds its plan on its control socket.
+const SUPERVISE: &str = "supervise";
 
 /// The hidden first argument of a program that is its own supervisor.
 pub const ARGUMENT: &str = "__supervise";
@@ -215,7 +263,7 @@ impl Supervisor {
         let (helper, control) = self.start(&job, &call).map_err(|error| not_started(&self.program, error))?;
         let mut helper = Helper { child: helper, call };
         let patience = job.timeout + GRACE + DRAIN + tree::KILL_TIME + SLACK;
-        let Some(bytes) = converse(control, patience, cancel).await else {
+        let Some(bytes) = converse(control, patience, cancel, job.pulse.as_ref()).await else {
             return Err(helper.lost(&say!("supervisor-silent")).await);
         };
         let Some(report) = Report::parse(&bytes) else {
@@ -231,17 +279,19 @@ impl Supervisor {
         ours.set_nonblocking(true)?;
         let plan = Plan {
             timeout_ms: u64::try_from(job.timeout.as_millis()).unwrap_or(u64::MAX),
+            patience_ms: job.pulse.as_ref().map(|pulse| pulse.patience().as_millis() as u64),
             grace_ms: GRACE.as_millis() as u64,
             drain_ms: DRAIN.as_millis() as u64,
             quiet_ms: QUIET.as_millis() as u64,
             head_max: HEAD_MAX,
             tail_max: TAIL_MAX,
             streams: job.streams,
-            confinement: job.confinement.clone(),
+            confinement: job.confinement.told(),
         };
+        handover::send(&ours, &plan, &job.confinement.rulesets)?;
         let helper = Command::new(&self.program)
             .args(&self.args)
-            .arg(serde_json::to_string(&plan)?)
+            .arg(SUPERVISE)
             .arg(&job.program)
             .args(&job.args)
             .current_dir(job.directory.path())
@@ -279,6 +329,7 @@ async fn converse(
     mut control: UnixStream,
     patience: Duration,
     cancel: &CancellationToken,
+    pulse: Option<&Pulse>,
 ) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let (reader, mut writer) = control.split();
@@ -288,6 +339,14 @@ async fn converse(
     let patience = tokio::time::sleep(patience);
     tokio::pin!(patience);
     let mut is_asked = false;
+    let next = || async move {
+        match pulse {
+            Some(pulse) => pulse.next().await,
+            None => std::future::pending().await,
+        }
+    };
+    let told = next();
+    tokio::pin!(told);
     loop {
         tokio::select! {
             biased;
@@ -296,8 +355,14 @@ async fn converse(
             () = &mut patience => return None,
             () = cancel.cancelled(), if !is_asked => {
                 is_asked = true;
-                let _ = writer.write_all(b"k").await;
+                let _ = writer.write_all(CANCEL).await;
                 patience.as_mut().reset(tokio::time::Instant::now() + GRACE + tree::KILL_TIME + SLACK);
+            }
+            word = &mut told => {
+                if let Some(word) = word {
+                    let _ = writer.write_all(word).await;
+                }
+                told.set(next());
             }
         }
     }
@@ -393,7 +458,9 @@ impl Report {
             duration: Duration::from_millis(header.duration_ms),
             stopped: header.stopped,
             survivors: header.survivors,
-            appeared: header.appeared,
+            set_aside: header.set_aside,
+            // To be found by whoever knows what was there before.
+            appeared: Vec::new(),
             helper_peak_kb: header.helper_peak_kb,
         })
     }

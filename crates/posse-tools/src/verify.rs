@@ -8,7 +8,7 @@ use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
 
 use crate::bash::{ending, leftovers, shell};
 use crate::confinement::Confinement;
-use crate::launch::Launch;
+use crate::launch::{Launch, NotRun};
 use crate::output;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
 
@@ -34,7 +34,7 @@ impl Verifier for Commands {
     fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence> {
         Box::pin(async move {
             let timeout = TIMEOUT.min(context.time_left);
-            let mut job = Job {
+            let job = Job {
                 task: context.task.clone(),
                 program: self.shell.into(),
                 args: vec!["-c".into(), command.into()],
@@ -44,13 +44,12 @@ impl Verifier for Commands {
                 streams: Streams::Merged,
                 timeout,
                 confinement: Confinement::default(),
+                pulse: None,
             };
-            if let Err(refusal) = self.launch.confine(&mut job, context) {
-                return Evidence::not_run(command, refusal);
-            }
-            match self.launch.supervisor.run(job, &context.cancel).await {
-                Ok(report) => evidence(command, &report, timeout, context.output_bytes_max),
-                Err(error) => Evidence::not_run(command, error.message()),
+            match self.launch.run(job, context).await {
+                Ok(ran) => evidence(command, &ran.report, timeout, context.output_bytes_max),
+                Err(NotRun::Refused(refusal)) => Evidence::not_run(command, refusal),
+                Err(NotRun::Failed(error)) => Evidence::not_run(command, error.message()),
             }
         })
     }
@@ -61,6 +60,7 @@ fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Ev
     let ending = match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => Ending::Stopped(say!("verify-timed-out", seconds = timeout.as_secs())),
         (Some(Stop::Cancelled), _) => Ending::Stopped("cancelled".to_owned()),
+        (Some(Stop::Lost), _) => Ending::Stopped(ended()),
         (None, End::Exited { code }) => Ending::Exited(*code),
         (None, End::NotStarted { .. } | End::Refused { .. }) => Ending::NotRun(ended()),
         (None, End::Signalled { .. } | End::Unknown) => Ending::Stopped(ended()),

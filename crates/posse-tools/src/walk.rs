@@ -43,15 +43,17 @@ pub(crate) struct Entry<'a> {
     pub depth: usize,
 }
 
-pub(crate) struct Options {
+pub(crate) struct Options<'a> {
     /// Show names that begin with a dot (never `.git`).
     pub hidden: bool,
     pub depth_max: usize,
+    /// Whether an entry is none of the task's business, by its path from the workspace root.
+    pub refuses: &'a dyn Fn(&Path) -> bool,
 }
 
-impl Default for Options {
+impl Default for Options<'_> {
     fn default() -> Self {
-        Self { hidden: false, depth_max: DEPTH_MAX }
+        Self { hidden: false, depth_max: DEPTH_MAX, refuses: &|_| false }
     }
 }
 
@@ -64,6 +66,8 @@ pub(crate) struct Report {
     /// Directories deeper than any walk goes.
     pub too_deep: u64,
     pub unreadable: u64,
+    /// What the task may not look at.
+    pub refused: u64,
     pub cancelled: bool,
     pub too_many: bool,
 }
@@ -85,6 +89,9 @@ impl Report {
         if self.unreadable > 0 {
             notes.push(say!("walk-unreadable", entries = count(self.unreadable, Noun::Entry)));
         }
+        if self.refused > 0 {
+            notes.push(say!("walk-refused", entries = count(self.refused, Noun::Entry)));
+        }
         notes
     }
 }
@@ -103,7 +110,7 @@ pub(crate) fn walk(
     workspace: &Workspace,
     start: &Path,
     directory: OwnedFd,
-    options: Options,
+    options: Options<'_>,
     cancel: &CancellationToken,
     visit: &mut dyn FnMut(&Entry<'_>),
 ) -> Report {
@@ -150,7 +157,7 @@ pub(crate) fn entries(directory: BorrowedFd<'_>, max: usize) -> Result<(Vec<(OsS
 }
 
 struct Walk<'a> {
-    options: Options,
+    options: Options<'a>,
     cancel: &'a CancellationToken,
     /// The ignore rules of the directories from the root to the present one.
     frames: Vec<Frame>,
@@ -177,6 +184,10 @@ impl Walk<'_> {
             }
             let entry_path = path.join(&name);
             if self.left_out(&entry_path, &name, kind) {
+                continue;
+            }
+            if (self.options.refuses)(&entry_path) {
+                self.report.refused += 1;
                 continue;
             }
             (self.visit)(&Entry { path: &entry_path, name: &name, kind, directory: handle, depth });

@@ -5,13 +5,14 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, error::ErrorCode};
 use posse_messages::say;
-use rustix::fs::{Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 /// Linux refuses longer paths and names; refusing them here gives a better message.
@@ -22,6 +23,9 @@ const NAME_BYTES_MAX: usize = 255;
 /// somebody moves directories all the time.
 const RESOLVE_TRIES: usize = 128;
 
+/// What the kernel adds to the name of a file that was removed while it was open.
+const REMOVED: &[u8] = b" (deleted)";
+
 /// Files up to this size are handled as a whole: hashed, edited, written. Larger ones are only paged through.
 pub(crate) const WHOLE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
@@ -29,6 +33,8 @@ pub struct Workspace {
     handle: OwnedFd,
     /// The spellings of the root under which absolute paths are accepted: as given, and with links resolved.
     spellings: Vec<PathBuf>,
+    /// What nobody opens here, relative to the root.
+    closed: Vec<PathBuf>,
 }
 
 /// A file opened through the workspace, known to be a regular file.
@@ -45,6 +51,12 @@ pub(crate) enum Place {
 impl Workspace {
     /// Opens the root once; the handle stays on this directory even if the path is renamed or replaced later.
     pub fn open(root: &Path) -> posse_core::Result<Arc<Workspace>> {
+        Self::open_without(root, &[])
+    }
+
+    /// The same where some absolute paths are closed, with everything in them. One that the root is in is not: then it was
+    /// meant.
+    pub fn open_without(root: &Path, closed: &[PathBuf]) -> posse_core::Result<Arc<Workspace>> {
         let failed = |what: &str, cause: std::io::Error| {
             Error::new(ErrorCode::Io, say!("workspace-failed", what, root = root.display(), cause))
                 .caused_by(cause)
@@ -57,7 +69,9 @@ impl Workspace {
         if root.is_absolute() && root != spellings[0] {
             spellings.push(root.to_owned());
         }
-        let workspace = Workspace { handle, spellings };
+        let inside = |path: &PathBuf| Some(path.strip_prefix(&spellings[0]).ok()?.to_owned());
+        let closed = closed.iter().filter_map(inside).filter(|path| !path.as_os_str().is_empty()).collect();
+        let workspace = Workspace { handle, spellings, closed };
         workspace.require_openat2()?;
         Ok(Arc::new(workspace))
     }
@@ -191,14 +205,38 @@ impl Workspace {
         Ok(current)
     }
 
-    /// Where an open directory really is, relative to the root: links on the way to it are resolved.
-    pub(crate) fn place_of(&self, path: &Path, directory: &OwnedFd) -> Result<PathBuf, String> {
+    /// Where what is open really is, relative to the root: links on the way to it are resolved.
+    pub(crate) fn place_of(&self, path: &Path, open: BorrowedFd<'_>) -> Result<PathBuf, String> {
         let real = |fd: BorrowedFd<'_>| std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
-        let relative = real(directory.as_fd()).and_then(|place| {
+        let relative = real(open).and_then(|place| {
             let root = real(self.handle())?;
-            place.strip_prefix(root).map(Path::to_owned).map_err(std::io::Error::other)
+            let place = place.strip_prefix(root).map_err(std::io::Error::other)?;
+            // What was removed meanwhile has another name there, which no rule knows.
+            match place.as_os_str().as_bytes().ends_with(REMOVED) && !self.is_at(place, open)? {
+                true => Err(Errno::NOENT.into()),
+                false => Ok(place.to_owned()),
+            }
         });
         relative.map_err(|cause| say!("place-unknown", path = show(path), cause))
+    }
+
+    fn is_at(&self, place: &Path, open: BorrowedFd<'_>) -> std::io::Result<bool> {
+        let open = rustix::fs::fstat(open)?;
+        let there = rustix::fs::statat(self.handle(), place, AtFlags::SYMLINK_NOFOLLOW);
+        Ok(there.is_ok_and(|there| (there.st_dev, there.st_ino) == (open.st_dev, open.st_ino)))
+    }
+
+    /// Whether some of it is closed.
+    pub(crate) fn has_closed(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
+    /// Refuses what nobody opens; `place` is where it really is, relative to the root.
+    pub(crate) fn refuse_closed(&self, place: &Path) -> Result<(), String> {
+        match self.closed.iter().any(|closed| place.starts_with(closed)) {
+            true => Err(say!("place-closed", place = show(place))),
+            false => Ok(()),
+        }
     }
 
     /// Says what the kernel refused in words that lead to a better call.

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use posse_core::approval::{Answer, Parked, Scope, State, Verdict, described, legible};
 use posse_core::context::wire::utc;
-use posse_core::text::{prefix, visible};
+use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore};
 use posse_store::SqliteStore;
 
 use super::tasks::age;
 use crate::args::{AnswerArgs, ApprovalsCommand, Global};
+use crate::columns::cut;
 use crate::{desk, setup, terminal};
 
 /// How often it looks for new questions.
@@ -34,7 +36,7 @@ async fn list(store: &SqliteStore, newest: Option<u32>, json: bool) -> Result<Ex
     let query = newest.map_or(ApprovalQuery::Open, ApprovalQuery::Newest);
     let found = store.approvals(query).await?;
     if found.is_empty() && !json {
-        terminal::note("nothing waits for an answer");
+        terminal::note(&say!("no-approvals"));
     }
     for parked in &found {
         tell(parked, json);
@@ -55,16 +57,15 @@ fn line(parked: &Parked) -> String {
     let left = match &parked.state {
         State::Open => {
             let seconds = request.deadline_ms.saturating_sub(now_ms()) / 1000;
-            format!("{} in {seconds}s", request.on_deadline.wire())
+            say!("approval-left", default = request.on_deadline.wire(), seconds)
         }
-        State::Answered(answer) => format!("{} by {}", answer.scope.wire(), answer.by),
+        State::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
         State::Closed(why) => why.clone(),
     };
     let whole = legible(&request.arguments).replace('\n', " ");
-    let about = prefix(&whole, 60);
-    let more = if about.len() < whole.len() { "…" } else { "" };
+    let about = cut(&whole, 60);
     format!(
-        "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}{more}",
+        "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}",
         parked.id,
         parked.state.wire(),
         request.task.as_str(),
@@ -86,11 +87,12 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
     }
     let default = parked.request.on_deadline.wire();
     terminal::out(&match &parked.state {
-        State::Open => format!("open · {default} unless answered by {}", utc(parked.request.deadline_ms)),
-        State::Closed(why) => format!("closed · {}", visible(why)),
+        State::Open => say!("approval-is-open", default, deadline = utc(parked.request.deadline_ms)),
+        State::Closed(why) => format!("{} · {}", parked.state.wire(), visible(why)),
         State::Answered(Answer { by, scope, reason, at_ms, .. }) => {
             let reason = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();
-            format!("{} by {by} ({}) at {}{reason}", parked.state.wire(), scope.wire(), utc(*at_ms))
+            let (state, scope, instant) = (parked.state.wire(), scope.wire(), utc(*at_ms));
+            format!("{}{reason}", say!("approval-is-answered", state, by, scope, instant))
         }
     });
     Ok(ExitCode::SUCCESS)
@@ -99,9 +101,8 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
 async fn give(store: &SqliteStore, args: AnswerArgs, verdict: Verdict, json: bool) -> Result<ExitCode> {
     let parked = store.approval(&args.id).await?;
     if args.hash.is_some_and(|hash| hash.is_empty() || !parked.request.hash.starts_with(&hash)) {
-        let text = format!("`{}` is about another call than the one with this hash", parked.id);
-        return Err(Error::new(ErrorCode::ApprovalMismatch, text)
-            .hint("`posse approvals show` shows what it is about, with its hash"));
+        let text = say!("approval-other-hash", id = parked.id);
+        return Err(Error::new(ErrorCode::ApprovalMismatch, text).hint(say!("approval-mismatch-hint")));
     }
     let now = now_ms();
     let answer = Answer {
@@ -113,7 +114,7 @@ async fn give(store: &SqliteStore, args: AnswerArgs, verdict: Verdict, json: boo
     let answered = store.answer(&parked.id, &parked.request.hash, answer).await?;
     match json {
         true => terminal::out(&answered.to_json().to_string()),
-        false => terminal::note(&format!("{} is {}", answered.id, answered.state.wire())),
+        false => terminal::note(&say!("approval-now", id = answered.id, state = answered.state.wire())),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -123,7 +124,7 @@ async fn watch(store: &SqliteStore, json: bool) -> Result<ExitCode> {
     let answers_here = !json && terminal::is_attended();
     let mut known: BTreeSet<String> = BTreeSet::new();
     if !json {
-        terminal::note("waiting for questions; Ctrl-C ends");
+        terminal::note(&say!("approvals-watching"));
     }
     loop {
         let open = store.approvals(ApprovalQuery::Open).await?;

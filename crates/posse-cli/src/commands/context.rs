@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::sessions;
 use super::tasks::age;
 use crate::args::{ContextArgs, ContextCommand, Global};
+use crate::columns::Cell;
 use crate::render::{Thing, many, tokens};
 use crate::setup::Setup;
 use crate::terminal;
@@ -122,9 +123,9 @@ impl Place {
             terminal::out(&format!(
                 "{:<24} {:>8} {:>14}  {:>5}  {}",
                 snapshot.label,
-                many(snapshot.keys, Thing::Key),
-                tokens(snapshot.tokens),
-                age(snapshot.taken_at_ms),
+                Cell(many(snapshot.keys, Thing::Key)),
+                Cell(tokens(snapshot.tokens)),
+                Cell(age(snapshot.taken_at_ms)),
                 snapshot.taken_by
             ));
         }
@@ -211,8 +212,8 @@ fn line(head: &Head) -> String {
         "{:<24} v{:<3} {:>19}  {:>5}  {}{}",
         head.key.as_str(),
         head.version,
-        say!("tokens-of", tokens = head.tokens, most = VALUE_TOKENS_MAX),
-        age(head.written_at_ms),
+        Cell(say!("tokens-of", tokens = head.tokens, most = VALUE_TOKENS_MAX)),
+        Cell(age(head.written_at_ms)),
         head.written_by,
         until(head)
     )

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::agents::load;
 use crate::args::{Global, How};
+use crate::columns::Cell;
 use crate::models::{self, KNOWN, process_env};
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
 use crate::terminal;
@@ -39,7 +40,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
                 Mark::Info => "·",
                 Mark::Trouble => "✗",
             };
-            terminal::out_foreign(&format!("{mark} {:<14} {}", topic(finding.topic), finding.text));
+            terminal::out_foreign(&format!("{mark} {:<14} {}", Cell(topic(finding.topic)), finding.text));
         }
     }
     let trouble = findings.iter().any(|finding| finding.mark == Mark::Trouble);

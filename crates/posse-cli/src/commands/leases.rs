@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use posse_core::lease::Lease;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Store, TaskRow};
 use serde_json::json;
@@ -19,7 +20,7 @@ pub async fn list(global: &Global) -> Result<ExitCode> {
     let store = setup.store()?;
     let held = store.leases().await?;
     if held.is_empty() && !global.json {
-        terminal::note("nobody holds a write lease; tasks with `write_paths` do while they run");
+        terminal::note(&say!("no-leases"));
     }
     for lease in held {
         let row = store.task(&lease.task).await?;
@@ -27,14 +28,14 @@ pub async fn list(global: &Global) -> Result<ExitCode> {
         if global.json {
             terminal::out(&lease_json(&lease, &row, standing, setup.lease_ms()).to_string());
         } else {
-            terminal::out(&format!(
-                "{:<14} {:<8} process {:<8} since {:>4}  {}  in {}",
-                lease.task.as_str(),
-                standing.word(),
-                owner::pid(&row),
-                age(lease.since_ms),
-                visible(&lease.places.paths.join(", ")),
-                visible(&lease.places.workspace)
+            terminal::out(&say!(
+                "lease-line",
+                task = format!("{:<14}", lease.task.as_str()),
+                state = format!("{:<8}", standing.word()),
+                process = format!("{:<8}", owner::pid(&row)),
+                age = format!("{:>4}", age(lease.since_ms)),
+                paths = visible(&lease.places.paths.join(", ")),
+                workspace = visible(&lease.places.workspace),
             ));
         }
     }
@@ -48,28 +49,19 @@ pub async fn release(global: &Global, wanted: &str, force: bool) -> Result<ExitC
     let row = find(&*store, wanted).await?;
     let held = store.leases().await?.into_iter().find(|lease| lease.task == row.id);
     let Some(lease) = held else {
-        return Err(Error::new(ErrorCode::InvalidRequest, format!("`{}` holds no write lease", row.id))
-            .hint("`posse leases` shows who does"));
+        return Err(Error::new(ErrorCode::InvalidRequest, say!("lease-not-held", task = row.id))
+            .hint(say!("lease-not-held-hint")));
     };
     let paths = visible(&lease.places.paths.join(", ")).into_owned();
     if Standing::of(&lease, &row, setup.lease_ms()) == Standing::Held {
         if !force {
-            let text =
-                format!("`{}` is driven by process {} and may be writing {paths}", row.id, owner::pid(&row));
-            return Err(Error::new(ErrorCode::LeaseHeld, text).hint(format!(
-                "wait for it, or end it with `posse tasks cancel {0}`; `posse leases release {0} --force` takes the \
-                 lease away while it works",
-                row.id
-            )));
+            let text = say!("lease-in-use", task = row.id, process = owner::pid(&row), paths);
+            return Err(Error::new(ErrorCode::LeaseHeld, text).hint(say!("lease-in-use-hint", task = row.id)));
         }
-        terminal::note(&format!(
-            "WARNING: `{}` is at work. Its writes to {paths} are refused from now on, unless it gets the lease again; what its \
-             commands are writing already is not stopped",
-            row.id
-        ));
+        terminal::note(&say!("lease-taken-away", task = row.id, paths));
     }
     store.end_lease(&lease.task, lease.token).await?;
-    terminal::note(&format!("released {paths} of `{}`", row.id));
+    terminal::note(&say!("lease-released", paths, task = row.id));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -176,6 +176,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
     for problem in &found.problems {
         terminal::note(&say!("warning", text = visible(problem.message())));
     }
+    setup.remember_allowed(&found, &grant)?;
     let models = setup.models(how)?;
     if let Some(agent) = agent {
         check_model(&*models, agent, &caps)?;

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::tasks::age;
 use crate::args::{Global, SessionsCommand};
+use crate::columns::{Cell, cut};
 use crate::owner;
 use crate::render::{Thing, many};
 use crate::setup::Setup;
@@ -80,12 +81,12 @@ async fn list(store: &dyn ContextStore, limit: u32, json: bool) -> Result<ExitCo
         terminal::out(&format!(
             "{:<10} {:<8} {:>8} {:>8} {:>21}  {:>5}  {}",
             row.id,
-            state_word(&row),
-            many(row.tasks, Thing::Task),
-            many(row.keys, Thing::Key),
-            say!("tokens-of", tokens = row.tokens, most = TOTAL_TOKENS_MAX),
-            age(row.created_ms),
-            visible(prefix(title, 60))
+            Cell(state_word(&row)),
+            Cell(many(row.tasks, Thing::Task)),
+            Cell(many(row.keys, Thing::Key)),
+            Cell(say!("tokens-of", tokens = row.tokens, most = TOTAL_TOKENS_MAX)),
+            Cell(age(row.created_ms)),
+            cut(&visible(title), 60)
         ));
     }
     Ok(ExitCode::SUCCESS)

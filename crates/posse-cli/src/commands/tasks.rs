@@ -25,6 +25,7 @@ use serde_json::json;
 use super::drive::{Room, View, Work};
 use super::run::{self, Furniture};
 use crate::args::{Global, How, ListArgs, More};
+use crate::columns::{Cell, cut};
 use crate::render::tokens;
 use crate::setup::{self, Setup};
 use crate::{owner, terminal};
@@ -69,10 +70,10 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
                 "{:<14} {status:<12} {:<13} {:>9} {:>14}  {:>5}  {}",
                 row.id.as_str(),
                 row.agent,
-                say!("turns-shown", n = row.turns),
-                tokens(row.input_tokens.saturating_add(row.output_tokens)),
-                age(row.updated_ms),
-                visible(prefix(title, 60))
+                Cell(say!("turns-shown", n = row.turns)),
+                Cell(tokens(row.input_tokens.saturating_add(row.output_tokens))),
+                Cell(age(row.updated_ms)),
+                cut(&visible(title), 60)
             ));
         }
     }
@@ -180,8 +181,8 @@ impl TakenUp {
         let mut setup = Setup::load_in(global, origin.into())?;
         setup.workspace = start.workspace.clone().into();
         if start.apart_from.is_some() && !setup.workspace.is_dir() {
-            let text = format!("the worktree of `{}` is gone: it was applied or discarded", row.id);
-            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint("start a new task"));
+            let text = say!("worktree-used-up", task = row.id);
+            return Err(Error::new(ErrorCode::TaskNotResumable, text).hint(say!("worktree-used-up-hint")));
         }
         Ok(Self { row, start, setup, store })
     }

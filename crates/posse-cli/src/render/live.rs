@@ -15,6 +15,7 @@ use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
 use super::{Thing, many, tokens};
+use crate::columns::{Cell, cut};
 use crate::terminal;
 
 /// Often enough to look alive, seldom enough to cost nothing.
@@ -300,12 +301,13 @@ impl Row {
         let what = if self.doing.is_empty() { title } else { &self.doing };
         let label_width = 21 - branch.chars().count();
         let plain = format!(
-            "{branch}{mark} {label:<label_width$} {turns:<11} {:>9} {:>13} {took:>5.1}s  {}",
-            say!("live-tools", n = self.tools),
-            tokens(self.tokens),
+            "{branch}{mark} {label:<label_width$} {:<11} {:>9} {:>13} {took:>5.1}s  {}",
+            Cell(turns),
+            Cell(say!("live-tools", n = self.tools)),
+            Cell(tokens(self.tokens)),
             visible(what)
         );
-        let cut: String = plain.chars().take(width.saturating_sub(1)).collect();
+        let cut = cut(&plain, width.saturating_sub(1));
         if colours { cut.replacen(mark, &format!("\x1b[{colour}m{mark}\x1b[0m"), 1) } else { cut }
     }
 }

@@ -36,3 +36,25 @@ fn a_command_reads_the_toolchain_that_it_is_told_about() {
     assert!(seen.contains("the index") && !seen.contains("the token"), "{seen}");
     assert!(seen.contains("[sandbox t1: closed to commands are"), "{seen}");
 }
+
+// S08 Seen to fail with `Workspace::open` in `Setup::tools`.
+#[test]
+fn file_tools_in_a_home_directory_do_not_see_its_keys() {
+    let place = Place::new();
+    for file in ["home/.ssh/id_ed25519", "home/.config/posse/config.toml", "home/notes.txt"] {
+        place.write(file, "# canary\n");
+    }
+    let model = place.script(
+        "[{calls: [{read: {path: .ssh/id_ed25519}}, {read: {path: .config/posse/config.toml}}, \
+          {grep: {pattern: canary, glob: '.*/**'}}, {read: {path: notes.txt}}]}, {text: Done.}]",
+    );
+    let mut posse = place.posse(["run", "--json", "--model", &model, "Look"]);
+    posse.current_dir(place.home());
+    let ran = Ran::of(posse);
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let seen = |call: &str| place.run(["tasks", "show", &id, "--result", call]).stdout;
+    for call in ["1.0", "1.1", "1.2"] {
+        assert!(!seen(call).contains("# canary"), "{call}: {}", seen(call));
+    }
+    assert!(seen("1.0").contains("holds keys or sessions") && seen("1.3").contains("# canary"), "{ran:?}");
+}

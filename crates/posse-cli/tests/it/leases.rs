@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Place, Ran, Running, until};
+use crate::support::{Place, Ran, Running, processes_of, until};
 
 /// Two agents that write below `src`. A holder may be silent for a second.
 fn place() -> Place {
@@ -37,6 +37,30 @@ fn thinking_holder(place: &Place) -> Running {
     holder
 }
 
+/// Stops a process, but not while it is writing to the store: then nobody else could.
+fn stop(running: &Running) {
+    let me = running.id().to_string();
+    let is_stopped = || {
+        let stat = fs::read_to_string(format!("/proc/{me}/stat")).unwrap();
+        stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T"))
+    };
+    let is_writing = || {
+        let locks = fs::read_to_string("/proc/locks").unwrap();
+        locks
+            .lines()
+            .map(|line| line.split_ascii_whitespace().collect::<Vec<_>>())
+            .any(|line| line.windows(2).any(|words| words[0] == "WRITE" && words[1] == me))
+    };
+    loop {
+        running.signal(libc::SIGSTOP);
+        until("it is stopped", || is_stopped().then_some(()));
+        if !is_writing() {
+            return;
+        }
+        running.signal(libc::SIGCONT);
+    }
+}
+
 fn leases(place: &Place) -> Vec<Value> {
     let ran = place.run(["leases", "--json"]);
     assert_eq!(ran.code, 0, "{ran:?}");
@@ -64,7 +88,7 @@ fn a_holder_that_was_stopped_for_too_long_writes_nothing_when_it_wakes() {
     let message = "Cannot acquire file locks. Conflicts: src/**";
     assert!(refused.stdout.contains("LEASE_CONFLICT") && refused.stdout.contains(message), "{refused:?}");
 
-    holder.signal(libc::SIGSTOP);
+    stop(&holder);
     until("the lease expires", || (leases(&place)[0]["state"] == "expired").then_some(()));
     // It holds the lease until the end of the test.
     let steps = "[{calls: [{read: {path: src/a.txt}}]}, {calls: [{write: {path: src/a.txt, content: new}}]}, \
@@ -132,7 +156,7 @@ fn a_person_sees_leases_and_can_take_them_away() {
     let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
     let shown = place.run(["leases"]);
     assert!(shown.stdout.contains(&id) && shown.stdout.contains("src/**"), "{shown:?}");
-    holder.signal(libc::SIGSTOP);
+    stop(&holder);
     // As long as it counts as alive, only force helps.
     place.write("home/.config/posse/config.toml", "[session]\nlease_s = 3600\n");
     let refused = place.run(["leases", "release", &id]);
@@ -149,4 +173,129 @@ fn a_person_sees_leases_and_can_take_them_away() {
     let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
     assert_eq!(place.run(["leases", "release", &id]).code, 0);
     assert_eq!(leases(&place).len(), 0);
+}
+
+/// The same with commands, in a sandbox of this tier, where a holder may be silent for some seconds.
+fn place_with_commands(sandbox: &str) -> Place {
+    let place = place();
+    let config = format!("[session]\nlease_s = 4\n[grant]\nallow = [\"bash\"]\n[sandbox]\n{sandbox}");
+    place.write("home/.config/posse/config.toml", &config);
+    place.write("workspace/other/x", "");
+    place
+}
+
+fn free(place: &Place, command: &str) -> Running {
+    let steps = format!("[{{calls: [{{bash: {{command: \"{command}\"}}}}]}}, {{text: Done.}}]");
+    let model = script(place, "free", &steps);
+    Running::start(place.posse(["run", "--json", "--model", &model, "Write"]))
+}
+
+/// What a command says when it has begun, and waits for.
+const BEGUN: &str = "touch other/begun; until [ -e other/go ]; do sleep 0.02; done";
+
+fn has(place: &Place, path: &str) -> bool {
+    place.workspace().join(path).exists()
+}
+
+#[test]
+fn a_command_writes_nothing_where_another_holds_a_lease() {
+    // G9 Seen to fail without `leased` in `Layout::of`, and for what is not there yet without `holds_leased`.
+    for sandbox in ["tier = \"t1\"\n", "top = \"open\"\n", ""] {
+        let place = place_with_commands(sandbox);
+        let wide =
+            "---\nname: wide\ndescription: x\nwrite_paths: src/**, gen/**, deep/er/*.txt\n---\nYou write.";
+        place.write("home/.config/posse/agents/wide.md", wide);
+        place.write("workspace/deep/er/a.txt", "old\n");
+        place.write("workspace/deep/b.txt", "old\n");
+        let thinks = script(&place, "holder", "[{delay_ms: 600000, text: Done.}]");
+        let mut holder = start(&place, "wide", &thinks);
+        holder.until(|line| line["type"] == "turn");
+        let tries = [
+            "src/a.txt",
+            "src/b.txt",
+            "gen/a.txt",
+            "deep/er/a.txt",
+            "deep/er/b.txt",
+            "deep/b.txt",
+            "other/b.txt",
+        ];
+        let command: String = tries
+            .iter()
+            .map(|path| format!("(mkdir -p $(dirname {path}); echo new >> {path}) 2>/dev/null; "))
+            .collect();
+        let ran = free(&place, &format!("{command} mv src other/moved; true")).end();
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let is_new = |path: &&&str| {
+            fs::read_to_string(place.workspace().join(path)).is_ok_and(|text| text.contains("new"))
+        };
+        let written: Vec<&&str> = tries.iter().filter(is_new).collect();
+        assert_eq!(written, [&"deep/b.txt", &"other/b.txt"], "{sandbox}");
+        assert!(has(&place, "src/a.txt"), "{sandbox}: what is leased was moved away");
+        holder.kill();
+    }
+}
+
+#[test]
+fn whoever_gets_a_lease_waits_for_commands_that_may_write_there() {
+    // G9 Seen to fail without `still_writing` in `leases::wait`.
+    let place = place_with_commands("");
+    let command = free(&place, &format!("{BEGUN}; echo late >> src/a.txt"));
+    until("the command has begun", || has(&place, "other/begun").then_some(()));
+    let steps = "[{calls: [{read: {path: src/a.txt}}]}, {text: Done.}]";
+    let mut holder = start(&place, "holder", &script(&place, "holder", steps));
+    let note = holder.until(|line| line["type"] == "note" || line["type"] == "turn");
+    assert!(note["note"].as_str().is_some_and(|note| note.contains("waits until a command of")), "{note}");
+    assert_eq!(leases(&place)[0]["process"], holder.id().to_string(), "nobody else gets it meanwhile");
+    place.write("workspace/other/go", "");
+    assert_eq!(command.end().code, 0);
+    let ran = holder.end();
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let read = place.run(["tasks", "show", &id, "--result", "1.0"]).stdout;
+    assert!(read.contains("late"), "nothing changed after it was read: {read}");
+}
+
+#[test]
+fn a_command_of_a_killed_process_is_waited_for_by_nobody() {
+    let place = place_with_commands("");
+    let command = free(&place, BEGUN);
+    until("the command has begun", || has(&place, "other/begun").then_some(()));
+    command.kill();
+    assert_eq!(take(&place, WRITE).code, 0);
+}
+
+#[test]
+fn a_command_ends_before_the_lease_of_its_stopped_runtime_does() {
+    // G9 Seen to fail without `patience_ms` in the plan of the helper.
+    let place = place_with_commands("");
+    let steps = "[{calls: [{bash: {command: \"touch src/begun; until [ -e src/go ]; do sleep 0.02; done; echo stale > src/late.txt\"}}]}, {text: Done.}]";
+    let mut holder = start(&place, "holder", &script(&place, "holder", steps));
+    holder.until(|line| line["type"] == "turn");
+    until("the command has begun", || has(&place, "src/begun").then_some(()));
+    let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
+    stop(&holder);
+    until("the lease expires", || (leases(&place)[0]["state"] == "expired").then_some(()));
+    let taken = take(&place, "[{calls: [{write: {path: src/go, content: new}}]}, {text: Done.}]");
+    assert_eq!(taken.code, 0, "{taken:?}");
+    until("the command is over", || {
+        (has(&place, "src/late.txt") || processes_of(&id).is_empty()).then_some(())
+    });
+    assert!(!has(&place, "src/late.txt"), "a stale command wrote");
+    holder.signal(libc::SIGCONT);
+    let ran = holder.end();
+    let told = place.run(["tasks", "show", &id, "--result", "1.0"]).stdout;
+    assert!(told.contains("stopped: the task lost the right to write"), "{told} {ran:?}");
+}
+
+#[test]
+fn a_command_is_ended_when_its_lease_is_taken_away() {
+    // G9 Seen to fail with `Held` in place of `Lost`.
+    let place = place_with_commands("");
+    let steps = "[{calls: [{bash: {command: \"touch src/begun; sleep 600\"}}]}, {text: Done.}]";
+    let holder = start(&place, "holder", &script(&place, "holder", steps));
+    until("the command has begun", || has(&place, "src/begun").then_some(()));
+    let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
+    assert_eq!(place.run(["leases", "release", &id, "--force"]).code, 0);
+    assert_eq!(holder.end().code, 0);
+    let told = place.run(["tasks", "show", &id, "--result", "1.0"]).stdout;
+    assert!(told.contains("stopped: the task lost the right to write"), "{told}");
 }

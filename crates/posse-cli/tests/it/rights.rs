@@ -67,6 +67,38 @@ fn a_tool_of_the_project_does_not_take_the_place_or_the_right_of_one_of_the_user
     assert!(call(&place, "other", &["--allow", "other"]).0.contains("the project"));
 }
 
+// S10 Seen to fail without `strange` in `grant_again`.
+#[tokio::test]
+async fn a_tool_of_the_project_goes_on_with_a_task_only_as_it_was_allowed() {
+    for changes in [false, true] {
+        let place = Place::new();
+        tool(&place, PROJECT_TOOLS, "look", "pure", "the first");
+        let server = Server::handler(|request| match posse_testkit::wire::turn(request) {
+            0 => Say::call("a", "look", json!({})).answer(request),
+            1 => Say::text("So far.").answer(request),
+            2 => Say::call("b", "look", json!({})).answer(request),
+            _ => Say::text("Done.").answer(request),
+        })
+        .await;
+        let posse = async |args: &[&str]| {
+            let mut command = place.posse(args.iter().copied());
+            command.env("OLLAMA_HOST", server.url());
+            Ran::beside(command).await
+        };
+        let run = ["run", "--json", "--allow", "look", "--max-turns", "1", "--model", "ollama:qwen3", "Go"];
+        let begun = posse(&run).await;
+        let id = begun.envelope()["task_id"].as_str().unwrap().to_owned();
+        if changes {
+            tool(&place, PROJECT_TOOLS, "look", "pure", "the second");
+        }
+        let resumed = posse(&["tasks", "resume", &id, "--max-turns", "5"]).await;
+        assert_eq!(resumed.code, 0, "{resumed:?}");
+        assert_eq!(resumed.stderr.contains("note: not allowed any more: `look`"), changes, "{resumed:?}");
+        let sent = server.requests()[3].json()["messages"].to_string();
+        assert!(sent.contains("the first") && !sent.contains("the second"), "{sent}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
     let place = Place::new();
@@ -114,4 +146,30 @@ async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
     place.write("workspace/posse.toml", "");
     let shown = place.run(["tasks", "show", &id]).stdout;
     assert!(shown.contains("-- not allowed any more: bash"), "{shown}");
+}
+
+// S12 Seen to fail without `exposure` in `define` and in `Report::of`.
+#[test]
+fn whoever_gives_too_much_to_one_agent_is_told() {
+    let place = Place::new();
+    configure(&place, "[grant]\nallow = [\"fetch\"]\n");
+    for (name, tools) in [("all", "read, fetch"), ("part", "fetch")] {
+        let file = format!("---\nname: {name}\ndescription: x\ntools: {tools}\n---\nYou look.");
+        place.write(&format!("home/.config/posse/agents/{name}.md"), &file);
+    }
+    let warning = "give one of these to another agent";
+    let report = |name: &str| place.run(["agents", "check", name]).stdout;
+    assert!(report("all").contains(warning) && !report("part").contains(warning), "{}", report("all"));
+    let define = |name: &str, tools: &str| {
+        format!(
+            "{{subagent: {{action: define, name: {name}, description: d, system_prompt: p, tools: [{tools}]}}}}"
+        )
+    };
+    let (first, second) = (define("one", "read, fetch"), define("two", "read"));
+    let model = place.script(&format!("[{{calls: [{first}, {second}]}}, {{text: Done.}}]"));
+    let ran = place.run(["run", "--json", "--model", &model, "Go"]);
+    let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+    let seen = |call: &str| place.run(["tasks", "show", &id, "--result", call]).stdout;
+    assert!(seen("1.0").contains(warning), "{}", seen("1.0"));
+    assert!(seen("1.1").contains("defined") && !seen("1.1").contains(warning), "{}", seen("1.1"));
 }

@@ -152,7 +152,7 @@ fn what_changed_on_both_sides_is_merged_or_nothing_is() {
     let before = fingerprint(&place.workspace());
     let refused = place.run(["tasks", "apply", &id]);
     assert!(refused.code == 1 && refused.stderr.contains("MERGE_CONFLICT"), "{refused:?}");
-    assert!(refused.stderr.contains("text.txt: 1 places were changed on both sides"), "{refused:?}");
+    assert!(refused.stderr.contains("text.txt: 1 place was changed on both sides"), "{refused:?}");
     assert_eq!(fingerprint(&place.workspace()), before, "not even what could be applied");
     place.write("workspace/text.txt", "one, by me\ntwo, changed\nthree\nfour\nfive\n");
     let applied = place.run(["tasks", "apply", &id]);
@@ -280,6 +280,61 @@ fn a_task_that_was_killed_goes_on_in_the_same_worktree() {
     assert_eq!(*changed, serde_json::json!(["one.txt", "two.txt"]), "{resumed:?}");
     assert_eq!(place.run(["tasks", "apply", &id]).code, 0);
     assert_eq!(content(&place, "two.txt"), "two");
+}
+
+/// A project with a tool of its own, and a command that changes it where it runs.
+fn place_with_tool() -> (Place, &'static str) {
+    let place = place();
+    // At t2 files of these names are read-only in a worktree as well.
+    place.write("home/.config/posse/config.toml", "[sandbox]\ntier = \"t1\"\n");
+    let manifest = r#"{"name": "hello", "description": "Says it", "command": ["./run.sh"], "input_schema": {"type": "object"}}"#;
+    place.write("workspace/.posse/tools/hello/tool.json", manifest);
+    let program = place.write("workspace/.posse/tools/hello/run.sh", "#!/bin/sh\necho as it was\n");
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    (place, "cd .posse/tools/hello && sed -i 's/as it was/changed/' run.sh && cat run.sh")
+}
+
+#[test]
+fn a_task_in_a_worktree_does_not_change_the_tools_it_calls() {
+    // S11 Seen to fail with the worktree as the place of the project's tools, in `Setup::tools`.
+    let (place, change) = place_with_tool();
+    let model = place.script(&format!(
+        "[{{calls: [{{bash: {{command: \"{change}\"}}}}]}}, {{calls: [{{hello: {{}}}}]}}, {{delay_ms: 600000, text: Done.}}]"
+    ));
+    let allow = ["--allow", "bash", "--allow", "hello"];
+    let run = ["run", "--json", "--isolation", "worktree", "--model", &model];
+    let mut running = Running::start(place.posse(run.into_iter().chain(allow).chain(["Work"])));
+    running.until(|line| line["type"] == "turn" && line["turn"] == 3);
+    running.kill();
+    let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
+    let seen = |call: &str| place.run(["tasks", "show", &id, "--result", call]).stdout;
+    assert!(seen("1.0").contains("echo changed"), "{}", seen("1.0"));
+    assert!(seen("2.0").contains("as it was"), "{}", seen("2.0"));
+    // Also when it goes on in another process.
+    place.script("[{text: x}, {text: x}, {calls: [{hello: {}}]}, {text: Done.}]");
+    let resumed = place.run(["tasks", "resume", &id, "--json"]);
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    assert!(seen("3.0").contains("as it was"), "{}", seen("3.0"));
+}
+
+#[test]
+fn nor_does_a_delegated_one() {
+    // S11 Seen to fail with the worktree as `project` in `Apart::open`.
+    let (place, change) = place_with_tool();
+    let script = "boss:\n\
+        - calls: [{subagent: {action: define, name: apart, description: x, tools: [bash, hello], system_prompt: You work., model: 'MODEL#apart'}}]\n\
+        - calls: [{subagent: {action: spawn, agent: apart, task: change it, isolation: worktree}}]\n\
+        - calls: [{subagent: {action: wait, mode: all, timeout_ms: 30000}}]\n  repeat_until: '\"timed_out\":false'\n\
+        - text: done\n\
+        apart:\n- calls: [{bash: {command: \"CHANGE\"}}]\n- calls: [{hello: {}}]\n- text: done\n";
+    let path = place.root().join("script.yaml").display().to_string();
+    let script = script.replace("MODEL", &format!("scripted:{path}")).replace("CHANGE", change);
+    let model = format!("{}#boss", place.script(&script));
+    let ran = place.run(["run", "--json", "--allow", "bash", "--allow", "hello", "--model", &model, "Work"]);
+    let child = format!("{}.t_01", id(&ran));
+    let seen = |call: &str| place.run(["tasks", "show", &child, "--result", call]).stdout;
+    assert!(seen("1.0").contains("echo changed"), "{}", seen("1.0"));
+    assert!(seen("2.0").contains("as it was"), "{}", seen("2.0"));
 }
 
 /// Everything in a repository that git would run is a canary.

@@ -97,6 +97,15 @@ impl Rights {
         has_some.then(|| Rights { network: None, autonomy: None, sandbox: None, ..self.clone() })
     }
 
+    /// Whether any of this is about the paths of a tool's calls.
+    pub(super) fn looks_at_places(&self, tool: &str) -> bool {
+        let about = |p: &ToolPattern| p.argument().is_some() && p.names(tool);
+        self.tools.iter().flatten().chain(&self.deny).any(about)
+            || self.rules.iter().any(|rule| about(&rule.pattern))
+            || self.read_roots.is_some()
+            || self.write_paths.is_some() && matches!(tool, "write" | "edit")
+    }
+
     /// The most that stands against a call.
     pub(super) fn objection(&self, case: &Case<'_>, subject: &Subject<'_>) -> Option<Objection> {
         let Case { tool, effect, .. } = *case;

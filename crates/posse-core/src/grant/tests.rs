@@ -307,7 +307,7 @@ fn reading_keeps_to_its_roots() {
     );
     let grandchild =
         grant.narrow(&Rights { read_roots: Some(vec!["docs/a".into(), "src".into()]), ..Rights::default() });
-    let roots = |grant: &Grant| grant.read_roots("/home/me/project");
+    let roots = |grant: &Grant| grant.read_roots("/home/me/project", Some);
     assert_eq!(roots(&grandchild), Some(vec!["/home/me/project/docs/a".to_owned()]));
     assert_eq!(roots(&grant), Some(vec!["/home/me/project/docs".to_owned(), "/usr/share/doc".to_owned()]));
     assert_eq!(roots(&everything()), None);
@@ -695,4 +695,49 @@ fn a_person_is_asked_about_a_new_task_and_not_about_looking_after_it() {
         assert_eq!(asks(&grant, "subagent", new), ["subagent"], "{new}");
     }
     assert!(allows(&grant, "subagent", r#"{"action":"collect","task_id":"t_01"}"#));
+}
+
+// S34 Seen to fail with `Ok` for what only a rule asks about.
+#[test]
+fn a_place_that_a_call_came_to_is_decided_like_the_path_it_named() {
+    let deny = patterns(&["Read(secret/**)"]);
+    let ask = |raw: &str| Rule { pattern: patterns(&[raw]).remove(0), verdict: Verdict::Ask };
+    let permits = |grant: &Grant, place: &str| {
+        let call = Call { tool: "read", effect: Effect::Pure, arguments: &path("link/a"), workspace: "/w" };
+        grant.permit_place(call, place).is_ok()
+    };
+    let denies = everything().narrow(&Rights { deny, ..Rights::default() });
+    assert!(!permits(&denies, "secret/a") && permits(&denies, "docs/a"));
+    let roots = Some(vec!["docs".to_owned(), "/w/link".to_owned()]);
+    let roots = everything().narrow(&Rights { read_roots: roots, ..Rights::default() });
+    assert!(!permits(&roots, "secret/a") && permits(&roots, "docs/a"));
+    // Nobody was asked about the place, but about the call, if its rule is that general.
+    let asks = |raw: &str| everything().narrow(&Rights { rules: vec![ask(raw)], ..Rights::default() });
+    assert!(!permits(&asks("Read(secret/**)"), "secret/a"));
+    assert!(permits(&asks("Read"), "secret/a") && permits(&asks("Read(link/**)"), "secret/a"));
+    for (grant, minds) in [(everything(), false), (denies, true), (roots, true), (asks("Read"), false)] {
+        assert_eq!(grant.looks_at_places("read"), minds);
+    }
+}
+
+// S12 Seen to fail without each of the three conditions.
+#[test]
+fn one_agent_that_looks_and_takes_in_and_sends_is_warned_about() {
+    let grant = |tools: &[&str], network: &[&str], sandbox| {
+        Grant::of_root(Root {
+            tools: tools.iter().map(|tool| (*tool).to_owned()).collect(),
+            network: Network::parse(network.iter().copied()).unwrap(),
+            sandbox,
+            ..Root::default()
+        })
+    };
+    let all = ["*"];
+    let exposed = grant(&["read", "fetch"], &["docs.rs"], Tier::Kernel).exposure().unwrap();
+    assert!(exposed.contains("`read`") && exposed.contains("`fetch`"), "{exposed}");
+    assert!(grant(&["grep", "mcp__mail__send"], &all, Tier::Kernel).exposure().is_some());
+    assert!(grant(&["bash"], &all, Tier::None).exposure().is_some());
+    assert_eq!(grant(&["bash"], &all, Tier::Kernel).exposure(), None);
+    assert_eq!(grant(&["fetch", "think"], &all, Tier::Kernel).exposure(), None);
+    assert_eq!(grant(&["read", "write"], &all, Tier::Kernel).exposure(), None);
+    assert_eq!(grant(&["read", "fetch"], &[], Tier::Kernel).exposure(), None);
 }

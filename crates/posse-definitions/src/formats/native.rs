@@ -3,6 +3,7 @@
 use posse_core::definition::{Approval, Definition, Isolation, TaskIn};
 use posse_core::grant::{Access, Network};
 use posse_core::id::AgentName;
+use posse_core::lease::Places;
 
 use super::{Need, *};
 
@@ -20,7 +21,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     budget(f, d);
     extends(f, d);
     d.prompt_append = f.text("system_prompt_append");
-    d.rights.write_paths = f.texts("write_paths");
+    write_paths(f, d);
     d.rights.read_roots = f.texts("read_roots");
     network(f, d);
     d.approval = f.word(
@@ -40,6 +41,15 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     let inherited = if d.extends.is_some() { None } else { Some(TaskIn::System) };
     d.task_in =
         f.word("task_in", &[("system", TaskIn::System, ""), ("user", TaskIn::User, "")]).or(inherited);
+}
+
+/// Paths that no task could hold are told now and not when one is to begin.
+fn write_paths(f: &mut Fields, d: &mut Definition) {
+    d.rights.write_paths = f.texts("write_paths");
+    let named = d.rights.write_paths.as_ref().filter(|paths| !paths.is_empty());
+    if let Some(Err(e)) = named.map(|paths| Places::parse("", paths)) {
+        f.fail("write_paths", format!("`write_paths`: {}", e.message()), e.advice());
+    }
 }
 
 fn budget(f: &mut Fields, d: &mut Definition) {

@@ -103,6 +103,15 @@ fn a_list_of_tools_and_a_text_with_commas_are_the_same() {
 }
 
 #[test]
+fn write_paths_that_no_task_could_hold_are_an_error() {
+    for (path, why) in [("../x/**", "the write path `../x/**`"), ("/etc", "the write path `/etc`")] {
+        let text = format!("---\nname: a\ndescription: d\nwrite_paths: [{path}]\n---\nBody\n");
+        let read = read_as(Some(Format::Native), "a.md", text.as_bytes());
+        assert!(read.definition.is_none() && format!("{read:?}").contains(why), "{read:?}");
+    }
+}
+
+#[test]
 fn a_right_that_cannot_be_read_is_an_error_whatever_the_format() {
     for (format, key) in [
         (Format::Native, "tools"),

@@ -66,6 +66,14 @@ check-writable = prüfe, ob du dort schreiben darfst und der Datenträger Platz 
 cannot-be-written = { $path } kann nicht geschrieben werden
 agent-shadows = ab jetzt steht er vor dem Agenten `{ $name }` aus { $other }
 agent-is-shadowed = hier zählt er nicht: der Agent `{ $name }` aus { $other } steht vor ihm
+no-approvals = nichts wartet auf eine Antwort
+approval-left = { $default } in { $seconds }s
+approval-by = { $scope } von { $by }
+approval-is-open = open · { $default }, wenn bis { $deadline } keine Antwort kommt
+approval-is-answered = { $state } von { $by } ({ $scope }) am { $instant }
+approval-other-hash = bei `{ $id }` geht es um einen anderen Aufruf als den mit diesem Hash
+approval-now = { $id }: { $state }
+approvals-watching = wartet auf Fragen; Strg-C beendet
 seen-everywhere = posse sieht ihn in jedem Verzeichnis
 seen-here = posse sieht ihn in diesem Verzeichnis und darunter
 format-unknown = es gibt kein Format `{ $format }`
@@ -111,6 +119,20 @@ input-not-text = die Standardeingabe ist nicht als Text lesbar
 demo-no-metric = es gibt keine Metrik `{ $other }`
 demo-no-command = staging kennt keinen Befehl `{ $other }`
 demo-not-number = der Wert ist keine Zahl
+desk-choices = [y] ja, einmal  [t] ja für diese Aufgabe  [s] ja für die Sitzung  [n] nein  [v] alles ansehen, dann Enter:
+desk-more =
+    { $lines ->
+        [one] (noch { $lines } Zeile; v zeigt alles)
+       *[other] (noch { $lines } Zeilen; v zeigt alles)
+    }
+desk-default = ohne Antwort: { $default } in { $seconds } s
+desk-why = warum? das Modell liest es (Enter: ohne Grund):
+desk-keys = y, t, s, n oder v
+desk-page =
+    { $lines ->
+        [one] -- noch { $lines } Zeile · Enter: weiter, q: Ende --
+       *[other] -- noch { $lines } Zeilen · Enter: weiter, q: Ende --
+    }
 doctor-no-configuration = keine; `posse init` schreibt eine, deine wäre { $user }
 doctor-no-keys = keine in der Umgebung gefunden
 doctor-confinement = Dateien: vom Kernel geprüfte Pfade im Arbeitsbereich · Befehle: { $commands }
@@ -178,6 +200,34 @@ cancel-not-yet = Prozess { $process } wurde benachrichtigt und hat sie noch nich
 cancel-too-late = sie endete, bevor sie abgebrochen werden konnte
 nobody-drives = niemand führt `{ $id }` jetzt; weiter geht es mit: posse tasks resume { $id }
 changes-kept-apart = die Änderungen von { $task } liegen getrennt: posse tasks diff { $task } zeigt sie, posse tasks apply { $task } führt sie zusammen
+worktree-not-worked-on = an einem Arbeitsbaum konnte nicht gearbeitet werden
+worktree-gone = der Arbeitsbaum von `{ $task }` ist nicht mehr da
+worktree-used-up = der Arbeitsbaum von `{ $task }` ist nicht mehr da: er wurde übernommen oder verworfen
+worktree-used-up-hint = beginne eine neue Aufgabe
+patch-not-yet = von `{ $task }` gibt es noch keinen Patch ({ $path })
+patch-not-yet-hint = er wird geschrieben, wenn die Aufgabe endet
+task-changed-nothing = `{ $task }` hat nichts geändert
+patch-not-written = der Patch kann nicht ausgegeben werden
+changes-applied-before = was `{ $task }` geändert hat, wurde schon übernommen
+change-written = geschrieben      { $name }
+change-merged = zusammengeführt  { $name }
+changes-applied = in { $origin } übernommen; der Patch bleibt, der Arbeitsbaum wurde entfernt
+patch-removed = der Patch von `{ $task }` wurde entfernt; was übernommen wurde, bleibt
+changes-removed = was `{ $task }` geändert hat, wurde entfernt
+task-without-worktree = `{ $task }` hat keinen Arbeitsbaum
+task-without-worktree-hint = nur Aufgaben mit `isolation: worktree` haben einen, bis er verworfen wird; einer ohne Änderungen wird entfernt
+task-at-work =
+    { $what ->
+        [apply] `{ $task }` arbeitet noch: ihre Änderungen können nicht übernommen werden
+       *[discard] `{ $task }` arbeitet noch: ihre Änderungen können nicht verworfen werden
+    }
+task-at-work-hint = warte darauf
+task-was-interrupted =
+    { $what ->
+        [apply] `{ $task }` wurde unterbrochen: ihre Änderungen können nicht übernommen werden
+       *[discard] `{ $task }` wurde unterbrochen: ihre Änderungen können nicht verworfen werden
+    }
+task-was-interrupted-hint = setze sie mit `posse tasks resume { $task }` fort oder beende sie mit `posse tasks cancel { $task }`
 no-project-to-trust = hier ist kein Projekt, dem zu vertrauen wäre
 no-project-to-trust-hint = gehe in das Verzeichnis eines Projekts
 project-without-agents = dieses Projekt hat keine Agenten
@@ -188,6 +238,14 @@ project-agent-unknown = kein Agent dieses Projekts heißt `{ $agent }`
 project-agent-unknown-hint = `posse agents list` zeigt, was es gibt; keinem wurde vertraut
 worker-gave-up = konnte nicht weiterführen: { $tasks }
 worker-gave-up-hint = die Zeilen oben sagen, warum; `posse tasks resume` oder `posse tasks cancel` klärt jede davon
+no-leases = niemand hält eine Schreibreservierung; Aufgaben mit `write_paths` halten eine, solange sie laufen
+lease-line = { $task } { $state } Prozess { $process } seit { $age }  { $paths }  in { $workspace }
+lease-not-held = `{ $task }` hält keine Schreibreservierung
+lease-not-held-hint = `posse leases` zeigt, wer eine hält
+lease-in-use = `{ $task }` wird von Prozess { $process } geführt und schreibt vielleicht gerade { $paths }
+lease-in-use-hint = warte darauf oder beende sie mit `posse tasks cancel { $task }`; `posse leases release { $task } --force` nimmt ihr die Reservierung, während sie arbeitet
+lease-taken-away = WARNUNG: `{ $task }` arbeitet. Ihre Schreibzugriffe auf { $paths } werden ab jetzt abgelehnt, es sei denn, sie bekommt die Reservierung wieder; ein Befehl von ihr wird binnen ein, zwei Sekunden angehalten
+lease-released = { $paths } von `{ $task }` freigegeben
 worker-stopped = angehalten; was in Arbeit war, führt der nächste Worker weiter
 driver-crashed = eine Aufgabe hat ihren Treiber zum Absturz gebracht
 not-taken-up = nicht übernommen
@@ -234,6 +292,8 @@ directory-unreadable = das aktuelle Verzeichnis ist nicht lesbar
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = es gibt keinen Ort für Aufgaben: HOME ist nicht gesetzt
 no-place-for-tasks-hint = setze HOME oder nenne ein Verzeichnis mit --state
+sandbox-write-opens = `sandbox.write`: `{ $path }` würde Befehlen `{ $secret }` öffnen
+sandbox-write-opens-hint = nenne stattdessen, was daneben liegt
 payloads-without-log = Warnung: --debug-payloads bewirkt ohne --log nichts
 no-grpc = Warnung: es werden keine Traces gesendet: verlangt ist gRPC, und Posse spricht OTLP über HTTP mit JSON
 log-level-hint = es ist `level` unter `[log]` in deiner Konfiguration, oder POSSE_LOG
@@ -381,6 +441,8 @@ key-was-deleted = gelöscht: { $key }
 context-wait-over = die Zeit ist um: nichts wurde geschrieben oder gelöscht
 nobody-else = niemand sonst
 audience-shown = lesbar für { $readers } · schreibbar für { $writers }
+approval-not-all-shown = noch wurde nicht alles gezeigt: v zeigt es Seite für Seite, danach zählt ein Ja
+
 
 ## commands/mcp.rs
 

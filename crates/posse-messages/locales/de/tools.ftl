@@ -68,6 +68,7 @@ command-timed-out =
         [tool] Zeit abgelaufen: das Werkzeug und alles, was es gestartet hat, wurde nach { $ms } ms beendet; Ausgabe bis dahin:
        *[command] Zeit abgelaufen: der Befehl und alles, was er gestartet hat, wurde nach { $ms } ms beendet; Ausgabe bis dahin:
     }
+command-lease-lost = beendet: die Aufgabe hat das Recht verloren, dort zu schreiben, oder ihr Prozess war zu lange still. Was begonnen war, kann da sein; lies die Dateien, bevor etwas wiederholt wird
 command-cancelled =
     { $what ->
         [tool] abgebrochen: das Werkzeug und alles, was es gestartet hat, wurde beendet; Ausgabe bis dahin:
@@ -97,6 +98,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } Prozesse konnten nicht beendet werden und laufen vielleicht noch]
+protected-appeared = [geschützte Dateien sind inzwischen entstanden: { $paths }. Sag es in deiner Antwort: ein Mensch muss sie ansehen, bevor ein Programm sie benutzt]
+protected-set-aside = [oben im Arbeitsverzeichnis wurden geschützte Dateien angelegt, was Befehle nicht dürfen; sie heißen jetzt anders: { $paths }. Sag es in deiner Antwort]
 old-string-empty = `old_string` ist leer; gib den zu ersetzenden Text an oder lege mit `write` eine neue Datei an
 strings-are-the-same = `old_string` und `new_string` sind gleich, es würde sich nichts ändern
 edit-no-file = es gibt kein `{ $path }`; lege es mit `write` an oder suche den Namen mit `glob`
@@ -149,6 +152,10 @@ tree-not-opened = { $closed } in Tiefe { $depth } nicht geöffnet (mit … marki
 output-left-out = [{ $left_out } von { $total } Bytes ausgelassen]
 tool-env-withheld = { $manifest }: `env`: `{ $name }` enthält einen Schlüssel, den kein Werkzeug bekommt
 tool-env-withheld-hint = entferne es aus `env`
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` wird an ein Werkzeug eines Projekts nicht weitergegeben
+tool-env-not-passed-hint = trage `{ $name }` bei `env` unter `[bash]` in deiner eigenen Konfiguration ein, wenn Befehle es haben dürfen, oder entferne es aus `env`
+tool-program-outside = { $manifest }: `command`: `{ $program }` ist nicht im Projekt
+tool-program-outside-hint = ein Werkzeug eines Projekts startet ein Programm des Projekts oder eines, das in `PATH` gefunden wird
 tools-too-many = { $directory } enthält { $count } Werkzeuge; nur die ersten { $tools_max } werden geladen
 manifest-too-large = { $path }: { $size } Bytes, erlaubt sind höchstens { $manifest_bytes_max }
 choose-another-name = wähle einen anderen Namen
@@ -225,11 +232,57 @@ walk-cancelled = vor dem Ende abgebrochen: das Ergebnis ist unvollständig
 walk-too-many = nach { $max } angehalten: das Ergebnis ist unvollständig; nenne ein kleineres Verzeichnis
 walk-too-deep = { $closed } unterhalb von { $depth_max } Ebenen nicht betreten; nenne einen tieferen `path`
 walk-unreadable = nicht lesbar: { $entries }
+walk-refused = ausgelassen, weil diese Aufgabe nicht hineinsehen darf: { $entries }
 workspace-failed =
     { $what ->
         [open] der Arbeitsbereich `{ $root }` kann nicht geöffnet werden: { $cause }
        *[resolve] der Arbeitsbereich `{ $root }` kann nicht aufgelöst werden: { $cause }
     }
+worktree-failed =
+    { $what ->
+        [copy] `{ $path }` kann nicht kopiert werden: { $cause }
+        [describe] `{ $path }` kann nicht beschrieben werden: { $cause }
+        [find] `{ $path }` kann nicht gefunden werden: { $cause }
+        [make] `{ $path }` kann nicht angelegt werden: { $cause }
+        [read] `{ $path }` kann nicht gelesen werden: { $cause }
+        [remove] `{ $path }` kann nicht entfernt werden: { $cause }
+       *[write] `{ $path }` kann nicht geschrieben werden: { $cause }
+    }
+git-change-unknown = git hat eine Änderung auf unbekannte Weise beschrieben
+worktree-no-repository = `{ $workspace }` liegt in keinem git-Arbeitsbaum, also kann keiner daraus angelegt werden
+worktree-no-repository-hint = führe dort `git init` aus oder arbeite ohne `isolation: worktree`
+no-git-above = darüber gibt es kein `.git`
+worktree-too-many-files = ein Arbeitsbaum dieses Repositorys hätte { $count } Dateien
+worktree-too-large = ein Arbeitsbaum dieses Repositorys hätte mehr als { $gib } GiB
+worktree-too-much-hint = lass git ignorieren, was nicht zum Projekt gehört, oder arbeite ohne Arbeitsbaum
+worktree-git-failed = `git { $what }` ist gescheitert ({ $code }): { $errors }
+git-path-not-text = git hat einen Pfad genannt, der kein Text ist
+git-not-found = das Programm `git` wurde nicht gefunden
+git-not-run = git kann nicht ausgeführt werden: { $cause }
+git-not-run-hint = installiere git oder arbeite ohne Arbeitsbaum
+git-endless = git war nach { $seconds } s nicht fertig
+apply-conflicts = nichts wurde übernommen, wegen Konflikten in { $conflicts }
+apply-conflicts-more = nichts wurde übernommen, wegen Konflikten in { $conflicts } und { $more } weiteren
+apply-conflicts-hint = die Änderungen liegen in { $place }: bring beide Seiten dort oder in deinen Dateien in Einklang und übernimm sie dann erneut
+conflict-gone = die Aufgabe hat sie geändert, und sie ist nicht mehr da
+conflict-deleted = die Aufgabe hat sie gelöscht, und sie wurde geändert
+conflict-kind = beide Seiten haben geändert, was es ist
+conflict-places =
+    { $places ->
+        [one] { $places } Stelle wurde auf beiden Seiten geändert
+       *[other] { $places } Stellen wurden auf beiden Seiten geändert
+    }
+conflict-binary = beide Seiten haben sie geändert, und sie ist kein Text
+conflict-repository = es ist ein eigenes Repository, das ein Patch nicht enthält
+apply-broke-off =
+    { $done ->
+        [one] { $why }; davor wurde { $done } Datei übernommen
+       *[other] { $why }; davor wurden { $done } Dateien übernommen
+    }
+apply-broke-off-hint = übernimm erneut: was getan ist, bleibt, der Rest folgt
+git-no-object = git hat kein Objekt { $name }
+apply-protected = nichts wurde übernommen: die Aufgabe hat Dateien geändert, die Programme einstellen oder Geheimnisse enthalten: { $paths }
+apply-protected-hint = sieh sie dir mit `posse tasks diff` an; `--protected` übernimmt auch sie
 workspace-failed-hint = der Arbeitsbereich muss ein vorhandenes Verzeichnis sein, das du betreten darfst
 openat2-missing = dieses System kann Dateien unterhalb eines Verzeichnisses nicht sicher öffnen (openat2: { $cause })
 openat2-missing-hint = Dateiwerkzeuge brauchen Linux 5.6 oder neuer und eine Sandbox, die openat2 zulässt
@@ -242,6 +295,8 @@ path-outside = `{ $path }` liegt außerhalb des Arbeitsbereichs; Pfade sind rela
 path-is-directory = `{ $path }` ist ein Verzeichnis; das Werkzeug `ls` oder `directory_tree` zeigt, was darin ist
 path-not-regular = `{ $path }` ist keine reguläre Datei (sondern Pipe, Socket oder Gerät)
 place-unknown = es lässt sich nicht feststellen, wo `{ $path }` liegt: { $cause }; nichts wurde geschrieben
+place-refused = `{ $path }` liegt in Wirklichkeit bei `{ $place }`: { $why }
+place-closed = `{ $place }` enthält Schlüssel oder Sitzungen der Person oder gehört Posse selbst; kein Werkzeug öffnet es
 link-leads-out = `{ $shown }` führt über einen symbolischen Link aus dem Arbeitsbereich hinaus, was abgelehnt wird; nur Dateien unterhalb von `{ $root }` können benutzt werden
 link-refused = `{ $shown }` ist oder enthält einen symbolischen Link, dem hier nicht gefolgt werden kann (eine Schleife, ein Link von /proc, oder der Name selbst ist ein Link)
 no-such-path = es gibt kein `{ $shown }` im Arbeitsbereich; suche den richtigen Namen mit `ls` oder `glob` (ein symbolischer Link ohne Ziel zählt als nicht vorhanden)

@@ -28,6 +28,17 @@ nothing-overwritten = nothing that exists is overwritten
 export-lost = lost: { $text }
 export-read-as = { $format } reads it as { $file }
 
+## commands/approvals.rs
+
+no-approvals = nothing waits for an answer
+approval-left = { $default } in { $seconds }s
+approval-by = { $scope } by { $by }
+approval-is-open = open · { $default } unless answered by { $deadline }
+approval-is-answered = { $state } by { $by } ({ $scope }) at { $instant }
+approval-other-hash = `{ $id }` is about another call than the one with this hash
+approval-now = { $id } is { $state }
+approvals-watching = waiting for questions; Ctrl-C ends
+
 ## commands/agents/check.rs
 
 agent-or-file-unknown = no agent and no file of an agent is called `{ $unknown }`
@@ -79,6 +90,23 @@ input-not-text = standard input cannot be read as text
 demo-no-metric = there is no metric `{ $other }`
 demo-no-command = staging knows no command `{ $other }`
 demo-not-number = the value is not a number
+
+## desk.rs
+
+desk-choices = [y]es, once  yes for this [t]ask  yes for the [s]ession  [n]o  [v]iew everything, then Enter:
+desk-more =
+    { $lines ->
+        [one] ({ $lines } more line; v shows everything)
+       *[other] ({ $lines } more lines; v shows everything)
+    }
+desk-default = without an answer: { $default } in { $seconds } s
+desk-why = why? the model reads it (Enter for no reason):
+desk-keys = y, t, s, n or v
+desk-page =
+    { $lines ->
+        [one] -- { $lines } more line · Enter goes on, q ends --
+       *[other] -- { $lines } more lines · Enter goes on, q ends --
+    }
 
 ## commands/doctor.rs
 
@@ -179,6 +207,37 @@ orchestrator-was-cancelled = its orchestrator was cancelled
 nobody-drives = nobody drives `{ $id }` now; it goes on with: posse tasks resume { $id }
 changes-kept-apart = the changes of { $task } are kept apart: posse tasks diff { $task } shows them, posse tasks apply { $task } merges them
 
+## commands/tasks/apart.rs
+
+worktree-not-worked-on = a worktree could not be worked on
+worktree-gone = the worktree of `{ $task }` is gone
+worktree-used-up = the worktree of `{ $task }` is gone: it was applied or discarded
+worktree-used-up-hint = start a new task
+patch-not-yet = there is no patch of `{ $task }` yet ({ $path })
+patch-not-yet-hint = it is written when the task ends
+task-changed-nothing = `{ $task }` changed nothing
+patch-not-written = the patch cannot be written
+changes-applied-before = what `{ $task }` changed was applied before
+change-written = written { $name }
+change-merged = merged  { $name }
+changes-applied = applied to { $origin }; the patch is kept, the worktree was removed
+patch-removed = removed the patch of `{ $task }`; what was applied stays
+changes-removed = removed what `{ $task }` changed
+task-without-worktree = `{ $task }` has no worktree
+task-without-worktree-hint = only tasks with `isolation: worktree` have one, until it is discarded; one that changed nothing is removed
+task-at-work =
+    { $what ->
+        [apply] `{ $task }` is at work: cannot apply its changes
+       *[discard] `{ $task }` is at work: cannot discard its changes
+    }
+task-at-work-hint = wait for it
+task-was-interrupted =
+    { $what ->
+        [apply] `{ $task }` was interrupted: cannot apply its changes
+       *[discard] `{ $task }` was interrupted: cannot discard its changes
+    }
+task-was-interrupted-hint = go on with `posse tasks resume { $task }`, or end it with `posse tasks cancel { $task }`
+
 ## commands/trust.rs
 
 no-project-to-trust = there is no project here to trust
@@ -199,6 +258,17 @@ driver-crashed = a task crashed its driver
 was-to-be-cancelled = it was to be cancelled
 orchestrator-had-ended = its orchestrator had ended
 not-taken-up = not taken up
+
+## commands/leases.rs
+
+no-leases = nobody holds a write lease; tasks with `write_paths` do while they run
+lease-line = { $task } { $state } process { $process } since { $age }  { $paths }  in { $workspace }
+lease-not-held = `{ $task }` holds no write lease
+lease-not-held-hint = `posse leases` shows who does
+lease-in-use = `{ $task }` is driven by process { $process } and may be writing { $paths }
+lease-in-use-hint = wait for it, or end it with `posse tasks cancel { $task }`; `posse leases release { $task } --force` takes the lease away while it works
+lease-taken-away = WARNING: `{ $task }` is at work. Its writes to { $paths } are refused from now on, unless it gets the lease again; a command of it is stopped within a second or two
+lease-released = released { $paths } of `{ $task }`
 
 ## config.rs
 
@@ -260,6 +330,11 @@ directory-unreadable = the current directory cannot be read
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = there is no place to keep tasks: HOME is not set
 no-place-for-tasks-hint = set HOME, or name a directory with --state
+
+## setup.rs
+
+sandbox-write-opens = `sandbox.write`: `{ $path }` would open `{ $secret }` to commands
+sandbox-write-opens-hint = name what lies beside it instead
 
 ## telemetry.rs
 
@@ -403,7 +478,11 @@ live-thinking = thinking
 live-resumed = resumed
 live-reporting = reporting
 live-turn = turn { $turn }/{ $turns_max }
-live-tools = { $n } tools
+live-tools =
+    { $n ->
+        [one] { $n } tool
+       *[other] { $n } tools
+    }
 mark-in-doubt = in doubt
 record-model = model: { $failure }
 record-schema-unmet = the answer does not satisfy its schema
@@ -491,6 +570,10 @@ key-was-deleted = deleted { $key }
 context-wait-over = the time is over: nothing was written or deleted
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }
+
+## desk.rs
+
+approval-not-all-shown = not everything was shown yet: v shows it page by page, and then a yes counts
 
 ## commands/mcp.rs
 

@@ -84,10 +84,48 @@ refused-in-doubt = { $why } ({ $doubt })
 agent-name-invalid = `{ $name }` is not an agent name
 agent-name-invalid-hint = use 1 to 64 characters of a-z, 0-9, `_` and `-`
 
+## approval.rs
+
+approval-unreadable = an approval in the store cannot be read
+approval-closed = `{ $id }` cannot be answered: { $why }
+approvals-list-hint = `posse approvals list` shows what waits for an answer
+approval-was-answered = it was { $state } by { $by }
+approval-overdue = its time is over, and its default counts
+approval-task-ended = its task has ended
+approval-not-allowing = `{ $id }` does not allow the call: it is { $state }
+approval-mismatch = `{ $id }` is about another call than this one
+approval-mismatch-hint = `posse approvals show` shows what it is about, with its hash
+approval-mode-denies = nobody is asked here (`approvals.mode` is `deny`)
+approval-not-listed = nobody is asked here, and it is not among `approvals.allow`
+approval-unattended = nobody can be asked here
+approval-wants = { $agent } wants to call `{ $tool }`: { $why }
+approval-about = task { $way } · call { $key } · approval { $id }
+approval-bytes = { $bytes } bytes · sha256 { $hash }
+approval-covers = an answer for more than this call covers: { $covers }
+
 ## journal.rs
 
 journal-without-start = a journal must begin with the start of its task
 record-unreadable = a journal record cannot be read
+
+## lease.rs
+
+write-path-empty = the write path `{ $shown }` is empty
+write-path-too-long = the write path `{ $shown }` is too long
+write-path-control-character = the write path `{ $shown }` contains a control character
+write-path-not-relative = the write path `{ $shown }` is not relative to the workspace
+write-path-goes-up = the write path `{ $shown }` contains `..`
+write-path-hint = write paths are globs below the workspace, such as `src/**` or `docs/*.md`
+write-paths-too-many = { $count } write paths are more than the { $paths_max } there may be
+write-paths-too-many-hint = name directories instead of files
+lease-conflict = Cannot acquire file locks. Conflicts: { $places }
+lease-conflict-hint = { $holders }; wait until it has ended, or choose other paths
+lease-holder = `{ $task }` holds { $paths }
+lease-after-end = `{ $task }` has ended, so it can hold no write lease
+write-driven-elsewhere = another process drives this task now (epoch { $current }, this was { $epoch }); nothing was written
+write-lease-lost = the lease on this task's write paths was lost meanwhile; nothing was written. Read the file again, then repeat the change on its present content
+write-outside-paths = `{ $path }` is not in this task's write paths: { $paths }; nothing was written
+write-leased = `{ $path }` is leased to another task: { $holder }; nothing was written. Wait until that task has ended, or leave the file to it
 
 ## message.rs
 
@@ -209,6 +247,8 @@ refused-and-must-not-ask = { $why }, and this task must not ask
 ## grant/rights.rs
 
 asks-pattern = `{ $pattern }` needs a person's yes
+agent-exposed = it can look at what is private (`{ $looks }`), reads what strangers wrote, and can send it away (`{ $reaches }`): a text it reads could make it do so; give one of these to another agent
+refused-not-asked = { $why }, and nobody was asked about this place; name it itself
 refused-read-path = this task may read only here: { $places }
 refused-command-reads = this task may read only here: { $places }, and a command is not held to that
 

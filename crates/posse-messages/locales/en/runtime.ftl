@@ -12,6 +12,17 @@ tool-given-up = the tool did not end when it was told to, and was given up
 call-in-doubt = in doubt: the process that made this call ended before its outcome was written down. It may or may not have happened, and it was not repeated. Check its effect before you decide whether to make the call again
 no-output = (no output)
 
+## driver/approval.rs
+
+approval-stopped = its task was stopped
+approval-passed-over = the conversation went on without it
+refused-no-reason = refused: no
+refused-with-reason = refused: { $reason }
+refused-by-person = refused: a person said no
+refused-unanswered = refused: { $why }, and nobody answered in time
+refused-by-policy = refused: { $why }, and { $policy }
+nobody-is-asked = nobody is asked here
+
 ## driver/judge.rs
 
 the-answer = the answer
@@ -33,6 +44,21 @@ task-out-of-time-hint = give it more: --timeout { $seconds }
 there-are-none = there are none here
 there-are = there are: { $names }
 agent-not-found = no agent is called `{ $name }`
+
+## leases.rs
+
+write-paths-not-within = the write paths { $own } are not within { $outer }
+write-paths-not-within-hint = a task can be given only what whoever delegates, and its agent, may write
+lease-waits = waits until its write paths are free: { $holders }
+lease-lost-silent = this task was silent for too long and lost its write paths: { $holders }; nothing was run
+write-not-decidable = whether this may be written cannot be told ({ $why }); nothing was written
+lease-waits-command = waits until a command of `{ $task }` is over that may write there
+run-while-stopping = the task is to stop; nothing was run
+run-not-decidable = whether this may be run cannot be told ({ $why }); nothing was run
+
+## ports.rs
+
+approval-not-found = no approval is called `{ $id }`
 
 ## resolve.rs
 
@@ -61,6 +87,11 @@ price-unknown = the price of `{ $unpriced }` is not known, so a cost limit canno
 price-unknown-hint = add its price to the configuration, or use another model
 task-too-large = the task has about { $size } tokens, the limit is { $task_tokens_max }
 task-too-large-hint = write the details to shared_context and name the key in the task
+
+## session.rs
+
+no-worktrees = no worktrees can be made here
+no-worktrees-hint = delegate without `isolation: worktree`
 
 ## session/adopt.rs
 

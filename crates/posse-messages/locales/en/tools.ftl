@@ -73,6 +73,7 @@ command-timed-out =
         [tool] timed out: the tool and all it started were stopped after { $ms } ms; output so far:
        *[command] timed out: the command and all it started were stopped after { $ms } ms; output so far:
     }
+command-lease-lost = stopped: the task lost the right to write where it was writing, or its process was silent for too long. What it had begun may be there; read the files before repeating anything
 command-cancelled =
     { $what ->
         [tool] cancelled: the tool and all it started were stopped; output so far:
@@ -102,6 +103,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } processes could not be stopped and may still run]
+protected-appeared = [protected files appeared meanwhile: { $paths }. Say so in your answer: a person has to look at them before any program uses them]
+protected-set-aside = [protected files were made at the top of the workspace, which commands may not do, and got other names: { $paths }. Say so in your answer]
 
 ## edit.rs
 
@@ -198,6 +201,11 @@ output-left-out = [{ $left_out } of { $total } bytes left out]
 
 tool-env-withheld = { $manifest }: `env`: `{ $name }` holds a key that no tool is given
 tool-env-withheld-hint = remove it from `env`
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` is not passed on to a tool of a project
+tool-env-not-passed-hint = add `{ $name }` to `env` under `[bash]` in your own configuration if commands may have it, or remove it from `env`
+tool-program-outside = { $manifest }: `command`: `{ $program }` is not in the project
+tool-program-outside-hint = a tool of a project runs a program of the project, or one that is found in `PATH`
+refused-unheld = refused: this task may read, write or reach only some places, and nothing holds the program of `{ $tool }` to that here
 tools-too-many = { $directory } holds { $count } tools; only the first { $tools_max } are loaded
 manifest-too-large = { $path }: { $size } bytes, at most { $manifest_bytes_max } are allowed
 choose-another-name = choose another name
@@ -301,6 +309,7 @@ walk-cancelled = cancelled before the end: the result is incomplete
 walk-too-many = stopped after { $max }: the result is incomplete; name a smaller directory
 walk-too-deep = { $closed } below { $depth_max } levels not entered; name a deeper `path`
 walk-unreadable = could not read { $entries }
+walk-refused = left out { $entries } that this task may not look at
 
 ## workspace.rs
 
@@ -321,6 +330,8 @@ path-outside = `{ $path }` is outside the workspace; paths are relative to `{ $r
 path-is-directory = `{ $path }` is a directory; use the tool `ls` or `directory_tree` to see what is in it
 path-not-regular = `{ $path }` is not a regular file (it is a pipe, socket or device)
 place-unknown = cannot tell where `{ $path }` is: { $cause }; nothing was written
+place-refused = `{ $path }` is really `{ $place }`: { $why }
+place-closed = `{ $place }` holds keys or sessions of the person, or is Posse's own; no tool opens it
 link-leads-out = `{ $shown }` leads outside the workspace through a symbolic link, which is refused; only files below `{ $root }` can be used
 link-refused = `{ $shown }` is or contains a symbolic link that cannot be followed here (a loop, a link of /proc, or the name itself is a link)
 no-such-path = there is no `{ $shown }` in the workspace; use `ls` or `glob` to find the right name (a symbolic link whose target is missing counts as missing)
@@ -333,6 +344,54 @@ no-openat2 = this system lacks openat2, so no file can be opened safely
 no-space = no space left on the disk for `{ $shown }`
 cannot-open = cannot open `{ $shown }`: { $other }
 path-bytes = { $short }… ({ $bytes } bytes)
+
+## worktree.rs
+
+worktree-failed =
+    { $what ->
+        [copy] cannot copy `{ $path }`: { $cause }
+        [describe] cannot describe `{ $path }`: { $cause }
+        [find] cannot find `{ $path }`: { $cause }
+        [make] cannot make `{ $path }`: { $cause }
+        [read] cannot read `{ $path }`: { $cause }
+        [remove] cannot remove `{ $path }`: { $cause }
+       *[write] cannot write `{ $path }`: { $cause }
+    }
+git-change-unknown = git described a change in a way that is not known
+worktree-no-repository = `{ $workspace }` is in no git work tree, so no worktree of it can be made
+worktree-no-repository-hint = run `git init` there, or work without `isolation: worktree`
+no-git-above = there is no `.git` above it
+worktree-too-many-files = a worktree of this repository would have { $count } files
+worktree-too-large = a worktree of this repository would have more than { $gib } GiB
+worktree-too-much-hint = ignore what is not part of the project, or work without a worktree
+worktree-git-failed = `git { $what }` failed ({ $code }): { $errors }
+git-path-not-text = git answered with a path that is not text
+git-not-found = the program `git` was not found
+git-not-run = git cannot be run: { $cause }
+git-not-run-hint = install git, or work without a worktree
+git-endless = git did not end within { $seconds } s
+apply-conflicts = nothing was applied, because of conflicts in { $conflicts }
+apply-conflicts-more = nothing was applied, because of conflicts in { $conflicts } and { $more } more
+apply-conflicts-hint = the changes are in { $place }: make both sides agree there or in your files, then apply again
+conflict-gone = the task changed it, and it is not there any more
+conflict-deleted = the task deleted it, and it was changed
+conflict-kind = both sides changed what it is
+conflict-places =
+    { $places ->
+        [one] { $places } place was changed on both sides
+       *[other] { $places } places were changed on both sides
+    }
+conflict-binary = both sides changed it, and it is not text
+conflict-repository = it is a repository of its own, which a patch does not contain
+apply-broke-off =
+    { $done ->
+        [one] { $why }; { $done } file was applied before it
+       *[other] { $why }; { $done } files were applied before it
+    }
+apply-broke-off-hint = apply again: what is done is left as it is, the rest follows
+git-no-object = git has no object { $name }
+apply-protected = nothing was applied: the task changed files that configure programs or hold secrets: { $paths }
+apply-protected-hint = look at them with `posse tasks diff`; `--protected` applies them as well
 
 ## write.rs
 

@@ -66,6 +66,14 @@ check-writable = comprueba que puedes escribir ahí y que hay espacio en el disc
 cannot-be-written = no se puede escribir { $path }
 agent-shadows = a partir de ahora va antes que el agente `{ $name }` de { $other }
 agent-is-shadowed = aquí no cuenta: el agente `{ $name }` de { $other } va antes
+no-approvals = nada espera una respuesta
+approval-left = { $default } en { $seconds }s
+approval-by = { $scope } por { $by }
+approval-is-open = open · { $default } si no hay respuesta antes de { $deadline }
+approval-is-answered = { $state } por { $by } ({ $scope }) el { $instant }
+approval-other-hash = `{ $id }` trata de otra llamada distinta de la de este hash
+approval-now = { $id }: { $state }
+approvals-watching = a la espera de preguntas; Ctrl-C termina
 seen-everywhere = posse lo ve en cualquier directorio
 seen-here = posse lo ve en este directorio y por debajo
 format-unknown = no hay ningún formato `{ $format }`
@@ -111,6 +119,20 @@ input-not-text = la entrada estándar no se puede leer como texto
 demo-no-metric = no hay ninguna métrica `{ $other }`
 demo-no-command = staging no conoce ningún comando `{ $other }`
 demo-not-number = el valor no es un número
+desk-choices = [y] sí, una vez  [t] sí para esta tarea  [s] sí para la sesión  [n] no  [v] ver todo, luego Enter:
+desk-more =
+    { $lines ->
+        [one] ({ $lines } línea más; v lo muestra todo)
+       *[other] ({ $lines } líneas más; v lo muestra todo)
+    }
+desk-default = sin respuesta: { $default } en { $seconds } s
+desk-why = ¿por qué? el modelo lo lee (Enter: sin motivo):
+desk-keys = y, t, s, n o v
+desk-page =
+    { $lines ->
+        [one] -- { $lines } línea más · Enter: seguir, q: terminar --
+       *[other] -- { $lines } líneas más · Enter: seguir, q: terminar --
+    }
 doctor-no-configuration = ninguna; `posse init` escribe una, la tuya sería { $user }
 doctor-no-keys = ninguna en el entorno
 doctor-confinement = archivos: rutas dentro del espacio de trabajo comprobadas por el kernel · comandos: { $commands }
@@ -178,6 +200,34 @@ cancel-not-yet = se avisó al proceso { $process } y aún no la ha terminado
 cancel-too-late = terminó antes de poder cancelarla
 nobody-drives = nadie conduce `{ $id }` ahora; continúa con: posse tasks resume { $id }
 changes-kept-apart = los cambios de { $task } se guardan aparte: posse tasks diff { $task } los muestra, posse tasks apply { $task } los incorpora
+worktree-not-worked-on = no se pudo trabajar en un árbol de trabajo
+worktree-gone = el árbol de trabajo de `{ $task }` ya no existe
+worktree-used-up = el árbol de trabajo de `{ $task }` ya no existe: se aplicó o se descartó
+worktree-used-up-hint = inicia una tarea nueva
+patch-not-yet = aún no hay parche de `{ $task }` ({ $path })
+patch-not-yet-hint = se escribe cuando la tarea termina
+task-changed-nothing = `{ $task }` no cambió nada
+patch-not-written = no se puede escribir el parche
+changes-applied-before = lo que `{ $task }` cambió ya se aplicó antes
+change-written = escrito   { $name }
+change-merged = fusionado { $name }
+changes-applied = aplicado en { $origin }; el parche se conserva, el árbol de trabajo se eliminó
+patch-removed = se eliminó el parche de `{ $task }`; lo aplicado se queda
+changes-removed = se eliminó lo que `{ $task }` cambió
+task-without-worktree = `{ $task }` no tiene árbol de trabajo
+task-without-worktree-hint = solo lo tienen las tareas con `isolation: worktree`, hasta que se descarta; uno sin cambios se elimina
+task-at-work =
+    { $what ->
+        [apply] `{ $task }` está trabajando: no se pueden aplicar sus cambios
+       *[discard] `{ $task }` está trabajando: no se pueden descartar sus cambios
+    }
+task-at-work-hint = espérala
+task-was-interrupted =
+    { $what ->
+        [apply] `{ $task }` se interrumpió: no se pueden aplicar sus cambios
+       *[discard] `{ $task }` se interrumpió: no se pueden descartar sus cambios
+    }
+task-was-interrupted-hint = continúala con `posse tasks resume { $task }` o termínala con `posse tasks cancel { $task }`
 no-project-to-trust = aquí no hay ningún proyecto en el que confiar
 no-project-to-trust-hint = ve al directorio de un proyecto
 project-without-agents = este proyecto no tiene agentes
@@ -188,6 +238,14 @@ project-agent-unknown = ningún agente de este proyecto se llama `{ $agent }`
 project-agent-unknown-hint = `posse agents list` muestra los que hay; no se confió en ninguno
 worker-gave-up = no se pudo continuar con { $tasks }
 worker-gave-up-hint = las líneas de arriba dicen por qué; `posse tasks resume` o `posse tasks cancel` resuelve cada una
+no-leases = nadie tiene una reserva de escritura; las tareas con `write_paths` la tienen mientras se ejecutan
+lease-line = { $task } { $state } proceso { $process } desde hace { $age }  { $paths }  en { $workspace }
+lease-not-held = `{ $task }` no tiene ninguna reserva de escritura
+lease-not-held-hint = `posse leases` muestra quién la tiene
+lease-in-use = el proceso { $process } conduce `{ $task }` y puede estar escribiendo { $paths }
+lease-in-use-hint = espérala o termínala con `posse tasks cancel { $task }`; `posse leases release { $task } --force` le quita la reserva mientras trabaja
+lease-taken-away = ATENCIÓN: `{ $task }` está trabajando. Sus escrituras en { $paths } se rechazan desde ahora, salvo que obtenga de nuevo la reserva; un comando suyo se detiene en uno o dos segundos
+lease-released = liberado { $paths } de `{ $task }`
 worker-stopped = detenido; lo que estaba en curso lo continúa el siguiente worker
 driver-crashed = una tarea hizo fallar a su conductor
 not-taken-up = no se retomó
@@ -234,6 +292,8 @@ directory-unreadable = no se puede leer el directorio actual
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = no hay lugar donde guardar tareas: HOME no está definida
 no-place-for-tasks-hint = define HOME o indica un directorio con --state
+sandbox-write-opens = `sandbox.write`: `{ $path }` abriría `{ $secret }` a los comandos
+sandbox-write-opens-hint = nombra en su lugar lo que hay al lado
 payloads-without-log = aviso: --debug-payloads no hace nada sin --log
 no-grpc = aviso: no se envían trazas: se pide gRPC y Posse habla OTLP sobre HTTP con JSON
 log-level-hint = es `level` en `[log]` de tu configuración, o POSSE_LOG
@@ -381,6 +441,8 @@ key-was-deleted = eliminado: { $key }
 context-wait-over = se acabó el tiempo: no se escribió ni se eliminó nada
 nobody-else = nadie más
 audience-shown = legible por { $readers } · escribible por { $writers }
+approval-not-all-shown = aún no se ha mostrado todo: v lo muestra página a página, y después cuenta un sí
+
 
 ## commands/mcp.rs
 

@@ -68,6 +68,7 @@ command-timed-out =
         [tool] tiempo agotado: la herramienta y todo lo que inició se detuvieron a los { $ms } ms; salida hasta entonces:
        *[command] tiempo agotado: el comando y todo lo que inició se detuvieron a los { $ms } ms; salida hasta entonces:
     }
+command-lease-lost = detenido: la tarea perdió el derecho a escribir allí, o su proceso estuvo callado demasiado tiempo. Lo que había empezado puede estar ahí; lee los archivos antes de repetir nada
 command-cancelled =
     { $what ->
         [tool] cancelado: la herramienta y todo lo que inició se detuvieron; salida hasta entonces:
@@ -97,6 +98,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } procesos no se pudieron detener y quizá sigan en ejecución]
+protected-appeared = [entretanto aparecieron archivos protegidos: { $paths }. Dilo en tu respuesta: una persona tiene que mirarlos antes de que un programa los use]
+protected-set-aside = [en la raíz del espacio de trabajo se crearon archivos protegidos, lo que los comandos no pueden hacer, y ahora tienen otro nombre: { $paths }. Dilo en tu respuesta]
 old-string-empty = `old_string` está vacío; indica el texto que se debe reemplazar o usa `write` para crear un archivo
 strings-are-the-same = `old_string` y `new_string` son iguales, así que nada cambiaría
 edit-no-file = no existe `{ $path }`; usa `write` para crearlo o `glob` para encontrar su nombre
@@ -149,6 +152,10 @@ tree-not-opened = { $closed } en la profundidad { $depth } sin abrir (marcados c
 output-left-out = [{ $left_out } de { $total } bytes omitidos]
 tool-env-withheld = { $manifest }: `env`: `{ $name }` contiene una clave que no se da a ninguna herramienta
 tool-env-withheld-hint = quítala de `env`
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` no se pasa a una herramienta de un proyecto
+tool-env-not-passed-hint = añade `{ $name }` a `env` bajo `[bash]` en tu propia configuración si los comandos pueden tenerla, o quítala de `env`
+tool-program-outside = { $manifest }: `command`: `{ $program }` no está en el proyecto
+tool-program-outside-hint = una herramienta de un proyecto ejecuta un programa del proyecto o uno que se encuentra en `PATH`
 tools-too-many = { $directory } contiene { $count } herramientas; solo se cargan las primeras { $tools_max }
 manifest-too-large = { $path }: { $size } bytes, se permiten { $manifest_bytes_max } como máximo
 choose-another-name = elige otro nombre
@@ -225,11 +232,57 @@ walk-cancelled = cancelado antes del final: el resultado está incompleto
 walk-too-many = detenido tras { $max }: el resultado está incompleto; indica un directorio más pequeño
 walk-too-deep = { $closed } por debajo de { $depth_max } niveles sin recorrer; indica un `path` más profundo
 walk-unreadable = no se pudo leer: { $entries }
+walk-refused = omitido porque esta tarea no puede mirarlo: { $entries }
 workspace-failed =
     { $what ->
         [open] no se puede abrir el espacio de trabajo `{ $root }`: { $cause }
        *[resolve] no se puede resolver el espacio de trabajo `{ $root }`: { $cause }
     }
+worktree-failed =
+    { $what ->
+        [copy] no se puede copiar `{ $path }`: { $cause }
+        [describe] no se puede describir `{ $path }`: { $cause }
+        [find] no se puede encontrar `{ $path }`: { $cause }
+        [make] no se puede crear `{ $path }`: { $cause }
+        [read] no se puede leer `{ $path }`: { $cause }
+        [remove] no se puede eliminar `{ $path }`: { $cause }
+       *[write] no se puede escribir `{ $path }`: { $cause }
+    }
+git-change-unknown = git describió un cambio de una forma desconocida
+worktree-no-repository = `{ $workspace }` no está en un árbol de trabajo de git, así que no se puede crear otro a partir de él
+worktree-no-repository-hint = ejecuta `git init` allí o trabaja sin `isolation: worktree`
+no-git-above = no hay ningún `.git` por encima
+worktree-too-many-files = un árbol de trabajo de este repositorio tendría { $count } archivos
+worktree-too-large = un árbol de trabajo de este repositorio tendría más de { $gib } GiB
+worktree-too-much-hint = haz que git ignore lo que no es parte del proyecto o trabaja sin árbol de trabajo
+worktree-git-failed = `git { $what }` falló ({ $code }): { $errors }
+git-path-not-text = git respondió con una ruta que no es texto
+git-not-found = no se encontró el programa `git`
+git-not-run = no se puede ejecutar git: { $cause }
+git-not-run-hint = instala git o trabaja sin árbol de trabajo
+git-endless = git no terminó en { $seconds } s
+apply-conflicts = no se aplicó nada, por conflictos en { $conflicts }
+apply-conflicts-more = no se aplicó nada, por conflictos en { $conflicts } y { $more } más
+apply-conflicts-hint = los cambios están en { $place }: haz que ambos lados coincidan allí o en tus archivos y aplica de nuevo
+conflict-gone = la tarea lo cambió y ya no está
+conflict-deleted = la tarea lo eliminó y entretanto se cambió
+conflict-kind = ambos lados cambiaron lo que es
+conflict-places =
+    { $places ->
+        [one] { $places } lugar cambió en ambos lados
+       *[other] { $places } lugares cambiaron en ambos lados
+    }
+conflict-binary = ambos lados lo cambiaron y no es texto
+conflict-repository = es un repositorio propio, que un parche no contiene
+apply-broke-off =
+    { $done ->
+        [one] { $why }; antes se aplicó { $done } archivo
+       *[other] { $why }; antes se aplicaron { $done } archivos
+    }
+apply-broke-off-hint = aplica de nuevo: lo hecho se deja como está y sigue el resto
+git-no-object = git no tiene el objeto { $name }
+apply-protected = no se aplicó nada: la tarea cambió archivos que configuran programas o guardan secretos: { $paths }
+apply-protected-hint = míralos con `posse tasks diff`; `--protected` los aplica también
 workspace-failed-hint = el espacio de trabajo debe ser un directorio existente al que puedas entrar
 openat2-missing = este sistema no puede abrir archivos de forma segura bajo un directorio (openat2: { $cause })
 openat2-missing-hint = las herramientas de archivos necesitan Linux 5.6 o posterior y un sandbox que permita openat2
@@ -242,6 +295,8 @@ path-outside = `{ $path }` está fuera del espacio de trabajo; las rutas son rel
 path-is-directory = `{ $path }` es un directorio; usa la herramienta `ls` o `directory_tree` para ver qué contiene
 path-not-regular = `{ $path }` no es un archivo normal (es una tubería, un socket o un dispositivo)
 place-unknown = no se puede saber dónde está `{ $path }`: { $cause }; no se escribió nada
+place-refused = `{ $path }` es en realidad `{ $place }`: { $why }
+place-closed = `{ $place }` guarda claves o sesiones de la persona, o es del propio Posse; ninguna herramienta lo abre
 link-leads-out = `{ $shown }` sale del espacio de trabajo por un enlace simbólico, lo cual se rechaza; solo se pueden usar archivos bajo `{ $root }`
 link-refused = `{ $shown }` es o contiene un enlace simbólico que aquí no se puede seguir (un bucle, un enlace de /proc, o el propio nombre es un enlace)
 no-such-path = no existe `{ $shown }` en el espacio de trabajo; usa `ls` o `glob` para encontrar el nombre correcto (un enlace simbólico sin destino cuenta como inexistente)

@@ -66,6 +66,14 @@ check-writable = vérifiez que vous pouvez y écrire et que le disque a de la pl
 cannot-be-written = impossible d'écrire { $path }
 agent-shadows = désormais il passe avant l'agent `{ $name }` de { $other }
 agent-is-shadowed = ici il ne compte pas : l'agent `{ $name }` de { $other } passe avant
+no-approvals = rien n'attend de réponse
+approval-left = { $default } dans { $seconds }s
+approval-by = { $scope } par { $by }
+approval-is-open = open · { $default } sans réponse avant { $deadline }
+approval-is-answered = { $state } par { $by } ({ $scope }) le { $instant }
+approval-other-hash = `{ $id }` concerne un autre appel que celui de ce hash
+approval-now = { $id } : { $state }
+approvals-watching = en attente de questions ; Ctrl-C termine
 seen-everywhere = posse le voit dans tous les répertoires
 seen-here = posse le voit dans ce répertoire et au-dessous
 format-unknown = il n'y a pas de format `{ $format }`
@@ -111,6 +119,20 @@ input-not-text = l'entrée standard n'est pas lisible comme texte
 demo-no-metric = il n'y a pas de métrique `{ $other }`
 demo-no-command = staging ne connaît pas de commande `{ $other }`
 demo-not-number = la valeur n'est pas un nombre
+desk-choices = [y] oui, une fois  [t] oui pour cette tâche  [s] oui pour la session  [n] non  [v] tout voir, puis Entrée :
+desk-more =
+    { $lines ->
+        [one] (encore { $lines } ligne ; v montre tout)
+       *[other] (encore { $lines } lignes ; v montre tout)
+    }
+desk-default = sans réponse : { $default } dans { $seconds } s
+desk-why = pourquoi ? le modèle le lit (Entrée : sans raison) :
+desk-keys = y, t, s, n ou v
+desk-page =
+    { $lines ->
+        [one] -- encore { $lines } ligne · Entrée : suite, q : fin --
+       *[other] -- encore { $lines } lignes · Entrée : suite, q : fin --
+    }
 doctor-no-configuration = aucune ; `posse init` en écrit une, la vôtre serait { $user }
 doctor-no-keys = aucune dans l'environnement
 doctor-confinement = fichiers : chemins de l'espace de travail vérifiés par le noyau · commandes : { $commands }
@@ -178,6 +200,34 @@ cancel-not-yet = le processus { $process } a été prévenu et ne l'a pas encore
 cancel-too-late = elle s'est terminée avant de pouvoir être annulée
 nobody-drives = personne ne conduit `{ $id }` maintenant ; elle se poursuit avec : posse tasks resume { $id }
 changes-kept-apart = les modifications de { $task } sont gardées à part : posse tasks diff { $task } les montre, posse tasks apply { $task } les fusionne
+worktree-not-worked-on = impossible de travailler sur un arbre de travail
+worktree-gone = l'arbre de travail de `{ $task }` n'existe plus
+worktree-used-up = l'arbre de travail de `{ $task }` n'existe plus : il a été appliqué ou abandonné
+worktree-used-up-hint = commencez une nouvelle tâche
+patch-not-yet = il n'y a pas encore de patch de `{ $task }` ({ $path })
+patch-not-yet-hint = il est écrit quand la tâche se termine
+task-changed-nothing = `{ $task }` n'a rien modifié
+patch-not-written = le patch ne peut pas être écrit
+changes-applied-before = ce que `{ $task }` a modifié a déjà été appliqué
+change-written = écrit     { $name }
+change-merged = fusionné  { $name }
+changes-applied = appliqué dans { $origin } ; le patch est conservé, l'arbre de travail a été supprimé
+patch-removed = le patch de `{ $task }` a été supprimé ; ce qui a été appliqué reste
+changes-removed = ce que `{ $task }` a modifié a été supprimé
+task-without-worktree = `{ $task }` n'a pas d'arbre de travail
+task-without-worktree-hint = seules les tâches avec `isolation: worktree` en ont un, jusqu'à ce qu'il soit abandonné ; un arbre sans modification est supprimé
+task-at-work =
+    { $what ->
+        [apply] `{ $task }` est au travail : ses modifications ne peuvent pas être appliquées
+       *[discard] `{ $task }` est au travail : ses modifications ne peuvent pas être abandonnées
+    }
+task-at-work-hint = attendez-la
+task-was-interrupted =
+    { $what ->
+        [apply] `{ $task }` a été interrompue : ses modifications ne peuvent pas être appliquées
+       *[discard] `{ $task }` a été interrompue : ses modifications ne peuvent pas être abandonnées
+    }
+task-was-interrupted-hint = poursuivez-la avec `posse tasks resume { $task }`, ou terminez-la avec `posse tasks cancel { $task }`
 no-project-to-trust = il n'y a pas ici de projet à qui faire confiance
 no-project-to-trust-hint = allez dans le répertoire d'un projet
 project-without-agents = ce projet n'a pas d'agents
@@ -188,6 +238,14 @@ project-agent-unknown = aucun agent de ce projet ne s'appelle `{ $agent }`
 project-agent-unknown-hint = `posse agents list` montre ce qu'il y a ; aucune confiance n'a été donnée
 worker-gave-up = impossible de poursuivre { $tasks }
 worker-gave-up-hint = les lignes ci-dessus disent pourquoi ; `posse tasks resume` ou `posse tasks cancel` règle chacune
+no-leases = personne ne détient de réservation d'écriture ; les tâches avec `write_paths` en ont une tant qu'elles s'exécutent
+lease-line = { $task } { $state } processus { $process } depuis { $age }  { $paths }  dans { $workspace }
+lease-not-held = `{ $task }` ne détient aucune réservation d'écriture
+lease-not-held-hint = `posse leases` montre qui en détient une
+lease-in-use = `{ $task }` est conduite par le processus { $process } et écrit peut-être { $paths }
+lease-in-use-hint = attendez-la, ou terminez-la avec `posse tasks cancel { $task }` ; `posse leases release { $task } --force` lui retire la réservation pendant qu'elle travaille
+lease-taken-away = ATTENTION : `{ $task }` est au travail. Ses écritures dans { $paths } sont refusées désormais, sauf si elle obtient de nouveau la réservation ; une commande de sa part est arrêtée en une ou deux secondes
+lease-released = { $paths } de `{ $task }` libéré
 worker-stopped = arrêté ; le prochain worker poursuivra ce qui était en cours
 driver-crashed = une tâche a fait planter son conducteur
 not-taken-up = non reprise
@@ -234,6 +292,8 @@ directory-unreadable = le répertoire courant est illisible
 session-tools-invalid = `session.tools` : { $why }
 no-place-for-tasks = il n'y a pas d'endroit où garder les tâches : HOME n'est pas définie
 no-place-for-tasks-hint = définissez HOME, ou indiquez un répertoire avec --state
+sandbox-write-opens = `sandbox.write` : `{ $path }` ouvrirait `{ $secret }` aux commandes
+sandbox-write-opens-hint = nommez plutôt ce qui se trouve à côté
 payloads-without-log = avertissement : --debug-payloads ne fait rien sans --log
 no-grpc = avertissement : aucune trace n'est envoyée : gRPC est demandé, et Posse parle OTLP sur HTTP avec JSON
 log-level-hint = c'est `level` sous `[log]` dans votre configuration, ou POSSE_LOG
@@ -310,7 +370,11 @@ live-thinking = réfléchit
 live-resumed = reprise
 live-reporting = rend compte
 live-turn = tour { $turn }/{ $turns_max }
-live-tools = { $n } outils
+live-tools =
+    { $n ->
+        [one] { $n } outil
+       *[other] { $n } outils
+    }
 mark-in-doubt = en doute
 record-model = modèle : { $failure }
 record-schema-unmet = la réponse ne satisfait pas son schéma
@@ -381,6 +445,8 @@ key-was-deleted = supprimé : { $key }
 context-wait-over = le temps est écoulé : rien n'a été écrit ni supprimé
 nobody-else = personne d'autre
 audience-shown = lisible par { $readers } · modifiable par { $writers }
+approval-not-all-shown = tout n'a pas encore été montré : v le montre page par page, ensuite un oui compte
+
 
 ## commands/mcp.rs
 

@@ -68,6 +68,7 @@ command-timed-out =
         [tool] délai dépassé : l'outil et tout ce qu'il avait lancé ont été arrêtés après { $ms } ms ; sortie jusque-là :
        *[command] délai dépassé : la commande et tout ce qu'elle avait lancé ont été arrêtés après { $ms } ms ; sortie jusque-là :
     }
+command-lease-lost = arrêté : la tâche a perdu le droit d'écrire à cet endroit, ou son processus est resté muet trop longtemps. Ce qui était commencé peut être là ; lisez les fichiers avant de répéter quoi que ce soit
 command-cancelled =
     { $what ->
         [tool] annulé : l'outil et tout ce qu'il avait lancé ont été arrêtés ; sortie jusque-là :
@@ -97,6 +98,8 @@ background-stopped =
         }
     }
 processes-survive = [{ $n } processus n'ont pas pu être arrêtés et tournent peut-être encore]
+protected-appeared = [des fichiers protégés sont apparus entre-temps : { $paths }. Dis-le dans ta réponse : une personne doit les regarder avant qu'un programme les utilise]
+protected-set-aside = [des fichiers protégés ont été créés à la racine de l'espace de travail, ce que les commandes ne peuvent pas faire, et portent maintenant un autre nom : { $paths }. Dis-le dans ta réponse]
 old-string-empty = `old_string` est vide ; donnez le texte à remplacer, ou utilisez `write` pour créer un fichier
 strings-are-the-same = `old_string` et `new_string` sont identiques, rien ne changerait
 edit-no-file = `{ $path }` n'existe pas ; utilisez `write` pour le créer, ou `glob` pour trouver son nom
@@ -149,6 +152,10 @@ tree-not-opened = { $closed } à la profondeur { $depth } non ouverts (marqués 
 output-left-out = [{ $left_out } octets sur { $total } omis]
 tool-env-withheld = { $manifest } : `env` : `{ $name }` contient une clé qu'aucun outil ne reçoit
 tool-env-withheld-hint = retirez-la de `env`
+tool-env-not-passed = { $manifest } : `env` : `{ $name }` n'est pas transmise à un outil d'un projet
+tool-env-not-passed-hint = ajoutez `{ $name }` à `env` sous `[bash]` dans votre propre configuration si les commandes peuvent l'avoir, ou retirez-la de `env`
+tool-program-outside = { $manifest } : `command` : `{ $program }` n'est pas dans le projet
+tool-program-outside-hint = un outil d'un projet lance un programme du projet, ou un programme trouvé dans `PATH`
 tools-too-many = { $directory } contient { $count } outils ; seuls les { $tools_max } premiers sont chargés
 manifest-too-large = { $path } : { $size } octets, { $manifest_bytes_max } au plus sont permis
 choose-another-name = choisissez un autre nom
@@ -225,11 +232,57 @@ walk-cancelled = annulé avant la fin : le résultat est incomplet
 walk-too-many = arrêté après { $max } : le résultat est incomplet ; indiquez un répertoire plus petit
 walk-too-deep = { $closed } au-delà de { $depth_max } niveaux non parcourus ; indiquez un `path` plus profond
 walk-unreadable = lecture impossible : { $entries }
+walk-refused = omis car cette tâche ne peut pas le consulter : { $entries }
 workspace-failed =
     { $what ->
         [open] impossible d'ouvrir l'espace de travail `{ $root }` : { $cause }
        *[resolve] impossible de résoudre l'espace de travail `{ $root }` : { $cause }
     }
+worktree-failed =
+    { $what ->
+        [copy] impossible de copier `{ $path }` : { $cause }
+        [describe] impossible de décrire `{ $path }` : { $cause }
+        [find] impossible de trouver `{ $path }` : { $cause }
+        [make] impossible de créer `{ $path }` : { $cause }
+        [read] impossible de lire `{ $path }` : { $cause }
+        [remove] impossible de supprimer `{ $path }` : { $cause }
+       *[write] impossible d'écrire `{ $path }` : { $cause }
+    }
+git-change-unknown = git a décrit une modification d'une façon inconnue
+worktree-no-repository = `{ $workspace }` n'est pas dans un arbre de travail git, on ne peut donc pas en créer un autre à partir de lui
+worktree-no-repository-hint = exécutez-y `git init`, ou travaillez sans `isolation: worktree`
+no-git-above = il n'y a pas de `.git` au-dessus
+worktree-too-many-files = un arbre de travail de ce dépôt aurait { $count } fichiers
+worktree-too-large = un arbre de travail de ce dépôt aurait plus de { $gib } Gio
+worktree-too-much-hint = faites ignorer par git ce qui n'est pas du projet, ou travaillez sans arbre de travail
+worktree-git-failed = `git { $what }` a échoué ({ $code }) : { $errors }
+git-path-not-text = git a répondu par un chemin qui n'est pas du texte
+git-not-found = le programme `git` est introuvable
+git-not-run = git ne peut pas être exécuté : { $cause }
+git-not-run-hint = installez git, ou travaillez sans arbre de travail
+git-endless = git ne s'est pas terminé en { $seconds } s
+apply-conflicts = rien n'a été appliqué, à cause de conflits dans { $conflicts }
+apply-conflicts-more = rien n'a été appliqué, à cause de conflits dans { $conflicts } et { $more } autres
+apply-conflicts-hint = les modifications sont dans { $place } : accordez les deux côtés là ou dans vos fichiers, puis appliquez de nouveau
+conflict-gone = la tâche l'a modifié, et il n'est plus là
+conflict-deleted = la tâche l'a supprimé, et il a été modifié
+conflict-kind = les deux côtés ont changé sa nature
+conflict-places =
+    { $places ->
+        [one] { $places } endroit a été modifié des deux côtés
+       *[other] { $places } endroits ont été modifiés des deux côtés
+    }
+conflict-binary = les deux côtés l'ont modifié, et ce n'est pas du texte
+conflict-repository = c'est un dépôt à part, qu'un patch ne contient pas
+apply-broke-off =
+    { $done ->
+        [one] { $why } ; { $done } fichier a été appliqué avant
+       *[other] { $why } ; { $done } fichiers ont été appliqués avant
+    }
+apply-broke-off-hint = appliquez de nouveau : ce qui est fait reste tel quel, le reste suit
+git-no-object = git n'a pas d'objet { $name }
+apply-protected = rien n'a été appliqué : la tâche a modifié des fichiers qui configurent des programmes ou contiennent des secrets : { $paths }
+apply-protected-hint = regardez-les avec `posse tasks diff` ; `--protected` les applique aussi
 workspace-failed-hint = l'espace de travail doit être un répertoire existant où vous pouvez entrer
 openat2-missing = ce système ne peut pas ouvrir de fichiers en sécurité sous un répertoire (openat2 : { $cause })
 openat2-missing-hint = les outils de fichiers exigent Linux 5.6 ou plus récent et un bac à sable qui permet openat2
@@ -242,6 +295,8 @@ path-outside = `{ $path }` est hors de l'espace de travail ; les chemins sont re
 path-is-directory = `{ $path }` est un répertoire ; utilisez l'outil `ls` ou `directory_tree` pour voir ce qu'il contient
 path-not-regular = `{ $path }` n'est pas un fichier ordinaire (c'est un tube, un socket ou un périphérique)
 place-unknown = impossible de savoir où se trouve `{ $path }` : { $cause } ; rien n'a été écrit
+place-refused = `{ $path }` est en réalité `{ $place }` : { $why }
+place-closed = `{ $place }` contient des clés ou des sessions de la personne, ou appartient à Posse ; aucun outil ne l'ouvre
 link-leads-out = `{ $shown }` mène hors de l'espace de travail par un lien symbolique, ce qui est refusé ; seuls les fichiers sous `{ $root }` peuvent être utilisés
 link-refused = `{ $shown }` est ou contient un lien symbolique qui ne peut pas être suivi ici (une boucle, un lien de /proc, ou le nom lui-même est un lien)
 no-such-path = `{ $shown }` n'existe pas dans l'espace de travail ; utilisez `ls` ou `glob` pour trouver le bon nom (un lien symbolique sans cible compte comme absent)

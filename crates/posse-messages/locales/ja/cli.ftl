@@ -22,6 +22,14 @@ check-writable = 書き込み権限とディスクの空き容量を確認して
 cannot-be-written = { $path } に書き込めません
 agent-shadows = 今後は { $other } のエージェント `{ $name }` より優先されます
 agent-is-shadowed = ここでは使われません: { $other } のエージェント `{ $name }` が優先されます
+no-approvals = 回答を待っているものはありません
+approval-left = { $seconds } 秒後に { $default }
+approval-by = { $scope }、回答者 { $by }
+approval-is-open = open · { $deadline } までに回答がなければ { $default }
+approval-is-answered = { $state } · 回答者 { $by }（{ $scope }）· { $instant }
+approval-other-hash = `{ $id }` はこのハッシュとは別の呼び出しに関するものです
+approval-now = { $id }: { $state }
+approvals-watching = 質問を待っています。Ctrl-C で終了します
 seen-everywhere = どのディレクトリの posse からも見えます
 seen-here = このディレクトリとその下の posse から見えます
 format-unknown = 形式 `{ $format }` はありません
@@ -67,6 +75,12 @@ input-not-text = 標準入力をテキストとして読み取れません
 demo-no-metric = メトリクス `{ $other }` はありません
 demo-no-command = staging にコマンド `{ $other }` はありません
 demo-not-number = 値が数値ではありません
+desk-choices = [y] 今回だけ承認  [t] このタスクで承認  [s] このセッションで承認  [n] 拒否  [v] すべて表示、そのあと Enter:
+desk-more = （あと { $lines } 行。v ですべて表示します）
+desk-default = 回答がなければ: { $seconds } 秒後に { $default }
+desk-why = 理由は？ モデルが読みます（なければ Enter）:
+desk-keys = y、t、s、n、v のいずれか
+desk-page = -- あと { $lines } 行 · Enter で続き、q で終了 --
 doctor-no-configuration = なし。`posse init` で作成できます。ユーザー設定は { $user }
 doctor-no-keys = 環境にありません
 doctor-confinement = ファイル: ワークスペース内のパスをカーネルが検査 · コマンド: { $commands }
@@ -134,6 +148,34 @@ cancel-not-yet = プロセス { $process } に伝えましたが、まだ終了�
 cancel-too-late = キャンセルする前に終了しました
 nobody-drives = `{ $id }` はいま誰も実行していません。続けるには: posse tasks resume { $id }
 changes-kept-apart = { $task } の変更は別に保存されています。表示: posse tasks diff { $task }、取り込み: posse tasks apply { $task }
+worktree-not-worked-on = ワークツリーを操作できませんでした
+worktree-gone = `{ $task }` のワークツリーはもうありません
+worktree-used-up = `{ $task }` のワークツリーはもうありません: 適用または破棄されました
+worktree-used-up-hint = 新しいタスクを始めてください
+patch-not-yet = `{ $task }` のパッチはまだありません（{ $path }）
+patch-not-yet-hint = タスクの終了時に書き込まれます
+task-changed-nothing = `{ $task }` は何も変更していません
+patch-not-written = パッチを書き出せません
+changes-applied-before = `{ $task }` の変更はすでに適用されています
+change-written = 書き込み { $name }
+change-merged = マージ   { $name }
+changes-applied = { $origin } に適用しました。パッチは残り、ワークツリーは削除されました
+patch-removed = `{ $task }` のパッチを削除しました。適用済みの変更は残ります
+changes-removed = `{ $task }` の変更を削除しました
+task-without-worktree = `{ $task }` にはワークツリーがありません
+task-without-worktree-hint = ワークツリーを持つのは `isolation: worktree` のタスクだけで、破棄されるまで残ります。変更のないものは削除されます
+task-at-work =
+    { $what ->
+        [apply] `{ $task }` は作業中です: 変更を適用できません
+       *[discard] `{ $task }` は作業中です: 変更を破棄できません
+    }
+task-at-work-hint = 終了を待ってください
+task-was-interrupted =
+    { $what ->
+        [apply] `{ $task }` は中断されています: 変更を適用できません
+       *[discard] `{ $task }` は中断されています: 変更を破棄できません
+    }
+task-was-interrupted-hint = `posse tasks resume { $task }` で続けるか、`posse tasks cancel { $task }` で終わらせてください
 no-project-to-trust = ここには信頼するプロジェクトがありません
 no-project-to-trust-hint = プロジェクトのディレクトリに移動してください
 project-without-agents = このプロジェクトにエージェントはありません
@@ -144,6 +186,14 @@ project-agent-unknown = このプロジェクトに `{ $agent }` という名前
 project-agent-unknown-hint = `posse agents list` で一覧を確認できます。何も信頼されていません
 worker-gave-up = 続けられませんでした: { $tasks }
 worker-gave-up-hint = 理由は上の行にあります。それぞれ `posse tasks resume` か `posse tasks cancel` で解決してください
+no-leases = 書き込みリースを保持しているタスクはありません。`write_paths` のあるタスクが実行中に保持します
+lease-line = { $task } { $state } プロセス { $process } 経過 { $age }  { $paths }  場所 { $workspace }
+lease-not-held = `{ $task }` は書き込みリースを保持していません
+lease-not-held-hint = 誰が保持しているかは `posse leases` で確認できます
+lease-in-use = `{ $task }` はプロセス { $process } が実行中で、{ $paths } に書き込んでいる可能性があります
+lease-in-use-hint = 終了を待つか、`posse tasks cancel { $task }` で終わらせてください。`posse leases release { $task } --force` は作業中でもリースを解除します
+lease-taken-away = 警告: `{ $task }` は作業中です。リースを再び得ない限り、{ $paths } への書き込みは今後拒否されます。実行中のコマンドは 1、2 秒以内に止められます
+lease-released = `{ $task }` の { $paths } を解放しました
 worker-stopped = 停止しました。作業中のものは次のワーカーが続けます
 driver-crashed = タスクの実行処理が異常終了しました
 not-taken-up = 引き継がれません
@@ -190,6 +240,8 @@ directory-unreadable = 現在のディレクトリを読み取れません
 session-tools-invalid = `session.tools`: { $why }
 no-place-for-tasks = タスクを保存する場所がありません: HOME が設定されていません
 no-place-for-tasks-hint = HOME を設定するか、--state でディレクトリを指定してください
+sandbox-write-opens = `sandbox.write`: `{ $path }` はコマンドに `{ $secret }` を開放してしまいます
+sandbox-write-opens-hint = 代わりにその隣のものを指定してください
 payloads-without-log = 警告: --debug-payloads は --log がなければ効果がありません
 no-grpc = 警告: トレースは送信されません。gRPC が指定されていますが、Posse が使うのは HTTP と JSON による OTLP です
 log-level-hint = 設定の `[log]` の `level` か、POSSE_LOG です
@@ -333,6 +385,8 @@ key-was-deleted = 削除されました: { $key }
 context-wait-over = 時間切れです: 書き込みも削除もありませんでした
 nobody-else = ほかになし
 audience-shown = 読み取り: { $readers } · 書き込み: { $writers }
+approval-not-all-shown = まだすべては表示されていません: v で最後のページまで見てからの「はい」が有効です
+
 
 ## commands/mcp.rs
 

@@ -59,6 +59,7 @@ command-timed-out =
         [tool] 時間切れ: ツールとそれが起動したものは { $ms } ms 後に停止されました。それまでの出力:
        *[command] 時間切れ: コマンドとそれが起動したものは { $ms } ms 後に停止されました。それまでの出力:
     }
+command-lease-lost = 停止されました: タスクがそこに書き込む権利を失ったか、プロセスの沈黙が長すぎました。途中までの結果が残っている可能性があります。何かを繰り返す前にファイルを読んでください
 command-cancelled =
     { $what ->
         [tool] キャンセル: ツールとそれが起動したものは停止されました。それまでの出力:
@@ -82,6 +83,8 @@ background-stopped =
        *[command] {"["}コマンドの終了時にバックグラウンドプロセス { $n } 個を停止しました]
     }
 processes-survive = [プロセス { $n } 個を停止できず、まだ動いている可能性があります]
+protected-appeared = [保護されたファイルが途中で現れました: { $paths }。回答でそのことを伝えてください。プログラムが使う前に人が確認する必要があります]
+protected-set-aside = [ワークスペースの最上位に保護されたファイルが作られました。コマンドには許されていないため、名前を変えました: { $paths }。回答でそのことを伝えてください]
 old-string-empty = `old_string` が空です。置き換えるテキストを指定するか、`write` で新しいファイルを作ってください
 strings-are-the-same = `old_string` と `new_string` が同じなので、何も変わりません
 edit-no-file = `{ $path }` はありません。`write` で作るか、`glob` で名前を探してください
@@ -134,6 +137,10 @@ tree-not-opened = 深さ { $depth } の{ $closed }は開いていません（…
 output-left-out = [{ $total } バイト中 { $left_out } バイトを省略]
 tool-env-withheld = { $manifest }: `env`: `{ $name }` にはどのツールにも渡さないキーが入っています
 tool-env-withheld-hint = `env` から取り除いてください
+tool-env-not-passed = { $manifest }: `env`: `{ $name }` はプロジェクトのツールには渡されません
+tool-env-not-passed-hint = コマンドに渡してよければ自分の設定の `[bash]` の `env` に `{ $name }` を加え、そうでなければ `env` から取り除いてください
+tool-program-outside = { $manifest }: `command`: `{ $program }` はプロジェクトの中にありません
+tool-program-outside-hint = プロジェクトのツールが実行できるのは、プロジェクトのプログラムか `PATH` にあるプログラムです
 tools-too-many = { $directory } にはツールが { $count } 個ありますが、読み込まれるのは最初の { $tools_max } 個だけです
 manifest-too-large = { $path }: { $size } バイトあり、上限は { $manifest_bytes_max } です
 choose-another-name = 別の名前を選んでください
@@ -210,11 +217,49 @@ walk-cancelled = 途中でキャンセルされました: 結果は不完全で�
 walk-too-many = { $max }で停止しました: 結果は不完全です。もっと小さいディレクトリを指定してください
 walk-too-deep = { $depth_max } 階層より下の{ $closed }には入っていません。もっと深い `path` を指定してください
 walk-unreadable = 読み取れませんでした: { $entries }
+walk-refused = このタスクが見てはならないため省きました: { $entries }
 workspace-failed =
     { $what ->
         [open] ワークスペース `{ $root }` を開けません: { $cause }
        *[resolve] ワークスペース `{ $root }` を解決できません: { $cause }
     }
+worktree-failed =
+    { $what ->
+        [copy] `{ $path }` をコピーできません: { $cause }
+        [describe] `{ $path }` の情報を書き出せません: { $cause }
+        [find] `{ $path }` が見つかりません: { $cause }
+        [make] `{ $path }` を作れません: { $cause }
+        [read] `{ $path }` を読み取れません: { $cause }
+        [remove] `{ $path }` を削除できません: { $cause }
+       *[write] `{ $path }` に書き込めません: { $cause }
+    }
+git-change-unknown = git が変更を未知の形式で示しました
+worktree-no-repository = `{ $workspace }` は git のワークツリー内にないため、そこからワークツリーを作れません
+worktree-no-repository-hint = そこで `git init` を実行するか、`isolation: worktree` なしで作業してください
+no-git-above = 上位に `.git` がありません
+worktree-too-many-files = このリポジトリのワークツリーはファイルが { $count } 個になります
+worktree-too-large = このリポジトリのワークツリーは { $gib } GiB を超えます
+worktree-too-much-hint = プロジェクトに属さないものを git で無視するか、ワークツリーなしで作業してください
+worktree-git-failed = `git { $what }` が失敗しました（{ $code }）: { $errors }
+git-path-not-text = git がテキストでないパスを返しました
+git-not-found = プログラム `git` が見つかりません
+git-not-run = git を実行できません: { $cause }
+git-not-run-hint = git をインストールするか、ワークツリーなしで作業してください
+git-endless = git が { $seconds } 秒以内に終わりませんでした
+apply-conflicts = 競合のため何も適用されていません: { $conflicts }
+apply-conflicts-more = 競合のため何も適用されていません: { $conflicts }、ほか { $more } 件
+apply-conflicts-hint = 変更は { $place } にあります。そこか自分のファイルで両者を一致させてから、もう一度適用してください
+conflict-gone = タスクが変更しましたが、もう存在しません
+conflict-deleted = タスクが削除しましたが、その間に変更されています
+conflict-kind = 両者が種類を変えています
+conflict-places = 両者が変更した箇所が { $places } か所あります
+conflict-binary = 両者が変更しており、テキストではありません
+conflict-repository = 独立したリポジトリなので、パッチに含まれません
+apply-broke-off = { $why }。それまでに { $done } 個のファイルが適用されました
+apply-broke-off-hint = もう一度適用してください。済んだものはそのまま、残りが続きます
+git-no-object = git にオブジェクト { $name } がありません
+apply-protected = 何も適用されていません。タスクが、プログラムの設定や秘密情報を含むファイルを変更しました: { $paths }
+apply-protected-hint = `posse tasks diff` で確認してください。`--protected` を付けるとそれらも適用します
 workspace-failed-hint = ワークスペースは、入ることのできる既存のディレクトリでなければなりません
 openat2-missing = このシステムではディレクトリ配下のファイルを安全に開けません（openat2: { $cause }）
 openat2-missing-hint = ファイルツールには Linux 5.6 以降と、openat2 を許可するサンドボックスが必要です
@@ -227,6 +272,8 @@ path-outside = `{ $path }` はワークスペースの外です。パスは `{ $
 path-is-directory = `{ $path }` はディレクトリです。中を見るにはツール `ls` か `directory_tree` を使ってください
 path-not-regular = `{ $path }` は通常のファイルではありません（パイプ、ソケット、またはデバイス）
 place-unknown = `{ $path }` の場所が分かりません: { $cause }。何も書き込まれていません
+place-refused = `{ $path }` の実体は `{ $place }` です: { $why }
+place-closed = `{ $place }` には利用者の鍵やセッションがあるか、Posse 自身のものです。どのツールも開きません
 link-leads-out = `{ $shown }` はシンボリックリンクでワークスペースの外に出るため拒否されます。使えるのは `{ $root }` の下のファイルだけです
 link-refused = `{ $shown }` は、ここではたどれないシンボリックリンクであるか、それを含んでいます（ループ、/proc のリンク、または名前自体がリンク）
 no-such-path = ワークスペースに `{ $shown }` はありません。`ls` か `glob` で正しい名前を探してください（リンク先のないシンボリックリンクは存在しないものとして扱われます）

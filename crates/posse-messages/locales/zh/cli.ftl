@@ -22,6 +22,14 @@ check-writable = 请检查该处是否可写以及磁盘是否有空间
 cannot-be-written = 无法写入 { $path }
 agent-shadows = 从现在起它优先于 { $other } 的智能体 `{ $name }`
 agent-is-shadowed = 它在这里不生效：{ $other } 的智能体 `{ $name }` 优先
+no-approvals = 没有等待答复的内容
+approval-left = { $seconds } 秒后 { $default }
+approval-by = { $scope }，答复者 { $by }
+approval-is-open = open · 若到 { $deadline } 仍无答复则 { $default }
+approval-is-answered = { $state } · 答复者 { $by }（{ $scope }）· { $instant }
+approval-other-hash = `{ $id }` 涉及的调用与此哈希不符
+approval-now = { $id }：{ $state }
+approvals-watching = 正在等待询问；Ctrl-C 结束
 seen-everywhere = posse 在任何目录中都能看到它
 seen-here = posse 在此目录及其下能看到它
 format-unknown = 没有格式 `{ $format }`
@@ -67,6 +75,12 @@ input-not-text = 无法将标准输入读作文本
 demo-no-metric = 没有指标 `{ $other }`
 demo-no-command = staging 没有命令 `{ $other }`
 demo-not-number = 该值不是数字
+desk-choices = [y] 同意一次  [t] 本任务均同意  [s] 本会话均同意  [n] 拒绝  [v] 查看全部，然后按 Enter：
+desk-more = （还有 { $lines } 行；v 显示全部）
+desk-default = 若无答复：{ $seconds } 秒后 { $default }
+desk-why = 为什么？模型会读到（不说明则按 Enter）：
+desk-keys = y、t、s、n 或 v
+desk-page = -- 还有 { $lines } 行 · Enter 继续，q 结束 --
 doctor-no-configuration = 无；`posse init` 会写一个，你的配置位于 { $user }
 doctor-no-keys = 环境中没有
 doctor-confinement = 文件：工作区内由内核检查的路径 · 命令：{ $commands }
@@ -134,6 +148,34 @@ cancel-not-yet = 已通知进程 { $process }，它尚未结束该任务
 cancel-too-late = 它在取消之前就已结束
 nobody-drives = 目前没有进程驱动 `{ $id }`；继续：posse tasks resume { $id }
 changes-kept-apart = { $task } 的更改单独保存：posse tasks diff { $task } 查看，posse tasks apply { $task } 合并
+worktree-not-worked-on = 无法处理工作树
+worktree-gone = `{ $task }` 的工作树已不存在
+worktree-used-up = `{ $task }` 的工作树已不存在：已被应用或丢弃
+worktree-used-up-hint = 请开始新任务
+patch-not-yet = `{ $task }` 还没有补丁（{ $path }）
+patch-not-yet-hint = 任务结束时会写出
+task-changed-nothing = `{ $task }` 没有更改任何内容
+patch-not-written = 无法写出补丁
+changes-applied-before = `{ $task }` 的更改此前已应用
+change-written = 写入 { $name }
+change-merged = 合并 { $name }
+changes-applied = 已应用到 { $origin }；补丁保留，工作树已删除
+patch-removed = 已删除 `{ $task }` 的补丁；已应用的内容保留
+changes-removed = 已删除 `{ $task }` 的更改
+task-without-worktree = `{ $task }` 没有工作树
+task-without-worktree-hint = 只有带 `isolation: worktree` 的任务才有，直到被丢弃；没有更改的会被删除
+task-at-work =
+    { $what ->
+        [apply] `{ $task }` 正在工作：无法应用其更改
+       *[discard] `{ $task }` 正在工作：无法丢弃其更改
+    }
+task-at-work-hint = 请等待它
+task-was-interrupted =
+    { $what ->
+        [apply] `{ $task }` 已中断：无法应用其更改
+       *[discard] `{ $task }` 已中断：无法丢弃其更改
+    }
+task-was-interrupted-hint = 用 `posse tasks resume { $task }` 继续，或用 `posse tasks cancel { $task }` 结束
 no-project-to-trust = 这里没有可信任的项目
 no-project-to-trust-hint = 请进入项目的目录
 project-without-agents = 此项目没有智能体
@@ -144,6 +186,14 @@ project-agent-unknown = 此项目中没有名为 `{ $agent }` 的智能体
 project-agent-unknown-hint = `posse agents list` 会列出现有的；未信任任何文件
 worker-gave-up = 无法继续 { $tasks }
 worker-gave-up-hint = 原因见上面各行；可分别用 `posse tasks resume` 或 `posse tasks cancel` 处理
+no-leases = 没有任务持有写入租约；带 `write_paths` 的任务在运行期间持有
+lease-line = { $task } { $state } 进程 { $process } 已持续 { $age }  { $paths }  位于 { $workspace }
+lease-not-held = `{ $task }` 没有持有写入租约
+lease-not-held-hint = `posse leases` 会显示谁持有
+lease-in-use = `{ $task }` 正由进程 { $process } 驱动，可能正在写入 { $paths }
+lease-in-use-hint = 请等待它，或用 `posse tasks cancel { $task }` 结束它；`posse leases release { $task } --force` 会在它工作时收回租约
+lease-taken-away = 警告：`{ $task }` 正在工作。除非它再次取得租约，否则它对 { $paths } 的写入从现在起会被拒绝；其命令会在一两秒内停止
+lease-released = 已释放 `{ $task }` 的 { $paths }
 worker-stopped = 已停止；进行中的工作由下一个 worker 继续
 driver-crashed = 一个任务使其驱动进程崩溃
 not-taken-up = 未接手
@@ -190,6 +240,8 @@ directory-unreadable = 无法读取当前目录
 session-tools-invalid = `session.tools`：{ $why }
 no-place-for-tasks = 没有保存任务的位置：未设置 HOME
 no-place-for-tasks-hint = 请设置 HOME，或用 --state 指定目录
+sandbox-write-opens = `sandbox.write`：`{ $path }` 会把 `{ $secret }` 开放给命令
+sandbox-write-opens-hint = 请改为指定它旁边的位置
 payloads-without-log = 警告：没有 --log 时 --debug-payloads 不起作用
 no-grpc = 警告：不会发送跟踪数据：要求的是 gRPC，而 Posse 使用基于 HTTP 和 JSON 的 OTLP
 log-level-hint = 它是配置中 `[log]` 下的 `level`，或 POSSE_LOG
@@ -333,6 +385,8 @@ key-was-deleted = 已删除 { $key }
 context-wait-over = 时间已到：没有写入或删除任何内容
 nobody-else = 没有其他人
 audience-shown = 可读：{ $readers } · 可写：{ $writers }
+approval-not-all-shown = 内容尚未全部显示：按 v 逐页查看到底后，同意才有效
+
 
 ## commands/mcp.rs
 

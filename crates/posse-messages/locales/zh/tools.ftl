@@ -59,6 +59,7 @@ command-timed-out =
         [tool] 超时：工具及其启动的一切在 { $ms } 毫秒后被停止；此前的输出：
        *[command] 超时：命令及其启动的一切在 { $ms } 毫秒后被停止；此前的输出：
     }
+command-lease-lost = 已停止：任务失去了在该处写入的权利，或其进程沉默过久。已开始的内容可能已存在；重复任何操作前请先读取文件
 command-cancelled =
     { $what ->
         [tool] 已取消：工具及其启动的一切已被停止；此前的输出：
@@ -82,6 +83,8 @@ background-stopped =
        *[command] {"["}命令结束时停止了 { $n } 个后台进程]
     }
 processes-survive = [{ $n } 个进程无法停止，可能仍在运行]
+protected-appeared = [期间出现了受保护的文件：{ $paths }。请在回答中说明：在任何程序使用它们之前，需要有人检查]
+protected-set-aside = [命令在工作区顶层创建了受保护的文件，这是不允许的，它们已被改名：{ $paths }。请在回答中说明]
 old-string-empty = `old_string` 为空；请给出要替换的文本，或用 `write` 新建文件
 strings-are-the-same = `old_string` 与 `new_string` 相同，不会有任何改变
 edit-no-file = 没有 `{ $path }`；请用 `write` 创建，或用 `glob` 查找其名称
@@ -134,6 +137,10 @@ tree-not-opened = 深度 { $depth } 处的 { $closed } 未展开（以 … 标�
 output-left-out = [共 { $total } 字节，省略 { $left_out }]
 tool-env-withheld = { $manifest }：`env`：`{ $name }` 含有不提供给任何工具的密钥
 tool-env-withheld-hint = 请将它从 `env` 中移除
+tool-env-not-passed = { $manifest }：`env`：`{ $name }` 不会传给项目的工具
+tool-env-not-passed-hint = 如果命令可以拥有它，请把 `{ $name }` 加到你自己配置中 `[bash]` 的 `env`，否则将它从 `env` 中移除
+tool-program-outside = { $manifest }：`command`：`{ $program }` 不在项目中
+tool-program-outside-hint = 项目的工具只能运行项目中的程序，或在 `PATH` 中找到的程序
 tools-too-many = { $directory } 中有 { $count } 个工具；只加载前 { $tools_max } 个
 manifest-too-large = { $path }：{ $size } 字节，最多允许 { $manifest_bytes_max }
 choose-another-name = 请换一个名称
@@ -210,11 +217,49 @@ walk-cancelled = 提前取消：结果不完整
 walk-too-many = 在 { $max } 后停止：结果不完整；请指定更小的目录
 walk-too-deep = { $depth_max } 层以下的 { $closed } 未进入；请指定更深的 `path`
 walk-unreadable = 无法读取 { $entries }
+walk-refused = 已略去此任务不得查看的 { $entries }
 workspace-failed =
     { $what ->
         [open] 无法打开工作区 `{ $root }`：{ $cause }
        *[resolve] 无法解析工作区 `{ $root }`：{ $cause }
     }
+worktree-failed =
+    { $what ->
+        [copy] 无法复制 `{ $path }`：{ $cause }
+        [describe] 无法描述 `{ $path }`：{ $cause }
+        [find] 找不到 `{ $path }`：{ $cause }
+        [make] 无法创建 `{ $path }`：{ $cause }
+        [read] 无法读取 `{ $path }`：{ $cause }
+        [remove] 无法删除 `{ $path }`：{ $cause }
+       *[write] 无法写入 `{ $path }`：{ $cause }
+    }
+git-change-unknown = git 以未知的方式描述了一处更改
+worktree-no-repository = `{ $workspace }` 不在 git 工作树中，无法由它创建工作树
+worktree-no-repository-hint = 请在那里运行 `git init`，或不使用 `isolation: worktree`
+no-git-above = 其上没有 `.git`
+worktree-too-many-files = 该仓库的工作树会有 { $count } 个文件
+worktree-too-large = 该仓库的工作树会超过 { $gib } GiB
+worktree-too-much-hint = 请让 git 忽略不属于项目的内容，或不使用工作树
+worktree-git-failed = `git { $what }` 失败（{ $code }）：{ $errors }
+git-path-not-text = git 返回的路径不是文本
+git-not-found = 找不到程序 `git`
+git-not-run = 无法运行 git：{ $cause }
+git-not-run-hint = 请安装 git，或不使用工作树
+git-endless = git 未在 { $seconds } 秒内结束
+apply-conflicts = 因有冲突，未应用任何更改：{ $conflicts }
+apply-conflicts-more = 因有冲突，未应用任何更改：{ $conflicts }，另有 { $more } 处
+apply-conflicts-hint = 更改位于 { $place }：请在那里或在你的文件中使两边一致，然后再次应用
+conflict-gone = 任务更改了它，而它已不存在
+conflict-deleted = 任务删除了它，而它已被更改
+conflict-kind = 两边都更改了它的类型
+conflict-places = 有 { $places } 处在两边都被更改
+conflict-binary = 两边都更改了它，而它不是文本
+conflict-repository = 它是独立的仓库，补丁不包含它
+apply-broke-off = { $why }；此前已应用 { $done } 个文件
+apply-broke-off-hint = 请再次应用：已完成的保持不变，其余继续
+git-no-object = git 没有对象 { $name }
+apply-protected = 未应用任何更改：任务更改了配置程序或含有机密的文件：{ $paths }
+apply-protected-hint = 请用 `posse tasks diff` 查看；`--protected` 会一并应用
 workspace-failed-hint = 工作区必须是你可以进入的现有目录
 openat2-missing = 此系统无法在目录下安全地打开文件（openat2:{ $cause }）
 openat2-missing-hint = 文件工具需要 Linux 5.6 或更新版本，以及允许 openat2 的沙箱
@@ -227,6 +272,8 @@ path-outside = `{ $path }` 位于工作区之外；路径相对于 `{ $root }`
 path-is-directory = `{ $path }` 是目录；请用工具 `ls` 或 `directory_tree` 查看其中内容
 path-not-regular = `{ $path }` 不是普通文件（而是管道、套接字或设备）
 place-unknown = 无法确定 `{ $path }` 的位置：{ $cause }；未写入任何内容
+place-refused = `{ $path }` 实际上是 `{ $place }`：{ $why }
+place-closed = `{ $place }` 存有用户的密钥或会话，或属于 Posse 自身；任何工具都不会打开它
 link-leads-out = `{ $shown }` 经符号链接指向工作区之外，已拒绝；只能使用 `{ $root }` 之下的文件
 link-refused = `{ $shown }` 是或包含此处无法跟随的符号链接（循环、/proc 的链接，或名称本身是链接）
 no-such-path = 工作区中没有 `{ $shown }`；请用 `ls` 或 `glob` 查找正确的名称（目标缺失的符号链接视为不存在）

@@ -13,6 +13,7 @@ use posse_core::message::{Arguments, ToolCall, ToolResult};
 use posse_core::run::{Action, Planned, Run};
 use posse_core::tool::{Effect, canonical};
 use posse_core::{ErrorCode, Result};
+use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -105,7 +106,7 @@ impl Life<'_> {
             () = over => None,
         };
         let Some(resolved) = resolved else {
-            self.scene.ports.store.close_approvals(&self.scene.id, "its task was stopped").await?;
+            self.scene.ports.store.close_approvals(&self.scene.id, &fixed!("approval-stopped")).await?;
             return Ok(Review::Over);
         };
         if asked.is_some() {
@@ -160,18 +161,20 @@ fn refused(call: &ToolCall, asked: Option<&Asked>, answer: &Answer, proposal: &P
         (By::Person(_) | By::Deadline | By::Standing(_), Some(refusal)) => {
             ToolResult::error(call, because(refusal))
         }
-        (By::Person(_), None) if asked.is_none() => {
-            ToolResult::error(call, format!("refused: {}", answer.reason.as_deref().unwrap_or("no")))
-        }
+        (By::Person(_), None) if asked.is_none() => ToolResult::error(
+            call,
+            match &answer.reason {
+                Some(reason) => fixed!("refused-with-reason", reason),
+                None => fixed!("refused-no-reason"),
+            },
+        ),
         (By::Person(_) | By::Standing(_), None) => {
-            ToolResult::error(call, because("refused: a person said no"))
+            ToolResult::error(call, because(&fixed!("refused-by-person")))
         }
-        (By::Deadline, None) => {
-            ToolResult::error(call, format!("refused: {why}, and nobody answered in time"))
-        }
+        (By::Deadline, None) => ToolResult::error(call, fixed!("refused-unanswered", why)),
         (By::Policy, _) => {
-            let policy = answer.reason.as_deref().unwrap_or("nobody is asked here");
-            ToolResult::mistake(call, format!("refused: {why}, and {policy}"))
+            let policy = answer.reason.clone().unwrap_or_else(|| fixed!("nobody-is-asked"));
+            ToolResult::mistake(call, fixed!("refused-by-policy", why, policy))
         }
     }
 }
@@ -299,8 +302,7 @@ impl Scene<'_> {
             Resolution::Park => None,
             Resolution::Allow => Some(Answer::new(Verdict::Approve, By::Policy, now_ms)),
             Resolution::Deny(why) => {
-                let reason = Some(why.to_owned());
-                Some(Answer { reason, ..Answer::new(Verdict::Deny, By::Policy, now_ms) })
+                Some(Answer { reason: Some(why), ..Answer::new(Verdict::Deny, By::Policy, now_ms) })
             }
         })
     }

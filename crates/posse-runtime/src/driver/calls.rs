@@ -10,7 +10,7 @@ use posse_core::journal::Record;
 use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{Action, Planned, Run, batches};
 use posse_core::text::head_and_tail;
-use posse_core::tool::{Effect, SESSION_TOOLS, canonical};
+use posse_core::tool::{Effect, FILE_TOOLS, SESSION_TOOLS, canonical};
 use posse_messages::fixed;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
@@ -155,14 +155,14 @@ impl Scene<'_> {
     }
 }
 
-/// What happens inside the session changes no file.
+/// What happens inside the session changes no file, and neither do our own tools that only look. Others may be programs, and
+/// that one says it changes nothing is no reason to let it write where somebody else does.
 fn may_write(planned: &Planned) -> bool {
-    match planned.action {
-        Action::Execute(Effect::Pure) | Action::Ask(Effect::Pure, _) | Action::Refuse(_) => false,
-        Action::Execute(_) | Action::Ask(..) => {
-            !SESSION_TOOLS.contains(&canonical(&planned.call.name).as_str())
-        }
-    }
+    let (Action::Execute(effect) | Action::Ask(effect, _)) = &planned.action else { return false };
+    let name = canonical(&planned.call.name);
+    let is_one_of = |names: &[&str]| names.contains(&name.as_str());
+    let looks = *effect == Effect::Pure && (is_one_of(FILE_TOOLS) || is_one_of(&["fetch", "skill", "think"]));
+    !looks && !is_one_of(SESSION_TOOLS)
 }
 
 impl Answer {

@@ -1,5 +1,7 @@
 //! Judging an answer: its value against the schema, the result by commands. `Run` decides what follows from it.
 
+use std::sync::Arc;
+
 use posse_core::Result;
 use posse_core::event::Event;
 use posse_core::journal::Record;
@@ -11,6 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Life, Scene};
+use crate::leases::Fence;
 use crate::panics::Contained;
 use crate::ports::ToolContext;
 use crate::schema::Schema;
@@ -35,8 +38,16 @@ impl Life<'_> {
         self.journal.commit().await?;
         let shown = visible(prefix(&command, COMMAND_SHOWN)).into_owned();
         self.scene.event(|| Event::Verifying { command: shown.clone() });
-        let context = ToolContext { output_bytes_max: OUTPUT_BYTES_MAX, ..self.scene.tool_context(run) };
-        let evidence = self.scene.run_command(&command, &context).await;
+        let epoch = self.journal.epoch;
+        let evidence = match Fence::raise(self.scene.ports, &self.scene.id, epoch, &self.scene.start).await? {
+            Ok(fence) => {
+                let fence = Some(Arc::new(fence));
+                let usual = self.scene.tool_context(run);
+                let context = ToolContext { output_bytes_max: OUTPUT_BYTES_MAX, fence, ..usual };
+                self.scene.run_command(&command, &context).await
+            }
+            Err(why) => Evidence::not_run(&command, why),
+        };
         let (passed, ending, millis) = (evidence.passed(), evidence.ending(), evidence.duration_ms);
         self.scene.event(|| Event::Verified { command: shown, passed, ending, millis });
         // A command that was cut off with its run says nothing about the result.

@@ -10,7 +10,7 @@ use posse_core::run::{Action, Planned, Replayed, Run, Step, replay};
 use posse_core::tool::Effect;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{fixed, say};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
@@ -77,7 +77,7 @@ pub async fn resume(
             // Nobody will make these calls again, so whatever was begun is in doubt.
             let begun = |planned: &Planned| unresolved.iter().any(|(open, _)| *open == planned.call.key);
             let doubtful = life.say_doubt(&mut run, begun);
-            ports.store.close_approvals(&life.scene.id, "the conversation went on without it").await?;
+            ports.store.close_approvals(&life.scene.id, &fixed!("approval-passed-over")).await?;
             run.on_message(&text, elapsed_ms);
             life.scene.payload(Payload::Message(&text));
             life.journal.note(Record::Said { text, epoch, lost_tokens, elapsed_ms });

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use posse_core::board::Terms;
 use posse_core::outcome::{Outcome, Status};
 use posse_core::pattern::ToolPattern;
 use posse_core::task::TaskRequest;
@@ -22,7 +23,7 @@ use posse_messages::say;
 
 use super::task::{Done, Task};
 use super::{Session, shared_context, subagent};
-use crate::ports::{Agents, Tool, ToolInput};
+use crate::ports::{Agents, Proposal, Tool, ToolInput};
 use crate::toolbox::Toolbox;
 pub(super) use alias::{alias_tag, tag as task_tag};
 pub use guidance::guidance;
@@ -150,6 +151,15 @@ fn spec(name: &str, description: impl Into<String>, input_schema: impl Into<Stri
         // A call that is made again after a crash has the same key and gets the same task.
         effect: Effect::Idempotent,
     }
+}
+
+/// Nobody is asked about a task that there is no place for. One that was made before has its place.
+pub(super) fn check_room(session: &Session, input: &ToolInput<'_>, terms: &Terms) -> Result<Proposal> {
+    let family = session.family(&input.context.task)?;
+    if family.with_key(input.idempotency_key).is_none() {
+        family.check_room(terms)?;
+    }
+    Ok(Proposal::default())
 }
 
 /// A task that was waited for. `None`: it was told to end and has not yet.

@@ -17,7 +17,7 @@ use posse_messages::{fixed, say};
 use serde_json::{Map, Value, json};
 
 use super::Session;
-use super::facades::{Facade, Facades, launch};
+use super::facades::{Facade, Facades, check_room, launch};
 use super::family::Family;
 use super::task::{Stage, Task};
 use crate::inbox::{Message, Receipt};
@@ -78,9 +78,15 @@ impl Tool for SubagentTool {
 
     fn propose(&self, input: &ToolInput<'_>) -> std::result::Result<Proposal, ToolOutput> {
         let arguments: Map<String, Value> = serde_json::from_str(input.arguments).unwrap_or_default();
-        match self.session.upgrade().filter(|_| launch::is_meant(&arguments)) {
-            Some(session) => launch::propose(&session, input, &arguments),
-            None => Ok(Proposal::default()),
+        let Some(session) = self.session.upgrade() else { return Ok(Proposal::default()) };
+        if launch::is_meant(&arguments) {
+            return launch::propose(&session, input, &arguments);
+        }
+        match Request::parse(input.arguments) {
+            Ok(Request::Spawn(request)) => check_room(&session, input, &request.terms)
+                .map_err(|e| ToolOutput::error(wire_error(&e).to_string())),
+            Ok(_) => Ok(Proposal::default()),
+            Err(e) => Err(ToolOutput::mistake(wire_error(&e).to_string())),
         }
     }
 
@@ -131,7 +137,7 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
     let family = session.family(&context.task)?;
     match request {
         Request::ListAgents { query } => Ok(define::listing(session, &family, query.as_deref())),
-        Request::Define(request) => define::define(session, *request, key),
+        Request::Define(request) => define::define(session, Some(&family.parent), *request, key),
         Request::Spawn(mut request) => {
             request.key = Some(key.to_owned());
             spawn(session, &family, *request).await

@@ -826,9 +826,13 @@ fn the_guide_has_numbers_to_begin_with() {
 
 /// A room where somebody is asked about calls of this tool.
 fn asking(script: &'static str, tool: &str) -> Room {
+    asking_through(script, tool, &[Facade::Launch])
+}
+
+fn asking_through(script: &'static str, tool: &str, doors: &[Facade]) -> Room {
     let rule = Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
     let asks = Rights { rules: vec![rule], ..Rights::default() };
-    room_asking(script, &[Facade::Launch], 1, MemoryStore::new(), Policy::new(Mode::Ask), asks)
+    room_asking(script, doors, 1, MemoryStore::new(), Policy::new(Mode::Ask), asks)
 }
 
 // R412 R413
@@ -914,6 +918,38 @@ async fn nobody_is_asked_about_a_launch_for_which_there_is_no_place() {
     let records = room.store.records(&TaskId::root("s1")).await.unwrap();
     let resolved = records.iter().filter(|record| matches!(record, Record::Resolved { .. })).count();
     assert_eq!(resolved, 5);
+}
+
+// R410 Seen to fail without `check_room` in `propose` of each door.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_asked_through_any_door_when_there_is_no_place() {
+    let spawn = "- calls: [{subagent: {action: spawn, agent: general, task: look}}]\n          ";
+    for (door, refused) in [
+        ("subagent: {action: spawn, agent: general, task: look}", "MAX_TASKS_EXCEEDED"),
+        ("subagent: {action: spawn, agent: general}", "INVALID_REQUEST"),
+        ("Agent: {type: general, prompt: look}", "5 tasks are already running"),
+        ("run_subagent: {task: \"Look at everything that is here, please.\"}", "5 tasks are already running"),
+        ("run_subagent: {task: \"Look.\"}", "too brief"),
+    ] {
+        let script = format!(
+            "\n        boss:\n          {}- calls: [{{{door}}}]\n          - text: done\n        general:\n          - {{text: looked, delay_ms: 3000}}\n        ",
+            spawn.repeat(5)
+        );
+        let doors = [Facade::Subagent, Facade::Agent, Facade::RunSubagent];
+        let room = asking_through(script.leak(), "subagent", &doors);
+        let answering = async {
+            let first = question(&room.store).await;
+            let yes = answer(&first, posse_core::approval::Verdict::Approve);
+            say(&room.store, &first, posse_core::approval::Answer { scope: Scope::Session, ..yes }).await;
+        };
+        let (outcome, ()) = tokio::join!(room.run(), answering);
+        assert_eq!(outcome.status(), Status::Completed);
+        let results = results(&room.store).await;
+        assert!(results[5].text.contains(refused), "{door}: {}", results[5].text);
+        let records = room.store.records(&TaskId::root("s1")).await.unwrap();
+        let resolved = records.iter().filter(|record| matches!(record, Record::Resolved { .. })).count();
+        assert_eq!(resolved, 5, "{door}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

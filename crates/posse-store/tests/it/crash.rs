@@ -61,7 +61,7 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
         }
         block_on(verify(&path, &session, &acknowledged));
     }
-    assert_eq!(posse_store::check(&path).unwrap().schema, 7);
+    assert_eq!(posse_store::check(&path).unwrap().schema, 8);
 }
 
 /// Opening a store for the first time takes several steps on disk; dying between any two must not spoil it.

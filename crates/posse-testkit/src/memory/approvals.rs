@@ -1,8 +1,8 @@
 //! Calls that wait for a yes, in memory.
 
-use posse_core::approval::{Answer, Parked, Request};
+use posse_core::Result;
+use posse_core::approval::{Answer, Parked, Request, closed_with_task};
 use posse_core::id::TaskId;
-use posse_core::{Error, ErrorCode, Result};
 use posse_runtime::ports::{ApprovalQuery, ApprovalStore, BoxFuture, unknown_approval};
 
 use super::{Applied, MemoryStore, State, Write, now_ms};
@@ -25,8 +25,7 @@ impl State {
         let at = at.ok_or_else(|| unknown_approval(id))?;
         let held = &self.approvals[at];
         if held.is_open() && !self.is_running(&held.request.task) {
-            let text = format!("`{id}` cannot be answered: its task has ended");
-            return Err(Error::new(ErrorCode::ApprovalClosed, text));
+            return Err(closed_with_task(id));
         }
         self.approvals[at] = held.answer(hash, answer.clone())?;
         Ok(self.approvals[at].clone())

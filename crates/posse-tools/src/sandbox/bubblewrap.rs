@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use posse_core::confinement::Reach;
 
-use super::layout::{Guarded, Layout};
+use super::fence::Here;
+use super::layout::Layout;
 use crate::confinement::{Confinement, Walls};
 
 /// Without a capability nobody inside can mount again what is read-only, and no further name space gives one back.
@@ -33,14 +34,17 @@ const LINKS: &[&str] = &["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
 /// The first argument of the helper that is started inside.
 pub(crate) const CONFINE: &str = "confine";
 
-/// All arguments for `bwrap`, up to the program of the command.
+/// All arguments for `bwrap` up to those of the helper inside, and what that one has to confine the command to.
 pub(crate) fn arguments(
     confinement: &Confinement,
     walls: &Walls,
-    workspace: &Path,
+    here: &Here,
     helper: &Path,
-) -> Result<(Vec<OsString>, Guarded), String> {
+) -> Result<(Vec<OsString>, Confinement), String> {
+    let workspace = here.path.as_path();
     let layout = Layout::of(walls, workspace)?;
+    // Before the paths are handed on.
+    let known = here.numbers(layout.write.iter().flatten().chain(&layout.guarded));
     let mut view = View::new(&walls.network);
     for path in LINKS {
         if let Ok(target) = std::fs::read_link(path) {
@@ -59,14 +63,15 @@ pub(crate) fn arguments(
     }
     if walls.opens_top() {
         // What holds something read-only could be renamed and put together anew, unless something is mounted there as well.
-        for holder in holders(&layout.guarded.paths) {
+        for holder in holders(&layout.guarded) {
             view.same("--bind-try", &workspace.join(holder));
         }
     }
-    for path in &layout.guarded.paths {
+    for path in &layout.guarded {
         view.same("--ro-bind-try", &workspace.join(path));
     }
-    for path in walls.also.iter().chain([&walls.scratch]) {
+    let outside = walls.also.iter().filter(|path| !path.starts_with(workspace));
+    for path in outside.chain([&walls.scratch]) {
         view.same("--bind-try", path);
     }
     view.put("--ro-bind", helper, Path::new(HELPER));
@@ -74,11 +79,9 @@ pub(crate) fn arguments(
     view.0.push(workspace.into());
     view.0.extend(["--", HELPER].map(OsString::from));
     view.0.extend(walls.again.iter().map(OsString::from));
-    let inside = Walls { bubblewrap: None, ..walls.clone() };
-    let inside = Confinement { walls: Some(inside), limits: confinement.limits };
-    let inside = serde_json::to_string(&inside).map_err(|cause| cause.to_string())?;
-    view.0.extend([CONFINE.into(), inside.into()]);
-    Ok((view.0, layout.guarded))
+    view.0.push(CONFINE.into());
+    let inside = Walls { bubblewrap: None, known: Some(known), ..walls.clone() };
+    Ok((view.0, Confinement { walls: Some(inside), limits: confinement.limits, ..Confinement::default() }))
 }
 
 /// Directories in the workspace that these are in, outer ones first.

@@ -1,34 +1,34 @@
 //! A confinement made ready: everything that can fail for a reason worth telling happens here, before `fork`. What is
 //! left for the child are system calls on what is open already.
 
-use std::fs::File;
+use std::collections::BTreeSet;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::process::Resource;
 
-use super::landlock::{Gives, Ruleset};
-use super::layout::{Guarded, Layout};
+use super::landlock::{Gives, Ruleset, Rulesets};
+use super::layout::Layout;
 use super::privileges;
 use super::seccomp::Filter;
+use super::survey::open_beneath;
 use crate::confinement::{Confinement, Walls, limit};
 
 /// What a child says when it could not be confined. No `exec` fails with this.
 pub(crate) const NOT_CONFINED: i32 = libc::ENOTRECOVERABLE;
 
 /// The kernel stacks 16 rulesets; some may be there already.
-const LAYERS_MAX: usize = 12;
+pub(crate) const LAYERS_MAX: usize = 12;
 
 /// Devices that every program expects.
-const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+pub(super) const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 pub(crate) struct Fence {
     limits: [(Resource, Option<u64>); 4],
-    walls: Option<(Vec<Ruleset>, Filter)>,
-    /// What is protected and there already.
-    pub guarded: Guarded,
+    walls: Option<(Rulesets, Filter)>,
 }
 
 impl Fence {
@@ -37,18 +37,11 @@ impl Fence {
             .limits
             .resolve()
             .map_err(|cause| format!("its limits cannot be found out: {cause}"))?;
-        let mut guarded = Guarded::default();
         let walls = match &confinement.walls {
             None => None,
-            Some(walls) => {
-                let layout = Layout::of(walls, &workspace()?)?;
-                let rulesets = rulesets(walls, &layout)
-                    .map_err(|cause| format!("this kernel does not build the sandbox (Landlock): {cause}"))?;
-                guarded = layout.guarded;
-                Some((rulesets, Filter::new(&walls.network)))
-            }
+            Some(walls) => Some((ready(confinement, walls)?, Filter::new(walls.tier, &walls.network))),
         };
-        Ok(Self { limits, walls, guarded })
+        Ok(Self { limits, walls })
     }
 
     /// Runs between `fork` and `exec`: it must not allocate, lock or panic.
@@ -62,25 +55,91 @@ impl Fence {
         }
         let Some((rulesets, filter)) = &self.walls else { return Ok(()) };
         privileges::drop_all()?;
-        for ruleset in rulesets {
+        for ruleset in rulesets.iter() {
             ruleset.apply()?;
         }
         filter.apply()
     }
 }
 
-/// Where the command will run, as the kernel names it.
-pub(crate) fn workspace() -> Result<PathBuf, String> {
-    let place = std::fs::read_link("/proc/self/cwd").map_err(|cause| format!("no workspace: {cause}"))?;
-    if place.is_dir() { Ok(place) } else { Err(format!("the workspace `{}` is gone", place.display())) }
+/// Those that came along, or new ones: inside of name spaces some places are others.
+fn ready(confinement: &Confinement, walls: &Walls) -> Result<Rulesets, String> {
+    if walls.rulesets > 0 {
+        let came = confinement.rulesets.clone();
+        return if came.iter().count() == walls.rulesets {
+            Ok(came)
+        } else {
+            Err("its walls are gone".to_owned())
+        };
+    }
+    let here = Here::current()?;
+    let layout = Layout::of(walls, &here.path)?;
+    rulesets(walls, &layout, &here)
+}
+
+/// The workspace: where the command will run.
+pub(crate) struct Here {
+    /// As the kernel names it.
+    pub path: PathBuf,
+    pub open: OwnedFd,
+}
+
+impl Here {
+    pub fn at(path: &Path) -> Result<Self, String> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|cause| format!("the workspace `{}` cannot be opened: {cause}", path.display()))?;
+        Ok(Self { path: path.to_owned(), open })
+    }
+
+    pub fn current() -> Result<Self, String> {
+        let path = std::fs::read_link("/proc/self/cwd").map_err(|cause| format!("no workspace: {cause}"))?;
+        Ok(Self { path, ..Self::at(Path::new("."))? })
+    }
+
+    /// In the workspace no link is followed: a command could have put it there.
+    fn open(&self, path: &Path) -> Option<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match path.strip_prefix(&self.path) {
+            Ok(inside) => self.inside(inside),
+            Err(_) => rustix::fs::open(path, flags, Mode::empty()).ok(),
+        }
+    }
+
+    fn inside(&self, path: &Path) -> Option<OwnedFd> {
+        open_beneath(&self.open, path, OFlags::PATH | OFlags::CLOEXEC).ok()
+    }
+
+    /// Which files these are that are in the workspace now.
+    pub fn numbers<'a>(&self, paths: impl Iterator<Item = &'a PathBuf>) -> BTreeSet<Number> {
+        paths.filter_map(|path| number(self.inside(path)?.as_fd()).ok()).collect()
+    }
+}
+
+/// The number of a file and of its device.
+pub(crate) type Number = (u64, u64);
+
+fn number(open: BorrowedFd<'_>) -> io::Result<Number> {
+    let stat = rustix::fs::fstat(open)?;
+    Ok((stat.st_dev, stat.st_ino))
 }
 
 /// The first holds everything; one more for each further list of places that may be written, so that the kernel gives
 /// what all of them give.
-fn rulesets(walls: &Walls, layout: &Layout) -> io::Result<Vec<Ruleset>> {
+pub(super) fn rulesets(walls: &Walls, layout: &Layout, here: &Here) -> Result<Rulesets, String> {
+    build(walls, layout, here)
+        .map_err(|cause| format!("this kernel does not build the sandbox (Landlock): {cause}"))
+}
+
+fn build(walls: &Walls, layout: &Layout, here: &Here) -> io::Result<Rulesets> {
     if layout.write.len() > LAYERS_MAX {
         return Err(io::Error::other("more narrowings than can be stacked"));
     }
+    // What is not there gives nothing.
+    let give = |ruleset: &Ruleset, path: &Path, gives: Gives| match here.open(path) {
+        Some(open) => ruleset.add(open.as_fd(), gives),
+        None => Ok(()),
+    };
     let whole = Ruleset::whole(walls.landlock, &walls.network)?;
     for path in layout.read.iter().chain(&walls.programs) {
         give(&whole, path, Gives::Reading)?;
@@ -96,30 +155,37 @@ fn rulesets(walls: &Walls, layout: &Layout) -> io::Result<Vec<Ruleset>> {
         for device in DEVICES {
             give(ruleset, Path::new(device), Gives::Device)?;
         }
-        for path in walls.also.iter().chain([&walls.scratch]) {
+        let outside = walls.also.iter().filter(|path| !path.starts_with(&here.path));
+        for path in outside.chain([&walls.scratch]) {
             give(ruleset, path, Gives::Everything)?;
         }
+        // Where read roots say what may be read, being allowed to write somewhere does not.
+        let gives = if walls.instead.is_some() { Gives::Changing } else { Gives::Everything };
         for path in places {
-            if let Some(open) = open_in_workspace(path) {
-                ruleset.add(open.as_fd(), Gives::Everything)?;
+            match here.inside(path) {
+                Some(open) if is_known(walls, open.as_fd())? => {
+                    // What the operator opens is open altogether.
+                    let is_also = walls.also.iter().any(|also| *also == here.path.join(path));
+                    ruleset.add(open.as_fd(), if is_also { Gives::Everything } else { gives })?;
+                }
+                Some(_) | None => {}
             }
         }
     }
-    Ok(all)
-}
-
-/// What is not there gives nothing.
-fn give(ruleset: &Ruleset, path: &Path, gives: Gives) -> io::Result<()> {
-    match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
-        Ok(open) => ruleset.add(open.as_fd(), gives),
-        Err(_) => Ok(()),
+    for path in layout.guarded.iter().filter(|_| walls.known.is_some()) {
+        if let Some(open) = here.inside(path)
+            && !is_known(walls, open.as_fd())?
+        {
+            return Err(io::Error::other("the workspace was changed meanwhile"));
+        }
     }
+    Ok(Rulesets::new(all))
 }
 
-/// Relative to the workspace and without any link on the way: somebody else may be changing it just now.
-fn open_in_workspace(path: &Path) -> Option<OwnedFd> {
-    let here = File::open(".").ok()?;
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    rustix::fs::openat2(&here, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).ok()
+/// What is seen inside of name spaces was mounted there by its path. Somebody can have put a link in its place just then.
+fn is_known(walls: &Walls, open: BorrowedFd<'_>) -> io::Result<bool> {
+    match &walls.known {
+        Some(known) => Ok(known.contains(&number(open)?)),
+        None => Ok(true),
+    }
 }

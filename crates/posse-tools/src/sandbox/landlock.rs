@@ -1,9 +1,11 @@
 //! Landlock, by its three system calls: a ruleset handles some rights, rules give them back for what is beneath a path,
 //! and a process that restricts itself keeps no others. Each ruleset that is applied takes away more.
 
+use std::fmt;
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
 
 use posse_core::confinement::Reach;
 
@@ -56,7 +58,9 @@ pub(crate) enum Gives {
     Reading,
     /// The names in a directory and in all below it, and nothing else of them.
     Names,
-    /// All but making devices.
+    /// Changing, but not making devices, and not reading.
+    Changing,
+    /// That and reading.
     Everything,
     /// A device that is read, written and controlled.
     Device,
@@ -93,6 +97,43 @@ pub(crate) fn version() -> u32 {
 pub(crate) struct Ruleset {
     fd: OwnedFd,
     handled: u64,
+}
+
+/// To be applied one after the other. They refer to files and not to paths, and go from process to process as descriptors.
+#[derive(Clone, Default)]
+pub(crate) struct Rulesets(Arc<Vec<Ruleset>>);
+
+impl Rulesets {
+    pub fn new(all: Vec<Ruleset>) -> Self {
+        Self(Arc::new(all))
+    }
+
+    /// From another process, which has built them.
+    pub fn received(all: Vec<OwnedFd>) -> Self {
+        Self::new(all.into_iter().map(|fd| Ruleset { fd, handled: 0 }).collect())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Ruleset> {
+        self.0.iter()
+    }
+
+    pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.iter().map(|ruleset| ruleset.fd.as_fd())
+    }
+}
+
+impl PartialEq for Rulesets {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Rulesets {}
+
+impl fmt::Debug for Rulesets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rulesets({})", self.0.len())
+    }
 }
 
 impl Ruleset {
@@ -137,6 +178,7 @@ impl Ruleset {
         let given = match gives {
             Gives::Reading => READING,
             Gives::Names => READ_DIR,
+            Gives::Changing => CHANGING & !(MAKE_CHAR | MAKE_BLOCK),
             Gives::Everything => READING | (CHANGING & !(MAKE_CHAR | MAKE_BLOCK)),
             Gives::Device => READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV,
         };

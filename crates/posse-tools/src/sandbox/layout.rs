@@ -7,17 +7,14 @@ use std::path::{Component, Path, PathBuf};
 
 use posse_core::pattern::{Fit, Purpose, Subject};
 
+use super::survey::is_bulk;
 use crate::confinement::Walls;
 use crate::protected;
 
-/// Directories that are looked through for protected names before a command starts: each costs some microseconds.
-const LOOKED_MAX: usize = 256;
 /// Entries that a glob with a pattern in the middle is compared with.
 const COMPARED_MAX: usize = 4_096;
 /// Places in one list. A directory with more entries than this is not opened entry by entry.
 const PLACES_MAX: usize = 8_192;
-/// Full of other people's files, and made anew by one command.
-const BULK: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__"];
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -27,14 +24,8 @@ pub(crate) struct Layout {
     pub names: Vec<PathBuf>,
     /// For each list, relative to the workspace; what may be written is in all of them.
     pub write: Vec<Vec<PathBuf>>,
-    pub guarded: Guarded,
-}
-
-/// Protected and there, relative to the workspace.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Guarded {
-    workspace: PathBuf,
-    pub paths: Vec<PathBuf>,
+    /// Protected or closed, and there; relative to the workspace and sorted.
+    pub guarded: Vec<PathBuf>,
 }
 
 impl Layout {
@@ -44,17 +35,30 @@ impl Layout {
         for root in walls.read.iter().chain(&own) {
             layout.open_for_reading(root, workspace, &walls.closed);
         }
-        let writes_nothing = walls.write.iter().any(Vec::is_empty);
-        if !writes_nothing {
-            layout.guarded = Guarded::find(workspace, &walls.closed);
+        layout.place_writing(walls, workspace)?;
+        Ok(layout)
+    }
+
+    /// What may be written, anew.
+    pub fn place_writing(&mut self, walls: &Walls, workspace: &Path) -> Result<(), String> {
+        let closed = walls.closed.iter().filter_map(|closed| closed.strip_prefix(workspace).ok());
+        self.guarded = walls.guarded.iter().cloned().chain(closed.map(Path::to_owned)).collect();
+        self.guarded.sort();
+        self.write.clear();
+        let inside = walls.also.iter().filter_map(|path| path.strip_prefix(workspace).ok());
+        let also: Vec<PathBuf> = inside.map(Path::to_owned).collect();
+        // What the operator opens by name is open.
+        self.guarded.retain(|guarded| !also.iter().any(|also| guarded.starts_with(also)));
+        for path in also.iter().filter(|path| path.extension().is_none()) {
+            make_directory(workspace, path);
         }
         let everything = vec!["**".to_owned()];
         let lists = if walls.write.is_empty() { std::slice::from_ref(&everything) } else { &walls.write };
         let opens_top = walls.opens_top();
         for globs in lists {
             let mut places = Vec::new();
-            for wanted in globs.iter().flat_map(|glob| resolve(glob, workspace)) {
-                layout.open_for_writing(workspace, &wanted, opens_top, &mut places);
+            for wanted in globs.iter().filter(|_| walls.writes()).flat_map(|glob| resolve(glob, workspace)) {
+                self.open_for_writing(workspace, &wanted, opens_top, &walls.leased, &mut places);
             }
             if places.len() > PLACES_MAX {
                 return Err(format!(
@@ -62,9 +66,10 @@ impl Layout {
                      open one by one"
                 ));
             }
-            layout.write.push(places);
+            places.extend(also.iter().cloned());
+            self.write.push(places);
         }
-        Ok(layout)
+        Ok(())
     }
 
     /// Whether an entry can be reached for reading is decided by where it really is.
@@ -85,62 +90,40 @@ impl Layout {
         }
     }
 
-    fn open_for_writing(&self, workspace: &Path, path: &Path, opens_top: bool, places: &mut Vec<PathBuf>) {
+    fn open_for_writing(
+        &self,
+        workspace: &Path,
+        path: &Path,
+        opens_top: bool,
+        leased: &[PathBuf],
+        places: &mut Vec<PathBuf>,
+    ) {
+        let guarded = self.first_guarded(path);
         if places.len() > PLACES_MAX
+            || leased.iter().any(|leased| path.starts_with(leased))
             || protected::name_in(path).is_some()
-            || self.guarded.paths.iter().any(|guarded| path == guarded)
+            || guarded.is_some_and(|guarded| path == guarded)
         {
             return;
         }
         let is_top = path.as_os_str().is_empty();
-        let holds_guarded = self.guarded.paths.iter().any(|guarded| guarded.starts_with(path));
-        let as_a_whole = if is_top { opens_top } else { !holds_guarded || opens_top };
+        // What is leased and not there yet could be made in a directory that is given as a whole.
+        let holds_leased = leased.iter().any(|leased| leased.starts_with(path));
+        let as_a_whole = !holds_leased && if is_top { opens_top } else { guarded.is_none() || opens_top };
         if as_a_whole {
             places.push(path.to_owned());
             return;
         }
         for entry in entries(&workspace.join(path)).filter(|entry| !is_link(entry)) {
-            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, places);
+            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, leased, places);
         }
     }
-}
 
-impl Guarded {
-    /// As far as it can be looked for them in a moment, and what is closed in the workspace.
-    fn find(workspace: &Path, closed: &[PathBuf]) -> Self {
-        let closed = closed.iter().filter_map(|closed| closed.strip_prefix(workspace).ok());
-        let mut paths: Vec<PathBuf> = closed.map(Path::to_owned).collect();
-        paths.extend(protected_in(workspace));
-        Self { workspace: workspace.to_owned(), paths }
+    /// What is guarded at or below a path: the first of it.
+    fn first_guarded(&self, path: &Path) -> Option<&Path> {
+        let after = self.guarded.partition_point(|guarded| guarded.as_path() < path);
+        self.guarded.get(after).map(PathBuf::as_path).filter(|guarded| guarded.starts_with(path))
     }
-
-    /// Protected names that were not there before.
-    pub fn appeared(&self) -> Vec<PathBuf> {
-        if self.workspace.as_os_str().is_empty() {
-            return Vec::new();
-        }
-        let mut now = protected_in(&self.workspace);
-        now.retain(|path| !self.paths.contains(path));
-        now
-    }
-}
-
-fn protected_in(workspace: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut next = VecDeque::from([PathBuf::new()]);
-    let mut looked = 0;
-    while let Some(directory) = next.pop_front().filter(|_| looked < LOOKED_MAX) {
-        looked += 1;
-        for entry in entries(&workspace.join(&directory)) {
-            let path = directory.join(entry.file_name());
-            if protected::name_in(&path).is_some() {
-                found.push(path);
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_bulk(&entry) {
-                next.push_back(path);
-            }
-        }
-    }
-    found
 }
 
 /// What a glob stands for in this workspace, relative to it.
@@ -181,7 +164,7 @@ fn matching(workspace: &Path, start: &Path, glob: &str) -> Vec<PathBuf> {
             let subject = Subject::Path(path.to_string_lossy().into_owned());
             if subject.fit(glob, Purpose::Give) == Fit::Surely {
                 found.push(path);
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_bulk(&entry) {
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !is_bulk(&entry.file_name()) {
                 next.push_back(path);
             }
         }
@@ -215,8 +198,4 @@ fn entries(directory: &Path) -> impl Iterator<Item = DirEntry> {
 /// What a link leads to is given by its own name or not at all.
 fn is_link(entry: &DirEntry) -> bool {
     entry.file_type().map_or(true, |kind| kind.is_symlink())
-}
-
-fn is_bulk(entry: &DirEntry) -> bool {
-    entry.file_name().to_str().is_some_and(|name| BULK.contains(&name))
 }

@@ -227,6 +227,29 @@ pub(super) fn is_closed(path: &Path, closed: &[PathBuf]) -> bool {
     closed.iter().any(|closed| real.starts_with(closed) || path.starts_with(closed))
 }
 
+/// Where a path leads, there or not yet, beside how it is written.
+pub(super) fn with_real(path: PathBuf) -> Vec<PathBuf> {
+    let there = path.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
+    let real = there.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
+    match real {
+        Some(real) if real != path => vec![path, real],
+        _ => vec![path],
+    }
+}
+
+/// Where a read root really is. One that a link of the workspace is a part of opens nothing: a task could have put it there.
+pub(super) fn read_root(root: &Path, workspace: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(root).ok()?;
+    let is_as_written = match real.strip_prefix(workspace) {
+        Err(_) => !root.starts_with(workspace),
+        Ok(inside) => {
+            let above = root.ancestors().nth(inside.components().count())?;
+            root.ends_with(inside) && fs::canonicalize(above).is_ok_and(|above| above == workspace)
+        }
+    };
+    is_as_written.then_some(real)
+}
+
 /// A worktree that we made of somebody's work tree.
 pub(super) struct Copy {
     pub repository: PathBuf,

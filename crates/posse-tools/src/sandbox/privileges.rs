@@ -27,13 +27,7 @@ pub(crate) fn drop_all() -> io::Result<()> {
     prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as u64, 0)?;
     for capability in 0..=LAST_CAPABILITY_MAX {
-        match prctl(libc::PR_CAPBSET_READ, capability as u64, 0) {
-            // The kernel has no more of them.
-            Err(_) => break,
-            Ok(0) => continue,
-            Ok(_) => {}
-        }
-        // Whoever may not drop it cannot get it either: `exec` gives nothing more now.
+        // Either the kernel has no more of them, or whoever may not drop it cannot get it either: `exec` gives nothing more now.
         if prctl(libc::PR_CAPBSET_DROP, capability as u64, 0).is_err() {
             break;
         }

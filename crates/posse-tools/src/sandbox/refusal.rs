@@ -33,8 +33,7 @@ pub(crate) struct Walled {
 
 impl Walled {
     pub fn of(walls: &Walls) -> Self {
-        let is_read_only = walls.write.iter().any(Vec::is_empty);
-        let writes_around = !is_read_only && !walls.opens_top();
+        let writes_around = walls.writes() && !walls.opens_top();
         Self { tier: walls.tier, network: walls.network.clone(), writes_around }
     }
 
@@ -62,6 +61,12 @@ impl Walled {
 }
 
 impl Walls {
+    /// Whether commands may write anything in the workspace.
+    pub(crate) fn writes(&self) -> bool {
+        let all_is_leased = self.leased.iter().any(|path| path.as_os_str().is_empty());
+        !all_is_leased && !self.write.iter().any(Vec::is_empty)
+    }
+
     /// Whether commands may make new entries at the top of the workspace.
     pub(crate) fn opens_top(&self) -> bool {
         self.apart || (self.tier == Tier::Namespaces && self.top == Top::Open)

@@ -4,6 +4,7 @@
 use std::io;
 
 use posse_core::confinement::Reach;
+use posse_core::grant::Tier;
 
 /// Calls that fail with `EPERM`, whatever their arguments.
 const DENIED: &[i64] = &[
@@ -62,6 +63,50 @@ const DENIED: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
+/// Memory, queues and counters that are found by a number and not by a path, so that Landlock does not see them, and that stay
+/// when their maker ends. Inside of name spaces there are none but the command's own.
+const OF_OTHERS: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Whoever runs a file with one of these bits has the rights of its owner: it would outlive the sandbox.
+const SET_ID: u32 = 0o6000;
+/// Flags of `open` with which a file is made, so that there is a mode: `O_CREAT` and the part of `O_TMPFILE` that says so.
+const MAKING: u32 = libc::O_CREAT as u32 | 0o20_000_000;
+/// Calls that set the mode of a file, and which of their arguments it is.
+const OF_MODES: &[(i64, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+];
+/// The same number everywhere; not every version of the library has its name.
+const FCHMODAT2: i64 = 452;
+/// Calls that may make a file, with where their flags and their mode are.
+const OF_OPENING: &[(i64, u32, u32)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1, 2),
+    (libc::SYS_openat, 2, 3),
+];
+
 /// Without a network these have no use: there is no socket to call them with. A second lock on the same door.
 const OF_SOCKETS: &[i64] =
     &[libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4];
@@ -104,7 +149,7 @@ const fn fail(errno: i32) -> u32 {
 pub(crate) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
-    pub fn new(network: &Reach) -> Self {
+    pub fn new(tier: Tier, network: &Reach) -> Self {
         let mut filter = Self(Vec::new());
         filter.step(LOAD, ARCHITECTURE_AT, 0, 0);
         filter.step(IF_EQUAL, ARCHITECTURE, 1, 0);
@@ -118,13 +163,25 @@ impl Filter {
         for call in DENIED {
             filter.deny(*call, libc::EPERM);
         }
-        // Its flags are in memory, where a filter cannot look. Libraries fall back to `clone`.
+        if tier < Tier::Namespaces {
+            for call in OF_OTHERS {
+                filter.deny(*call, libc::EPERM);
+            }
+        }
+        // Their flags and modes are in memory, where a filter cannot look. Libraries fall back to `clone` and `openat`.
         filter.deny(libc::SYS_clone3, libc::ENOSYS);
+        filter.deny(libc::SYS_openat2, libc::ENOSYS);
         filter.deny_if(libc::SYS_clone, 0, &[(IF_ANY_BIT, NAME_SPACES)]);
         // Typing into the terminal of whoever started us.
         filter.deny_if(libc::SYS_ioctl, 1, &[(IF_EQUAL, 0x5412), (IF_EQUAL, 0x541c)]);
         // Limits of others: whoever starves the supervisor outlives it. Its own limits a process may lower, as process 0.
         filter.deny_if(libc::SYS_prlimit64, 0, &[(IF_AT_LEAST, 1)]);
+        for (call, mode) in OF_MODES {
+            filter.deny_if(*call, *mode, &[(IF_ANY_BIT, SET_ID)]);
+        }
+        for (call, flags, mode) in OF_OPENING {
+            filter.deny_making(*call, *flags, *mode);
+        }
         filter.sockets(network);
         filter.end(ALLOW);
         filter
@@ -183,6 +240,16 @@ impl Filter {
             self.step(*test, *value, 0, 1);
             self.end(fail(libc::EPERM));
         }
+        self.step(LOAD, NUMBER_AT, 0, 0);
+    }
+
+    fn deny_making(&mut self, call: i64, flags: u32, mode: u32) {
+        self.step(IF_EQUAL, call as u32, 0, 6);
+        self.step(LOAD, argument_at(flags), 0, 0);
+        self.step(IF_ANY_BIT, MAKING, 0, 3);
+        self.step(LOAD, argument_at(mode), 0, 0);
+        self.step(IF_ANY_BIT, SET_ID, 0, 1);
+        self.end(fail(libc::EPERM));
         self.step(LOAD, NUMBER_AT, 0, 0);
     }
 

@@ -5,26 +5,26 @@
 //! control socket means that nobody waits any more. `PR_SET_PDEATHSIG` would be simpler and is wrong: it fires when the
 //! *thread* that started the helper ends.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitStatus};
 
+use super::handover;
 use super::keep::Keep;
 use super::tree::{self, Children};
 use crate::confinement::Confinement;
+use crate::sandbox::aside::Aside;
 use crate::sandbox::bubblewrap::{self, CONFINE};
-use crate::sandbox::fence::{self, NOT_CONFINED};
-use crate::sandbox::layout::Guarded;
+use crate::sandbox::fence::{Here, NOT_CONFINED};
 
-use super::{Counts, End, Header, Plan, Stop, Streams};
+use super::{CANCEL, Counts, End, Header, LOST, Plan, Stop, Streams};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
@@ -32,30 +32,28 @@ const COMMAND_STDIN: RawFd = 1;
 const REAP_TIME: Duration = Duration::from_millis(10);
 /// What a shell says of a program that is there and cannot be run.
 const NOT_RUN: i32 = 126;
-const APPEARED_MAX: usize = 10;
 
-/// What the `posse` binary does when it is started as a helper: the first argument is the plan, the rest the command.
+/// What the `posse` binary does when it is started as a helper: the first argument says which, the rest is the command.
 /// To be called before anything else, above all before a thread is started.
 pub fn supervise_main(mut arguments: impl Iterator<Item = OsString>) -> ! {
-    let plan = arguments.next().unwrap_or_default();
-    if plan == CONFINE {
+    if arguments.next().unwrap_or_default() == CONFINE {
         let why = confine(arguments);
         // It goes where the command's own messages would.
         let _ = writeln!(io::stderr(), "{why}");
         std::process::exit(NOT_RUN);
     }
     // Without a report the runtime knows that the helper failed and cleans up itself.
-    std::process::exit(i32::from(supervise(&plan, arguments).is_err()))
+    std::process::exit(i32::from(supervise(arguments).is_err()))
 }
 
-fn supervise(plan: &OsStr, mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
-    let plan: Plan = serde_json::from_slice(plan.as_encoded_bytes())?;
-    let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
+fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     isolate()?;
+    let plan = handover::receive(control())?;
+    let program = arguments.next().ok_or(io::ErrorKind::InvalidInput)?;
     let begun = Instant::now();
     let signals = child_signals()?;
     let (streams, started) = start(&plan, program, arguments.collect());
-    let (child, guarded) = match started {
+    let Started { child, aside } = match started {
         Ok(started) => started,
         Err(end) => return report(Header { end, ..Header::default() }, streams),
     };
@@ -63,6 +61,8 @@ fn supervise(plan: &OsStr, mut arguments: impl Iterator<Item = OsString>) -> io:
     let why = watch.until_over(begun);
     // Also when watching failed: whatever happens, nothing is left behind.
     let ended = watch.end_all();
+    // Nothing of the command runs any more, and this happens also if nobody waits for it.
+    let set_aside = aside.map(|aside| aside.undo()).unwrap_or_default();
     let why = why?;
     let header = Header {
         end: watch.end.unwrap_or(End::Unknown),
@@ -75,11 +75,16 @@ fn supervise(plan: &OsStr, mut arguments: impl Iterator<Item = OsString>) -> io:
         stopped: ended.found.iter().filter(|process| process.pid != child.as_raw_nonzero().get()).count()
             as u32,
         survivors: ended.survivors,
-        appeared: shown(guarded.appeared()),
+        set_aside,
         helper_peak_kb: peak_kb(),
         ..Header::default()
     };
     report(header, watch.streams)
+}
+
+fn control() -> BorrowedFd<'static> {
+    // SAFETY: the runtime starts us with this descriptor open, and nothing closes it before the report.
+    unsafe { BorrowedFd::borrow_raw(CONTROL) }
 }
 
 /// Leaves everything of the runtime behind but the two descriptors it was given.
@@ -113,18 +118,19 @@ fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-fn start(
-    plan: &Plan,
-    program: OsString,
-    arguments: Vec<OsString>,
-) -> (Vec<Stream>, Result<(Pid, Guarded), End>) {
+struct Started {
+    child: Pid,
+    /// What has to be undone when it has ended.
+    aside: Option<Aside>,
+}
+
+fn start(plan: &Plan, program: OsString, arguments: Vec<OsString>) -> (Vec<Stream>, Result<Started, End>) {
     let mut streams = Vec::new();
-    let started = command(plan, program, arguments).map_err(|why| End::Refused { why }).and_then(
-        |(command, guarded)| {
+    let started =
+        command(plan, program, arguments).map_err(|why| End::Refused { why }).and_then(|(command, aside)| {
             let child = spawn(plan, command, &mut streams).map_err(not_started)?;
-            Ok((child, guarded))
-        },
-    );
+            Ok(Started { child, aside })
+        });
     (streams, started)
 }
 
@@ -136,42 +142,42 @@ fn not_started(error: io::Error) -> End {
 }
 
 /// What is started: the command, confined before it begins; or what builds name spaces for it and then this program.
-fn command(plan: &Plan, program: OsString, arguments: Vec<OsString>) -> Result<(Command, Guarded), String> {
+fn command(
+    plan: &Plan,
+    program: OsString,
+    arguments: Vec<OsString>,
+) -> Result<(Command, Option<Aside>), String> {
     let confinement = &plan.confinement;
     if let Some(walls) = &confinement.walls
         && let Some(bubblewrap) = &walls.bubblewrap
     {
         let helper = std::fs::read_link("/proc/self/exe").map_err(|cause| cause.to_string())?;
+        let here = Here::current()?;
+        let (view, inside) = bubblewrap::arguments(confinement, walls, &here, &helper)?;
+        let inside = handover::inherited(&inside).map_err(|cause| cause.to_string())?;
         let mut command = Command::new(bubblewrap);
-        let (view, guarded) = bubblewrap::arguments(confinement, walls, &fence::workspace()?, &helper)?;
-        command.args(view).arg(program).args(arguments);
-        return Ok((command, guarded));
+        command.args(view).arg(inside).arg(program).args(arguments);
+        return Ok((command, Aside::of(walls, here)));
     }
     let mut command = Command::new(program);
     command.args(arguments);
-    let guarded = hold(&mut command, confinement)?;
-    Ok((command, guarded))
+    hold(&mut command, confinement)?;
+    Ok((command, None))
 }
 
-fn hold(command: &mut Command, confinement: &Confinement) -> Result<Guarded, String> {
-    let mut fence = confinement.fence()?;
-    let guarded = std::mem::take(&mut fence.guarded);
+fn hold(command: &mut Command, confinement: &Confinement) -> Result<(), String> {
+    let fence = confinement.fence()?;
     // SAFETY: it makes only async-signal-safe system calls and allocates nothing.
     unsafe {
         command.pre_exec(move || fence.apply());
     }
-    Ok(guarded)
-}
-
-/// A few of them say enough.
-fn shown(paths: Vec<PathBuf>) -> Vec<String> {
-    paths.iter().take(APPEARED_MAX).map(|path| path.to_string_lossy().into_owned()).collect()
+    Ok(())
 }
 
 /// Inside of the name spaces: becomes the command. Returns, with the reason, only if it could not.
 fn confine(mut arguments: impl Iterator<Item = OsString>) -> String {
-    let confinement = arguments.next().unwrap_or_default();
-    let confined = serde_json::from_slice(confinement.as_encoded_bytes()).map_err(|cause| cause.to_string());
+    let confined =
+        handover::inherit(&arguments.next().unwrap_or_default()).map_err(|cause| cause.to_string());
     let mut command = Command::new(arguments.next().unwrap_or_default());
     let held = confined.and_then(|confinement| hold(command.args(arguments), &confinement));
     if let Err(why) = held {
@@ -285,7 +291,11 @@ enum Stage {
 #[derive(PartialEq, Eq)]
 enum Control {
     Quiet,
+    /// Whoever waits is alive.
+    Beat,
     Stop,
+    /// What the command writes is somebody else's.
+    Lost,
     Gone,
 }
 
@@ -301,12 +311,23 @@ struct Watch<'a> {
 impl Watch<'_> {
     fn until_over(&mut self, begun: Instant) -> io::Result<Why> {
         let mut stage = Stage::Running { until: begun + Duration::from_millis(self.plan.timeout_ms) };
+        let patience = self.plan.patience_ms.map(Duration::from_millis);
+        let mut heard = begun;
         loop {
-            let control = self.wait(self.wake_at(&stage))?;
-            if control == Control::Gone {
-                return Ok(Why::Abandoned);
-            }
+            let lost_at = patience.map(|patience| heard + patience);
+            let wake_at = self.wake_at(&stage);
+            let control = self.wait(lost_at.map_or(wake_at, |lost_at| lost_at.min(wake_at)))?;
             let now = Instant::now();
+            match control {
+                Control::Gone => return Ok(Why::Abandoned),
+                // No time for it to clean up: that would be to write.
+                Control::Lost => return Ok(Why::Stopped(Stop::Lost)),
+                Control::Beat => heard = now,
+                Control::Quiet | Control::Stop if lost_at.is_some_and(|lost_at| now >= lost_at) => {
+                    return Ok(Why::Stopped(Stop::Lost));
+                }
+                Control::Quiet | Control::Stop => {}
+            }
             stage = match stage {
                 Stage::Running { .. } if self.end.is_some() => {
                     Stage::Draining { until: now + Duration::from_millis(self.plan.drain_ms) }
@@ -366,8 +387,7 @@ impl Watch<'_> {
 
     /// Waits for something to happen, at most until `deadline`, and takes it in.
     fn wait(&mut self, deadline: Instant) -> io::Result<Control> {
-        // SAFETY: the runtime starts us with this descriptor open, and nothing closes it.
-        let control = unsafe { BorrowedFd::borrow_raw(CONTROL) };
+        let control = control();
         let mut watched = vec![control, self.signals.as_fd()];
         watched
             .extend(self.streams.iter().filter_map(|stream| stream.pipe.as_ref()).map(|pipe| pipe.as_fd()));
@@ -432,9 +452,12 @@ fn end_of(status: WaitStatus) -> End {
 }
 
 fn read_control(control: BorrowedFd<'_>) -> io::Result<Control> {
-    match rustix::io::read(control, &mut [0u8; 16]) {
+    let mut heard = [0u8; 16];
+    match rustix::io::read(control, &mut heard) {
         Ok(0) => Ok(Control::Gone),
-        Ok(_) => Ok(Control::Stop),
+        Ok(n) if heard[..n].contains(&LOST[0]) => Ok(Control::Lost),
+        Ok(n) if heard[..n].contains(&CANCEL[0]) => Ok(Control::Stop),
+        Ok(_) => Ok(Control::Beat),
         Err(rustix::io::Errno::INTR) => Ok(Control::Quiet),
         Err(_) => Ok(Control::Gone),
     }

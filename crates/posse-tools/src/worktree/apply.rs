@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 use super::{Changed, Kind, Side, Worktree, failed, inside, remove};
 use crate::protected;
@@ -76,13 +77,13 @@ impl Worktree {
 
     fn conflict(&self, conflicts: &[String]) -> Error {
         let more = conflicts.len().saturating_sub(NAMED);
-        let named: Vec<&str> = conflicts.iter().take(NAMED).map(String::as_str).collect();
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        let text = format!("nothing was applied, because of conflicts in {}{more}", named.join("; "));
-        Error::new(ErrorCode::MergeConflict, text).hint(format!(
-            "the changes are in {}: make both sides agree there or in your files, then apply again",
-            self.workspace().display()
-        ))
+        let conflicts = conflicts[..conflicts.len() - more].join("; ");
+        let text = match more {
+            0 => say!("apply-conflicts", conflicts),
+            more => say!("apply-conflicts-more", conflicts, more),
+        };
+        let hint = say!("apply-conflicts-hint", place = self.workspace().display());
+        Error::new(ErrorCode::MergeConflict, text).hint(hint)
     }
 
     /// The inner error says why it cannot be decided.
@@ -113,9 +114,9 @@ impl Worktree {
         ) = (&current, &after)
         else {
             return Ok(Err(match (&current, &after) {
-                (None, _) => "the task changed it, and it is not there any more".to_owned(),
-                (_, None) => "the task deleted it, and it was changed".to_owned(),
-                _ => "both sides changed what it is".to_owned(),
+                (None, _) => say!("conflict-gone"),
+                (_, None) => say!("conflict-deleted"),
+                _ => say!("conflict-kind"),
             }));
         };
         let (was, was_program) = match &before {
@@ -143,8 +144,8 @@ impl Worktree {
         let answer = call.run()?;
         Ok(match answer.code {
             0 => Ok(answer.output),
-            places @ 1..=127 => Err(format!("{places} places were changed on both sides")),
-            _ => Err("both sides changed it, and it is not text".to_owned()),
+            places @ 1..=127 => Err(say!("conflict-places", places)),
+            _ => Err(say!("conflict-binary")),
         })
     }
 
@@ -156,8 +157,8 @@ impl Worktree {
                 let put = Target::put(workspace, path, expected.as_ref(), wanted.as_ref());
                 put.map_err(|why| {
                     let done = applied.written.len() + applied.merged.len();
-                    Error::new(ErrorCode::Io, format!("{why}; {done} files were applied before it"))
-                        .hint("apply again: what is done is left as it is, the rest follows")
+                    Error::new(ErrorCode::Io, say!("apply-broke-off", why, done))
+                        .hint(say!("apply-broke-off-hint"))
                 })?;
                 if merged { applied.merged.push(name) } else { applied.written.push(name) }
             }
@@ -177,7 +178,7 @@ impl Worktree {
         let mut rest = batch.as_slice();
         let mut objects = HashMap::new();
         for name in names {
-            let missing = || Error::new(ErrorCode::Io, format!("git has no object {name}"));
+            let missing = || Error::new(ErrorCode::Io, say!("git-no-object", name));
             let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
             let header = String::from_utf8_lossy(&rest[..end]).into_owned();
             let size: Option<usize> = header.rsplit(' ').next().and_then(|size| size.parse().ok());
@@ -195,7 +196,7 @@ fn content(side: &Side, objects: &HashMap<String, Vec<u8>>) -> Result<Content, S
         Kind::File => Ok(Content::File { bytes, program: false }),
         Kind::Program => Ok(Content::File { bytes, program: true }),
         Kind::Link => Ok(Content::Link(OsStr::from_bytes(&bytes).to_owned())),
-        Kind::Repository => Err("it is a repository of its own, which a patch does not contain".to_owned()),
+        Kind::Repository => Err(say!("conflict-repository")),
     }
 }
 
@@ -208,12 +209,8 @@ fn refuse_protected(changed: &[Changed]) -> Result<()> {
     if protected.is_empty() {
         return Ok(());
     }
-    let text = format!(
-        "nothing was applied: the task changed files that configure programs or hold secrets: {}",
-        protected.join(", ")
-    );
-    Err(Error::new(ErrorCode::InvalidRequest, text)
-        .hint("look at them with `posse tasks diff`; `--protected` applies them as well"))
+    let text = say!("apply-protected", paths = protected.join(", "));
+    Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("apply-protected-hint")))
 }
 
 fn shown(path: &Path) -> String {

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 
 /// A repository can make git wait for ever, with a pipe in the place of a file that it reads.
 const TIME_MAX: Duration = Duration::from_secs(120);
@@ -83,7 +84,7 @@ impl Call<'_> {
             0 => Ok(answer.output),
             code => Err(Error::new(
                 ErrorCode::Io,
-                format!("`git {}` failed ({code}): {}", what.display(), answer.errors.trim()),
+                say!("worktree-git-failed", what = what.display(), code, errors = answer.errors.trim()),
             )),
         }
     }
@@ -91,19 +92,18 @@ impl Call<'_> {
     /// What it printed, without the end of the line.
     pub fn line(self) -> Result<String> {
         let output = self.output()?;
-        let text = String::from_utf8(output).map_err(|e| {
-            Error::new(ErrorCode::Io, "git answered with a path that is not text").caused_by(e)
-        })?;
+        let text = String::from_utf8(output)
+            .map_err(|e| Error::new(ErrorCode::Io, say!("git-path-not-text")).caused_by(e))?;
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
     pub fn run(self) -> Result<Answer> {
         let failed = |e: std::io::Error| {
             let text = match e.kind() {
-                std::io::ErrorKind::NotFound => "the program `git` was not found".to_owned(),
-                _ => format!("git cannot be run: {e}"),
+                std::io::ErrorKind::NotFound => say!("git-not-found"),
+                _ => say!("git-not-run", cause = e),
             };
-            Error::new(ErrorCode::IsolationUnavailable, text).hint("install git, or work without a worktree")
+            Error::new(ErrorCode::IsolationUnavailable, text).hint(say!("git-not-run-hint"))
         };
         let mut child = self.command().spawn().map_err(failed)?;
         let input = self.input;
@@ -120,9 +120,7 @@ impl Call<'_> {
         let errors = String::from_utf8_lossy(&errors.join().unwrap_or_default()).into_owned();
         match code {
             Some(code) => Ok(Answer { code, output, errors }),
-            None => {
-                Err(Error::new(ErrorCode::Io, format!("git did not end within {} s", TIME_MAX.as_secs())))
-            }
+            None => Err(Error::new(ErrorCode::Io, say!("git-endless", seconds = TIME_MAX.as_secs()))),
         }
     }
 
@@ -141,6 +139,8 @@ impl Call<'_> {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_ATTR_NOSYSTEM", "1")
+            // None: before every setting, also one for a single protocol.
+            .env("GIT_ALLOW_PROTOCOL", "")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_NO_LAZY_FETCH", "1")
@@ -186,5 +186,24 @@ fn wait(child: &mut Child) -> std::io::Result<Option<i32>> {
             return Ok(None);
         }
         std::thread::sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // S09 Seen to fail without `GIT_ALLOW_PROTOCOL`.
+    #[test]
+    fn a_repository_cannot_allow_a_protocol_that_is_a_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let git = Git::new(std::env::var_os("PATH").unwrap_or_default());
+        let run = |arguments: &[&str]| git.call(dir.path(), arguments).run().unwrap();
+        assert_eq!(run(&["init", "-q", "."]).code, 0);
+        assert_eq!(run(&["config", "protocol.ext.allow", "always"]).code, 0);
+        let answer = run(&["ls-remote", "ext::sh -c touch% ran"]);
+        assert_ne!(answer.code, 0);
+        assert!(answer.errors.contains("not allowed"), "{}", answer.errors);
+        assert!(!dir.path().join("ran").exists());
     }
 }

@@ -30,7 +30,8 @@ const NOBODY: u32 = 65_534;
 /// What becomes of each attempt at tier T1 and at tier T2. The last part is honest work, which has to go on.
 ///
 /// T1 has no view of its own of the file system: the attributes of files that belong to the same user can be read and
-/// changed wherever they are. That is the whole difference, and it is documented.
+/// changed wherever they are. Nor has it queues of its own, so that there are none at all. That is the whole difference, and
+/// it is documented.
 const TABLE: &str = "
 write a file outside                     denied   denied
 write outside through ..                 denied   denied
@@ -63,18 +64,30 @@ mount something                          denied   denied
 make a user name space                   denied   denied
 clone into a user name space             denied   denied
 use io_uring                             denied   denied
+reach files by the root of a process     denied   denied
+write the memory of a process outside    denied   denied
+attach memory that others share          denied   denied
+send to a queue of others                denied   denied
+make a queue that stays                  denied   allowed
+let everybody run a file as its owner    denied   denied
+make such a file                         denied   denied
+make such a file without a name          denied   denied
+make such a file as a node               denied   denied
+make such a file by openat2              denied   denied
 hold a capability                        denied   denied
 become the superuser                     denied   denied
 write a file inside                      allowed  allowed
 write a temporary file                   allowed  allowed
 read a file inside                       allowed  allowed
 run a program                            allowed  allowed
+make a file executable                   allowed  allowed
 talk over a pair of sockets              allowed  allowed
 signal a child                           allowed  allowed
 ";
 
 // G18 S08 S23 S25 Seen to fail on tier T1, as superuser, without `drop_all` (the key in /proc), the scope flags, the
-// filter of sockets, with `/` as a read root, and with a full network.
+// filter of sockets, with `/` as a read root, with a full network, and without each of `OF_OTHERS`, `OF_MODES`, `OF_OPENING` and
+// the refusal of `openat2` in the filter.
 #[test]
 fn every_attack_ends_as_the_table_says() {
     match std::env::var(ROLE).as_deref() {
@@ -130,6 +143,9 @@ struct Facts {
     udp: u16,
     abstract_name: String,
     victim: i32,
+    /// Of System V, open to everybody.
+    memory: i32,
+    queue: i32,
 }
 
 impl Facts {
@@ -181,7 +197,11 @@ impl Field {
             udp: udp.local_addr().unwrap().port(),
             abstract_name,
             victim: victim.id() as i32,
+            // SAFETY: plain numbers.
+            memory: unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, libc::IPC_CREAT | 0o666) },
+            queue: unsafe { libc::msgget(libc::IPC_PRIVATE, libc::IPC_CREAT | 0o666) },
         };
+        assert!(facts.memory >= 0 && facts.queue >= 0, "{}", io::Error::last_os_error());
         Self { dir, user, facts, _listeners: (tcp, udp, socket, nameless, datagrams), victim }
     }
 
@@ -213,6 +233,11 @@ impl Drop for Field {
     fn drop(&mut self) {
         let _ = self.victim.kill();
         let _ = self.victim.wait();
+        // SAFETY: plain numbers; nothing is written for this command.
+        unsafe {
+            libc::shmctl(self.facts.memory, libc::IPC_RMID, std::ptr::null_mut());
+            libc::msgctl(self.facts.queue, libc::IPC_RMID, std::ptr::null_mut());
+        }
     }
 }
 
@@ -327,6 +352,27 @@ fn attack(facts: &Facts) {
         let mut parameters = [0u8; 120];
         done(unsafe { libc::syscall(libc::SYS_io_uring_setup, 1u32, parameters.as_mut_ptr()) })
     });
+    attempt("reach files by the root of a process", || {
+        fs::read(format!("/proc/{victim}/root{}", outside.join("read").display()))
+    });
+    attempt("write the memory of a process outside", || {
+        OpenOptions::new().write(true).open(format!("/proc/{victim}/mem"))
+    });
+    attempt("attach memory that others share", || {
+        match unsafe { libc::shmat(facts.memory, std::ptr::null(), libc::SHM_RDONLY) } as isize {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    });
+    attempt("send to a queue of others", || {
+        let message = [1i64, 0];
+        done(unsafe { libc::msgsnd(facts.queue, message.as_ptr().cast(), 1, libc::IPC_NOWAIT) }.into())
+    });
+    attempt("make a queue that stays", || {
+        let queue = done(unsafe { libc::msgget(libc::IPC_PRIVATE, 0o600) }.into())?;
+        done(unsafe { libc::msgctl(queue as i32, libc::IPC_RMID, std::ptr::null_mut()) }.into())
+    });
+    set_id_attempts(&new("mine-to-run"), &new("made"));
     attempt("hold a capability", || {
         let status = fs::read_to_string("/proc/self/status")?;
         // Only the privileged can empty the bounding set, and for all others it is no longer of use.
@@ -343,12 +389,70 @@ fn attack(facts: &Facts) {
     attempt("write a temporary file", || fs::write(std::env::temp_dir().join("mine"), "x"));
     attempt("read a file inside", || fs::read(new("inside.txt")));
     attempt("run a program", || Command::new("ls").stdout(Stdio::null()).status());
+    attempt("make a file executable", || {
+        fs::set_permissions(new("inside.txt"), fs::Permissions::from_mode(0o755))
+    });
     attempt("talk over a pair of sockets", || {
         let (mut one, mut other) = UnixStream::pair()?;
         one.write_all(b"x")?;
         other.read_exact(&mut [0])
     });
     attempt("signal a child", || Command::new("sleep").arg("300").spawn()?.kill());
+}
+
+/// Ways to a file that runs with the rights of its owner, whoever starts it.
+fn set_id_attempts(existing: &Path, made: &Path) {
+    const MODE: libc::mode_t = 0o4755;
+    let path = std::ffi::CString::new(made.to_str().unwrap()).unwrap();
+    let gone = || {
+        let _ = fs::remove_file(made);
+    };
+    let has_bit = |done: i64| {
+        let mode = if done < 0 { 0 } else { fs::metadata(made)?.permissions().mode() };
+        gone();
+        if mode & 0o6000 == 0 { Err(none()) } else { Ok(()) }
+    };
+    let _ = fs::write(existing, "x");
+    attempt("let everybody run a file as its owner", || {
+        let by_path = fs::set_permissions(existing, fs::Permissions::from_mode(MODE));
+        let open = File::open(existing)?;
+        by_path
+            .or_else(|_| open.set_permissions(fs::Permissions::from_mode(0o2755)))
+            .or_else(|_| {
+                done(unsafe { libc::fchmod(std::os::fd::AsRawFd::as_raw_fd(&open), MODE) }.into()).map(|_| ())
+            })
+            .or_else(|_| {
+                let path = std::ffi::CString::new(existing.to_str().unwrap()).unwrap();
+                let calls = [(libc::SYS_fchmodat, 0), (452, 0)];
+                let mut tried = calls.iter().map(|(call, flags)| {
+                    done(unsafe { libc::syscall(*call, libc::AT_FDCWD, path.as_ptr(), MODE, *flags) })
+                });
+                tried.find(Result::is_ok).map_or(Err(none()), |_| Ok(()))
+            })
+    });
+    let create = libc::O_CREAT | libc::O_WRONLY;
+    attempt("make such a file", || {
+        has_bit(unsafe { libc::open(path.as_ptr(), create, MODE) }.into())
+            .or_else(|_| {
+                has_bit(unsafe {
+                    libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), create, MODE)
+                })
+            })
+            .or_else(|_| has_bit(unsafe { libc::creat(path.as_ptr(), MODE) }.into()))
+    });
+    attempt("make such a file without a name", || {
+        let place = std::ffi::CString::new(made.parent().unwrap().to_str().unwrap()).unwrap();
+        done(unsafe { libc::open(place.as_ptr(), libc::O_TMPFILE | libc::O_RDWR, MODE) }.into())
+    });
+    attempt("make such a file as a node", || {
+        has_bit(unsafe { libc::mknod(path.as_ptr(), libc::S_IFREG | MODE, 0) }.into())
+    });
+    attempt("make such a file by openat2", || {
+        let how = [create as u64, u64::from(MODE), 0];
+        has_bit(unsafe {
+            libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path.as_ptr(), how.as_ptr(), 24usize)
+        })
+    });
 }
 
 fn attempt<T>(what: &str, attempt: impl FnOnce() -> io::Result<T>) {

@@ -121,6 +121,44 @@ async fn a_command_writes_only_where_its_task_may() {
     }
 }
 
+/// Which of these a command can read, in one call.
+async fn readable(world: &World, paths: &[&str]) -> BTreeSet<String> {
+    let tries: String =
+        paths.iter().map(|path| format!("cat {path} >/dev/null 2>&1 && echo {path}\n")).collect();
+    let output = world.bash(&format!("{tries}true")).await;
+    assert!(!output.is_error, "{}", output.text);
+    output.text.lines().filter(|line| paths.contains(line)).map(str::to_owned).collect()
+}
+
+// S01 S34 Seen to fail with `Gives::Everything` for what may be written, and without `places::read_root`.
+#[tokio::test]
+async fn a_command_reads_only_its_read_roots_and_no_link_widens_them() {
+    let reading = |paths: &[&str]| Rights {
+        read_roots: Some(paths.iter().map(|path| (*path).to_owned()).collect()),
+        ..Rights::default()
+    };
+    for wish in tiers() {
+        let paths = ["docs/a", "docs/in/b", "src/c", "docs/way/c"];
+        for (rights, expected) in [
+            (vec![], paths.to_vec()),
+            (vec![reading(&["docs"])], vec!["docs/a", "docs/in/b"]),
+            (vec![reading(&["docs"]), reading(&["docs/way"])], vec![]),
+            (vec![reading(&["docs/way"])], vec![]),
+            (vec![reading(&["docs"]), reading(&["docs/way-in"])], vec![]),
+            (vec![reading(&["docs"]), reading(&["docs/in", "src"])], vec!["docs/in/b"]),
+            // What it may write, it may not read for that.
+            (vec![reading(&["docs/in"]), writing(&["src/**"])], vec!["docs/in/b"]),
+        ] {
+            let grant = rights.iter().fold(all(), |grant, rights| grant.narrow(rights));
+            let world = world("roots", settings(wish), &grant);
+            put(world.path(), &["docs/a", "docs/in/b", "src/c"]);
+            std::os::unix::fs::symlink("../src", world.path().join("docs/way")).unwrap();
+            std::os::unix::fs::symlink("in", world.path().join("docs/way-in")).unwrap();
+            assert_eq!(readable(&world, &paths).await, set(&expected), "{wish:?} {rights:?}");
+        }
+    }
+}
+
 /// Every kind of protected file, once.
 const PROTECTED: &[&str] = &[
     ".git/hooks/pre-commit",
@@ -260,14 +298,47 @@ async fn the_top_can_be_opened_where_the_kernel_can_keep_what_is_protected() {
         for kept in [".git/config", ".git/hooks/x", ".env", "src/.env"] {
             assert_eq!(std::fs::read_to_string(world.path().join(kept)).unwrap(), "old\n", "{wish:?} {kept}");
         }
+        assert!(!world.path().join(".mcp.json").exists(), "{wish:?}");
         if wish == Wish::T2 {
-            assert!(
-                output.text.contains("protected files appeared meanwhile: .mcp.json."),
-                "{}",
-                output.text
-            );
+            let aside = "got other names: .mcp.json.set-aside.";
+            assert!(output.text.contains(aside) && !output.text.contains("appeared"), "{}", output.text);
         }
     }
+}
+
+// G20 Seen to fail without `undo`, and with it only where somebody waits for the report.
+#[tokio::test]
+async fn what_is_protected_and_made_at_an_open_top_is_taken_away_when_the_command_ends() {
+    if !tiers().contains(&Wish::T2) {
+        return;
+    }
+    let world = world("made", Settings { top: Top::Open, ..settings(Wish::T2) }, &all());
+    put(world.path(), &["src/a.rs", "README.md"]);
+    let place = Place { outside: tempfile::tempdir().unwrap(), root: world.path().to_owned() };
+    let script: String = PROTECTED.iter().map(|path| assault(path)).collect();
+    let command = format!("exec 2>/dev/null\n{script}mkdir target && echo lock >Cargo.lock; echo over");
+    let output = world.bash(&command).await;
+    assert!(output.text.contains("over") && output.text.contains("got other names: "), "{}", output.text);
+    let left = |place: &Place| -> Vec<String> {
+        let is_protected = |name: &String| PROTECTED.iter().any(|path| Path::new(path).starts_with(name));
+        let names = place.names().into_iter();
+        names
+            .filter(|name| is_protected(name) && name != ".github" && name != ".GitHub" && name != ".cargo")
+            .collect()
+    };
+    assert_eq!(left(&place), Vec::<String>::new());
+    assert!(
+        world.path().join("target").is_dir() && world.path().join("Cargo.lock").is_file(),
+        "honest work stays"
+    );
+    // Whoever waited for it is gone: what the command did is undone all the same.
+    let command = "echo '{}' >.mcp.json; touch src/made; sleep 300";
+    tokio::select! {
+        _ = world.bash(command) => panic!("it waits"),
+        () = world.until_exists("src/made") => {}
+    }
+    crate::world::until(|| !world.path().join(".mcp.json").exists()).await;
+    assert_eq!(left(&place), Vec::<String>::new());
 }
 
 // G17 S24 Seen to fail when a ruleset that the kernel refuses is left out, and when what `restrict_self`, `seccomp`
@@ -571,5 +642,163 @@ async fn a_toolchain_away_from_home_can_be_read_but_for_its_credentials() {
             home.display()
         );
         assert_eq!(inside.bash(&script).await.text, "cargo/registry/index", "{wish:?}");
+    }
+}
+
+fn own_tool(at: &Path, command: &[&str]) -> posse_tools::own::OwnTool {
+    let manifest = json!({
+        "name": "mine", "description": "x", "input_schema": {"type": "object"}, "command": command
+    });
+    std::fs::create_dir_all(at.join("mine")).unwrap();
+    std::fs::write(at.join("mine/tool.json"), manifest.to_string()).unwrap();
+    let (tools, errors) = posse_tools::own::load(&[at.to_owned()]);
+    assert!(errors.is_empty(), "{errors:?}");
+    tools.into_iter().next().unwrap()
+}
+
+fn executable(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+// S08 Seen to fail with the directory of the program in `programs`.
+#[tokio::test]
+async fn a_tool_reads_its_own_directory_and_not_the_one_that_its_program_lies_in() {
+    for wish in tiers() {
+        let (_keep, home) = home();
+        let script = "#!/bin/sh\ncat \"$(dirname \"$0\")\"/notes \"$(dirname \"$0\")\"/.netrc 2>/dev/null; echo over\n";
+        executable(&home.join("run.sh"), script);
+        let tools = home.join("tools");
+        put(&tools, &["mine/notes"]);
+        let settings = Settings { home: Some(home.clone()), closed: vec![tools.clone()], ..settings(wish) };
+        let world = world("own-place", settings, &all());
+        let far = own_tool(&tools, &["../../run.sh"]).bind(world.launch.clone()).unwrap();
+        assert_eq!(world.call(&far, "{}").await.text, "over", "{wish:?}");
+        executable(&tools.join("mine/run.sh"), script);
+        let near = own_tool(&tools, &["./run.sh"]).bind(world.launch.clone()).unwrap();
+        assert_eq!(world.call(&near, "{}").await.text, "old\nover", "{wish:?}");
+    }
+}
+
+// S34 Seen to fail without `refuse_unheld`.
+#[tokio::test]
+async fn where_nothing_holds_programs_a_restricted_task_has_no_tools_that_are_programs() {
+    let off = Settings { wish: Wish::Off, ..settings(Wish::Off) };
+    let network = Rights { network: Some(Network::none()), ..Rights::default() };
+    let reading = Rights { read_roots: Some(vec!["src".to_owned()]), ..Rights::default() };
+    for (rights, expected) in [
+        (Rights::default(), true),
+        (writing(&["src/**"]), false),
+        (reading, false),
+        (network, false),
+        (Rights { access: Access::ReadOnly, ..Rights::default() }, false),
+    ] {
+        let world = world("unheld", off.clone(), &all().keep(&rights));
+        let tools = tempfile::tempdir().unwrap();
+        let own = own_tool(tools.path(), &["touch", "ran"]).bind(world.launch.clone()).unwrap();
+        let output = world.call(&own, "{}").await;
+        assert_eq!(
+            (!output.is_error, world.path().join("ran").exists()),
+            (expected, expected),
+            "{rights:?} {output:?}"
+        );
+    }
+}
+
+// S01 Seen to fail with a link that is followed in `Here::open`.
+#[tokio::test]
+async fn a_link_that_a_command_put_in_the_place_of_an_opened_directory_opens_nothing() {
+    for wish in tiers() {
+        let outside = tempfile::tempdir().unwrap();
+        let target = outside.path().canonicalize().unwrap();
+        let workspace = tempfile::tempdir().unwrap();
+        let at = workspace.path().canonicalize().unwrap();
+        put(&at, &["build/a"]);
+        let settings = Settings { write: vec![at.join("build/out"), at.join("target")], ..settings(wish) };
+        let mut world = world("also", settings, &all().narrow(&writing(&["build/**"])));
+        world.launch.directory = posse_tools::supervisor::Directory::Path(at.clone());
+        // What every command may write is made if it is missing, also at the top.
+        assert_eq!(
+            written(&world, &["build/out/x", "target/x", "top"]).await,
+            set(&["build/out/x", "target/x"]),
+            "{wish:?}"
+        );
+        if wish == Wish::T1 {
+            let swap = format!("rm -rf build/out && ln -s {} build/out", target.display());
+            assert!(!world.bash(&swap).await.is_error, "{wish:?}");
+        } else {
+            // Something is mounted there for as long as a command runs.
+            std::fs::remove_dir_all(at.join("build/out")).unwrap();
+            std::os::unix::fs::symlink(&target, at.join("build/out")).unwrap();
+        }
+        let output = world.bash(&format!("echo x >{}/new; echo x >build/out/new", target.display())).await;
+        assert!(output.is_error && !target.join("new").exists(), "{wish:?} {}", output.text);
+    }
+}
+
+// G20 An event, so that whoever watches learns it from us. Seen to fail without `tell`.
+#[tokio::test]
+async fn what_appears_is_an_event() {
+    use posse_core::event::Event;
+    use posse_runtime::ports::Observer;
+    #[derive(Default)]
+    struct Notes(std::sync::Mutex<Vec<String>>);
+    impl Observer for Notes {
+        fn event(&self, _: &posse_core::id::TaskId, event: &Event) {
+            if let Event::Noted { note } = event {
+                self.0.lock().unwrap().push(note.clone());
+            }
+        }
+    }
+    for wish in tiers() {
+        let mut world = world("event", settings(wish), &all());
+        let notes = Arc::new(Notes::default());
+        let nesting = Arc::get_mut(world.context.nesting.as_mut().unwrap()).unwrap();
+        nesting.observers = Observers::new(vec![notes.clone()]);
+        put(world.path(), &["web/index.js"]);
+        world.bash("echo {} >web/.mcp.json").await;
+        world.bash("echo {} >web/x.json").await;
+        let notes = notes.0.lock().unwrap();
+        assert!(
+            notes.len() == 1 && notes[0].contains("appeared meanwhile: web/.mcp.json."),
+            "{wish:?} {notes:?}"
+        );
+    }
+}
+
+// S02 Seen to fail without `is_known`: what is mounted inside is named by its path, and somebody can put a link there just before.
+#[tokio::test]
+async fn what_was_swapped_while_name_spaces_were_built_is_not_opened() {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let Some(real) =
+        std::env::split_paths(&search).map(|place| place.join("bwrap")).find(|path| path.is_file())
+    else {
+        return;
+    };
+    for (meant, expected) in [("elsewhere", true), ("docs", false)] {
+        let (outside, programs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let target = outside.path().canonicalize().unwrap();
+        let world_at = |search| {
+            world("swap", Settings { search, ..settings(Wish::T2) }, &all().narrow(&writing(&["docs/**"])))
+        };
+        let wrapped =
+            std::env::join_paths([programs.path().to_owned(), PathBuf::from("/usr/bin"), "/bin".into()])
+                .unwrap();
+        let world = world_at(wrapped);
+        put(world.path(), &["docs/a"]);
+        let at = world.path().canonicalize().unwrap().join(meant);
+        // As if the path led there at that moment.
+        let script = format!(
+            "#!/bin/bash\nargs=()\nwhile (($#)); do\n  if [[ $1 == --bind-try && $2 == {at} ]]; then args+=(\"$1\" {target} \"$3\"); \
+             shift 3; else args+=(\"$1\"); shift; fi\ndone\nexec {real} \"${{args[@]}}\"\n",
+            at = at.display(),
+            target = target.display(),
+            real = real.display(),
+        );
+        executable(&programs.path().join("bwrap"), &script);
+        let output = world.bash("echo x >docs/new").await;
+        assert_eq!(!output.is_error, expected, "{}", output.text);
+        assert!(!target.join("new").exists(), "a command wrote outside");
     }
 }

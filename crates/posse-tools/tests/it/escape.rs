@@ -1,8 +1,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use posse_core::grant::{Grant, Rights, Rule, Verdict};
+use posse_core::pattern::ToolPattern;
+use posse_tools::sandbox::closed_at_home;
 use serde_json::json;
 
-use crate::support::{Place, SECRET, Task};
+use crate::support::{Place, SECRET, Task, task_without};
 
 /// All tools that take a path, called with it; none may show or change what is outside.
 fn try_everything(task: &Task, path: &str) -> Vec<(&'static str, String, bool)> {
@@ -95,6 +98,121 @@ fn links_that_stay_inside_work() {
     task.ok("edit", json!({"path": "link/a.txt", "old_string": "text", "new_string": "new"}));
     task.ok("write", json!({"path": "link/deep/b.txt", "content": "b"}));
     assert_eq!((place.get("real/a.txt"), place.get("real/deep/b.txt")), ("new".into(), "b".into()));
+}
+
+const TOOLS: &[&str] = &["read", "edit", "write", "grep", "glob", "ls", "directory_tree"];
+
+fn about(path: &str) -> Vec<ToolPattern> {
+    TOOLS.iter().map(|tool| ToolPattern::call(tool, path)).collect()
+}
+
+/// A workspace with a way from `docs` to `private` in each of its spellings.
+fn with_ways() -> Place {
+    let place =
+        Place::new(&[("docs/a.txt", "no s-word"), ("private/key.txt", SECRET), ("private/d/b", SECRET)]);
+    place.link("../private", "docs/way");
+    place.link("../private/key.txt", "docs/key.txt");
+    place.link("docs", "chain");
+    place
+}
+
+// S01 S34 Seen to fail without `check` in each of `read`, `grep`, `glob`, `ls` and `tree`, and without `check_place` in
+// `Target::place`.
+#[test]
+fn a_link_inside_leads_around_no_rule() {
+    let strings = |paths: &[&str]| Some(paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+    let everything = Grant::root(TOOLS.iter().map(|tool| (*tool).to_owned()), 3);
+    let ask = |pattern| Rule { pattern, verdict: Verdict::Ask };
+    for (rights, open) in [
+        (Rights { read_roots: strings(&["docs", "chain"]), ..Rights::default() }, "write"),
+        (Rights { deny: about("private"), ..Rights::default() }, ""),
+        (Rights { tools: Some(about("docs/**")), ..Rights::default() }, ""),
+        (Rights { rules: about("private").into_iter().map(ask).collect(), ..Rights::default() }, ""),
+    ] {
+        let place = with_ways();
+        let mut task = place.task();
+        task.ok("read", json!({"path": "docs/key.txt"}));
+        task.grant = everything.narrow(&rights);
+        for path in ["docs/way", "docs/way/key.txt", "docs/way/d/b", "docs/key.txt", "chain/way/key.txt"] {
+            for (tool, text, is_error) in try_everything(&task, path) {
+                if tool != open {
+                    assert!(is_error, "{rights:?}: {tool} {path}: {text}");
+                    assert!(!text.contains(SECRET), "{rights:?}: {tool} {path}: {text}");
+                }
+            }
+        }
+        if open.is_empty() {
+            assert_eq!(
+                (place.get("private/key.txt"), place.get("private/d/b")),
+                (SECRET.into(), SECRET.into())
+            );
+            task.refused(
+                "write",
+                json!({"path": "docs/way/made/new.txt", "content": "x"}),
+                "is really `private/made",
+            );
+            assert!(!place.root.join("private/made").exists());
+        }
+        task.ok("read", json!({"path": "docs/a.txt"}));
+    }
+    let place = with_ways();
+    let mut task = place.task();
+    task.ok("read", json!({"path": "docs/way/key.txt"}));
+    // What those above may write holds too.
+    let above = everything.narrow(&Rights { write_paths: strings(&["docs/**"]), ..Rights::default() });
+    task.grant = above.narrow(&Rights::default());
+    let wanted = json!({"path": "docs/way/key.txt", "content": "x"});
+    task.refused("write", wanted, "is really `private/key.txt`: this task may write only here: docs/**");
+    let wanted = json!({"path": "docs/way/key.txt", "old_string": "s", "new_string": "x"});
+    task.refused("edit", wanted, "this task may write only here");
+    task.ok("write", json!({"path": "docs/new.txt", "content": "x"}));
+}
+
+// S34 Seen to fail without `refuses` in the options of each walk.
+#[test]
+fn a_search_leaves_out_what_the_task_may_not_look_at() {
+    let place = with_ways();
+    let mut task = place.task();
+    let everything = Grant::root(TOOLS.iter().map(|tool| (*tool).to_owned()), 3);
+    task.grant = everything.narrow(&Rights { deny: about("private"), ..Rights::default() });
+    let found = task.ok("grep", json!({"pattern": "secret"}));
+    assert_eq!(found, "[no match for `secret`]\n[left out 1 entry that this task may not look at]");
+    for (tool, arguments) in [("glob", json!({"pattern": "**/*"})), ("directory_tree", json!({}))] {
+        let found = task.ok(tool, arguments);
+        assert!(found.contains("a.txt") && !found.contains("private") && !found.contains("d/b"), "{found}");
+    }
+    // A rule that a person said yes to for the whole call asks no more about what is in it.
+    let rules = TOOLS.iter().map(|tool| Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask });
+    task.grant = everything.narrow(&Rights { rules: rules.collect(), ..Rights::default() });
+    assert!(task.ok("grep", json!({"pattern": "secret"})).contains("private/key.txt"));
+}
+
+// S08 Seen to fail without `refuse_closed`.
+#[test]
+fn a_home_directory_keeps_its_keys_also_from_file_tools() {
+    let files = [(".ssh/id", SECRET), (".config/gh/hosts.yml", SECRET), ("code/a.txt", "no s-word")];
+    let place = Place::new(&files);
+    place.link("../.ssh", "code/way");
+    place.link("../.ssh/id", "code/id");
+    let home = place.root.canonicalize().unwrap();
+    let task = task_without(&place.root, &closed_at_home(&home));
+    for path in [".ssh", ".ssh/id", ".config/gh/hosts.yml", "code/way", "code/way/id", "code/id", ".ssh/new"]
+    {
+        for (tool, text, is_error) in try_everything(&task, path) {
+            assert!(is_error && !text.contains(SECRET), "{tool} {path}: {text}");
+        }
+    }
+    assert!(!place.root.join(".ssh/new").exists());
+    for glob in [".ssh/*", "**/.*/**", "*"] {
+        let found = task.ok("grep", json!({"pattern": "secret", "glob": glob}));
+        assert!(!found.contains(SECRET), "{found}");
+        let found = task.ok("glob", json!({"pattern": glob}));
+        assert!(!found.contains(".ssh/id") && !found.contains("hosts.yml"), "{found}");
+    }
+    task.ok("read", json!({"path": "code/a.txt"}));
+    // Whoever works in one of these places means it.
+    let task = task_without(&place.root.join(".ssh"), &closed_at_home(&home));
+    task.ok("read", json!({"path": "id"}));
 }
 
 /// Ends the other thread also when an assertion fails, so that the test fails instead of waiting for ever.

@@ -235,3 +235,58 @@ fn a_missing_or_huge_manifest_is_an_error_and_the_other_tools_are_loaded() {
     let codes: Vec<ErrorCode> = errors.iter().map(|error| error.code()).collect();
     assert_eq!(codes, [ErrorCode::ConfigUnreadable, ErrorCode::ToolInvalid]);
 }
+
+// S10 Seen to fail without `of_project`, and with the variables of the manifest.
+#[tokio::test]
+async fn a_project_does_not_say_what_its_tools_are_and_get() {
+    let mut world = World::new("own-project");
+    let variables = [("TRACKER", "t-1"), ("OTHER", "o-1"), ("PATH", "/usr/bin:/bin")];
+    let variables = variables.map(|(name, value)| (name.into(), value.into()));
+    world.launch.environment = Environment::new(variables, vec!["TRACKER".into()], vec![]);
+    let of = |env: &str| {
+        manifest("vars").replace(r#""command""#, &format!(r#""effect": "pure", "env": [{env}], "command""#))
+    };
+    let script = "#!/bin/sh\necho \"$TRACKER,$OTHER\"\n";
+    let tool = one(&world, &of(r#""TRACKER""#), script);
+    assert_eq!(tool.spec.effect, Effect::Pure, "the user's own word counts");
+    let tool = tool.of_project(world.path()).unwrap();
+    assert_eq!(tool.spec.effect, Effect::Unsafe);
+    let bound = tool.bind(world.launch.clone()).unwrap();
+    assert_eq!(
+        world.call(&bound, "{}").await,
+        ToolOutput::text("t-1,"),
+        "the operator passes it on to every command"
+    );
+    let greedy = one(&world, &of(r#""TRACKER", "OTHER""#), script).of_project(world.path()).unwrap();
+    let Err(error) = greedy.bind(world.launch.clone()) else { panic!("it chose its variables") };
+    assert!(error.message().ends_with("`env`: `OTHER` is not passed on to a tool of a project"), "{error}");
+}
+
+// S10 Seen to fail without the look at where the program is.
+#[test]
+fn a_tool_of_a_project_is_a_program_of_the_project() {
+    let (world, outside) = (World::new("own-link"), tempfile::tempdir().unwrap());
+    put(outside.path(), "elsewhere", "{}", "#!/bin/sh\n");
+    let tool = one(&world, &manifest("linked"), "");
+    let program = world.path().join("tools/it/run.sh");
+    std::fs::remove_file(&program).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("elsewhere/run.sh"), &program).unwrap();
+    assert!(tool.of_project(world.path()).is_ok(), "it was read before");
+    let (tools, errors) = load(&[world.path().join("tools")]);
+    assert!(errors.is_empty(), "{errors:?}");
+    let error = tools.into_iter().next().unwrap().of_project(world.path()).unwrap_err();
+    assert!(
+        error.code() == ErrorCode::ToolInvalid && error.message().contains("is not in the project"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_tool_is_known_by_its_manifest_and_its_program() {
+    let world = World::new("own-digest");
+    let digest = |manifest: &str, script: &str| one(&world, manifest, script).digest().unwrap();
+    let first = digest(&manifest("greet"), "#!/bin/sh\n");
+    assert_eq!(digest(&manifest("greet"), "#!/bin/sh\n"), first);
+    assert_ne!(digest(&manifest("greet"), "#!/bin/sh\ntrue\n"), first);
+    assert_ne!(digest(&manifest("great"), "#!/bin/sh\n"), first);
+}

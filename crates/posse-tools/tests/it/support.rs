@@ -81,13 +81,15 @@ pub struct Task {
     pub tools: Vec<Arc<dyn Tool>>,
     pub room: usize,
     pub cancel: CancellationToken,
+    pub grant: Grant,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Task {
     fn new(tools: Vec<Arc<dyn Tool>>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        Self { tools, room: 50_000, cancel: CancellationToken::new(), runtime }
+        let grant = Grant::root([], 0);
+        Self { tools, room: 50_000, cancel: CancellationToken::new(), grant, runtime }
     }
 
     pub fn call(&self, tool: &str, arguments: Value) -> ToolOutput {
@@ -99,7 +101,7 @@ impl Task {
         let tool = self.tools.iter().find(|t| t.spec().name == tool).expect("the tool exists");
         let context = ToolContext {
             task: TaskId::root(session),
-            grant: Arc::new(Grant::root([], 0)),
+            grant: Arc::new(self.grant.clone()),
             cancel: self.cancel.clone(),
             time_left: Duration::from_secs(60),
             output_bytes_max: self.room,
@@ -134,5 +136,10 @@ impl Task {
 
 /// The tools for a directory that exists already.
 pub fn task_in(root: &Path) -> Task {
-    Task::new(toolset(Workspace::open(root).unwrap(), Skills::default()))
+    task_without(root, &[])
+}
+
+/// The same where some places are closed.
+pub fn task_without(root: &Path, closed: &[PathBuf]) -> Task {
+    Task::new(toolset(Workspace::open_without(root, closed).unwrap(), Skills::default()))
 }

@@ -217,6 +217,7 @@ fn job(command: &str) -> Job {
         streams: Streams::Merged,
         timeout: Duration::from_secs(120),
         confinement: Confinement::default(),
+        pulse: None,
     }
 }
 

@@ -86,6 +86,7 @@ impl<'a> Report<'a> {
         let definition = flat.as_deref().or(candidate.read.definition.as_ref());
         let mut problems = Vec::new();
         let agent = definition.and_then(|definition| eyes.fit(definition, &mut problems));
+        problems.extend(agent.as_ref().and_then(|agent| eyes.exposure(agent)));
         let severity =
             if definition.is_some() && agent.is_none() { Severity::Error } else { Severity::Warning };
         remarks.extend(problems.into_iter().map(|text| Remark { severity, text, line: None, hint: None }));

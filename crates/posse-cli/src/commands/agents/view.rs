@@ -6,7 +6,7 @@ use posse_core::Result;
 use posse_core::agent::Agent;
 use posse_core::definition::{Approval, Definition, Remark, Severity};
 use posse_core::grant::Grant;
-use posse_core::text::{estimate_tokens, prefix};
+use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, SESSION_TOOLS};
 use posse_definitions::registry::{Entry, State};
 use posse_messages::say;
@@ -15,6 +15,7 @@ use posse_runtime::session::usual;
 use serde_json::{Value, json};
 
 use crate::args::How;
+use crate::columns::{Cell, cut};
 use crate::models::{ModelSource, process_env};
 use crate::render::{Thing, many};
 use crate::setup::Setup;
@@ -167,6 +168,11 @@ impl Eyes {
         told.collect()
     }
 
+    /// What giving all of this to one agent means.
+    pub fn exposure(&self, agent: &Agent) -> Option<String> {
+        self.grant.narrow(&agent.rights).exposure()
+    }
+
     /// What a delegated task of this agent would be offered.
     pub fn effective_tools(&self, agent: &Agent) -> Vec<String> {
         let grant = self.grant.narrow(&agent.rights);
@@ -222,8 +228,8 @@ impl Seen {
         let first = self.description.lines().next().unwrap_or_default();
         let what = match (self.state, self.problems.first()) {
             ("error", Some(problem)) => say!("error-label", problem),
-            ("ready", _) => prefix(first, 90).to_owned(),
-            _ => format!("{} · {}", self.state_word(), prefix(first, 80)),
+            ("ready", _) => cut(first, 90),
+            _ => format!("{} · {}", self.state_word(), cut(first, 80)),
         };
         let tools = if self.tools.is_empty() { say!("no-tools") } else { self.tools.join(", ") };
         let indent = " ".repeat(width + 2);
@@ -251,7 +257,7 @@ impl Seen {
     }
 
     pub fn page(&self) -> Vec<String> {
-        let row = |name: &str, text: &str| format!("{name:<12} {text}");
+        let row = |name: &str, text: &str| format!("{:<12} {text}", Cell(name));
         let mut lines = vec![
             row(
                 &say!("row-name"),

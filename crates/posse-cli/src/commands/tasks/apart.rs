@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use posse_core::lease::{Places, conflict, in_the_way};
 use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
 use posse_runtime::ports::{Store, TaskRow};
 use posse_store::SqliteStore;
 use posse_tools::worktree::{Applied, Worktree};
@@ -25,8 +26,8 @@ pub async fn diff(global: &Global, wanted: &str) -> Result<ExitCode> {
     }
     let path = worktree.patch();
     let patch = std::fs::read(&path).map_err(|e| {
-        let text = format!("there is no patch of `{}` yet ({})", row.id, path.display());
-        Error::new(ErrorCode::TaskNotReady, text).hint("it is written when the task ends").caused_by(e)
+        let text = say!("patch-not-yet", task = row.id, path = path.display());
+        Error::new(ErrorCode::TaskNotReady, text).hint(say!("patch-not-yet-hint")).caused_by(e)
     })?;
     if global.json {
         let changed: Vec<String> = if worktree.is_applied() { Vec::new() } else { worktree.keep()? };
@@ -44,22 +45,22 @@ pub async fn diff(global: &Global, wanted: &str) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if patch.is_empty() {
-        terminal::note(&format!("`{}` changed nothing", row.id));
+        terminal::note(&say!("task-changed-nothing", task = row.id));
     } else if std::io::stdout().is_terminal() {
         terminal::out_foreign(String::from_utf8_lossy(&patch).trim_end());
     } else {
         std::io::stdout()
             .write_all(&patch)
-            .map_err(|e| Error::new(ErrorCode::Io, "the patch cannot be written").caused_by(e))?;
+            .map_err(|e| Error::new(ErrorCode::Io, say!("patch-not-written")).caused_by(e))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub async fn apply(global: &Global, wanted: &str, protected: bool) -> Result<ExitCode> {
     let Found { row, worktree, store } = Found::of(global, wanted).await?;
-    refuse_at_work(&row, "apply its changes")?;
+    refuse_at_work(&row, "apply")?;
     if worktree.is_applied() {
-        terminal::note(&format!("what `{}` changed was applied before", row.id));
+        terminal::note(&say!("changes-applied-before", task = row.id));
         return Ok(ExitCode::SUCCESS);
     }
     refuse_leased(&store, &row, &worktree).await?;
@@ -79,23 +80,23 @@ pub async fn apply(global: &Global, wanted: &str, protected: bool) -> Result<Exi
         return Ok(ExitCode::SUCCESS);
     }
     for name in written {
-        terminal::out(&format!("written {name}"));
+        terminal::out(&say!("change-written", name));
     }
     for name in merged {
-        terminal::out(&format!("merged  {name}"));
+        terminal::out(&say!("change-merged", name));
     }
-    terminal::note(&format!("applied to {origin}; the patch is kept, the worktree was removed"));
+    terminal::note(&say!("changes-applied", origin));
     Ok(ExitCode::SUCCESS)
 }
 
 pub async fn discard(global: &Global, wanted: &str) -> Result<ExitCode> {
     let Found { row, worktree, .. } = Found::of(global, wanted).await?;
-    refuse_at_work(&row, "discard its changes")?;
+    refuse_at_work(&row, "discard")?;
     let applied = worktree.is_applied();
     worktree.discard()?;
     terminal::note(&match applied {
-        true => format!("removed the patch of `{}`; what was applied stays", row.id),
-        false => format!("removed what `{}` changed", row.id),
+        true => say!("patch-removed", task = row.id),
+        false => say!("changes-removed", task = row.id),
     });
     Ok(ExitCode::SUCCESS)
 }
@@ -112,8 +113,8 @@ impl Found {
         let store = setup.store()?;
         let row = find(&*store, wanted).await?;
         let worktree = trees(&setup.state, &setup.workspace).find(&row.id)?.ok_or_else(|| {
-            Error::new(ErrorCode::InvalidRequest, format!("`{}` has no worktree", row.id))
-                .hint("only tasks with `isolation: worktree` have one, until it is discarded; one that changed nothing is removed")
+            Error::new(ErrorCode::InvalidRequest, say!("task-without-worktree", task = row.id))
+                .hint(say!("task-without-worktree-hint"))
         })?;
         Ok(Self { row, worktree, store })
     }
@@ -128,12 +129,10 @@ fn refuse_at_work(row: &TaskRow, what: &str) -> Result<()> {
     if row.status != "running" {
         return Ok(());
     }
+    let task = &row.id;
     let (text, hint) = match is_at_work(row) {
-        true => (format!("`{}` is at work: cannot {what}", row.id), "wait for it".to_owned()),
-        false => (
-            format!("`{}` was interrupted: cannot {what}", row.id),
-            format!("go on with `posse tasks resume {0}`, or end it with `posse tasks cancel {0}`", row.id),
-        ),
+        true => (say!("task-at-work", task, what), say!("task-at-work-hint")),
+        false => (say!("task-was-interrupted", task, what), say!("task-was-interrupted-hint", task)),
     };
     Err(Error::new(ErrorCode::TaskNotReady, text).hint(hint))
 }

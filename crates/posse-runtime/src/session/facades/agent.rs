@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use posse_core::board::Terms;
 use posse_core::definition::Definition;
 use posse_core::outcome::StopReason;
 use posse_core::task::{Bounds, TaskRequest};
@@ -12,8 +13,8 @@ use posse_messages::say;
 use serde::Deserialize;
 
 use super::guidance::{LISTED_MAX, aligned, visible};
-use super::{Delegated, delegate, spec};
-use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use super::{Delegated, check_room, delegate, spec};
+use crate::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
 /// When neither the agent nor the call says.
@@ -56,6 +57,17 @@ fn names<'a>(agents: impl Iterator<Item = &'a Definition>) -> String {
 impl Tool for AgentTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
+        let call = serde_json::from_str::<Call>(input.arguments);
+        let call = call.map_err(|e| ToolOutput::mistake(e.to_string()))?;
+        let Some(session) = self.session.upgrade() else { return Ok(Proposal::default()) };
+        session
+            .find_agent(&call.r#type)
+            .map_err(|e| ToolOutput::mistake(refusal(&session, &call.r#type, &e)))?;
+        check_room(&session, input, &Terms::default())
+            .map_err(|e| ToolOutput::error(refusal(&session, &call.r#type, &e)))
     }
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use posse_core::Error;
+use posse_core::board::Terms;
 use posse_core::context::{Change, Key, Wanted, Write};
 use posse_core::grant::{Access, Rights};
 use posse_core::outcome::{Outcome, StopReason};
@@ -15,9 +16,9 @@ use posse_core::tool::{DELEGATION, Effect, ToolSpec};
 use posse_messages::say;
 use serde::Deserialize;
 
-use super::{Delegated, Facade, delegate, spec};
+use super::{Delegated, Facade, check_room, delegate, spec};
 use crate::context::{Caller, change};
-use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use crate::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
 /// Investigations of one session: enough for what is worth it, and no model can spend a session's money by asking again
@@ -41,6 +42,10 @@ impl Investigations {
     fn begin(&self) -> bool {
         let more = |begun: u32| (begun < PER_SESSION_MAX).then_some(begun + 1);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    fn are_used_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >= PER_SESSION_MAX
     }
 
     /// One that was counted was not begun after all.
@@ -89,34 +94,58 @@ impl Tool for RunSubagent {
         &self.spec
     }
 
+    fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
+        parse(input)?;
+        let Some(session) = self.session.upgrade() else { return Ok(Proposal::default()) };
+        if !is_again(&session, input) && session.investigations.are_used_up() {
+            return Err(used_up());
+        }
+        check_room(&session, input, &Terms::default()).map_err(|e| failed(&e))
+    }
+
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error(say!("session-closed"));
             };
-            let call: Call = match serde_json::from_str(input.arguments) {
-                Ok(call) => call,
-                Err(e) => return ToolOutput::mistake(e.to_string()),
-            };
-            match call.task.trim().chars().count() {
-                0 => return ToolOutput::mistake(say!("investigation-without-task")),
-                chars if chars < TASK_CHARS_MIN => return ToolOutput::mistake(too_short()),
-                _ => {}
+            match parse(&input) {
+                Ok(call) => run(&session, &input, call).await,
+                Err(mistake) => mistake,
             }
-            run(&session, &input, call).await
         })
     }
+}
+
+fn parse(input: &ToolInput<'_>) -> Result<Call, ToolOutput> {
+    let call: Call = serde_json::from_str(input.arguments).map_err(|e| ToolOutput::mistake(e.to_string()))?;
+    match call.task.trim().chars().count() {
+        0 => Err(ToolOutput::mistake(say!("investigation-without-task"))),
+        chars if chars < TASK_CHARS_MIN => Err(ToolOutput::mistake(too_short())),
+        _ => Ok(call),
+    }
+}
+
+/// A call that is made again after a crash was counted when it was first made.
+fn is_again(session: &Session, input: &ToolInput<'_>) -> bool {
+    session.family(&input.context.task).is_ok_and(|family| family.with_key(input.idempotency_key).is_some())
 }
 
 fn too_short() -> String {
     say!("investigation-too-brief", task_chars_min = TASK_CHARS_MIN)
 }
 
+fn used_up() -> ToolOutput {
+    ToolOutput::error(say!("investigations-limit", per_session_max = PER_SESSION_MAX))
+}
+
+fn failed(error: &Error) -> ToolOutput {
+    ToolOutput::error(say!("subagent-failed", why = advised(error)))
+}
+
 async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
-    // A call that is made again after a crash was counted when it was first made.
-    let again = session.family(&input.context.task).ok().and_then(|f| f.with_key(input.idempotency_key));
-    if again.is_none() && !session.investigations.begin() {
-        return ToolOutput::error(say!("investigations-limit", per_session_max = PER_SESSION_MAX));
+    let is_again = is_again(session, input);
+    if !is_again && !session.investigations.begin() {
+        return used_up();
     }
     match delegate(session, input, request(call)).await {
         Ok(delegated) => {
@@ -125,10 +154,10 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
             ToolOutput { text: format!("{}{}", answer.text, kept.unwrap_or_default()), ..answer }
         }
         Err(e) => {
-            if again.is_none() {
+            if !is_again {
                 session.investigations.take_back();
             }
-            ToolOutput::error(say!("subagent-failed", why = advised(&e)))
+            failed(&e)
         }
     }
 }

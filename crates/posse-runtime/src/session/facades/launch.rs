@@ -13,8 +13,8 @@ use posse_core::{Error, ErrorCode};
 use posse_messages::say;
 use serde_json::{Map, Value, json};
 
-use super::TURNS;
 use super::alias::alias;
+use super::{TURNS, check_room};
 use crate::context::now_ms;
 use crate::ports::{Proposal, ToolInput, ToolOutput};
 use crate::session::Session;
@@ -65,11 +65,7 @@ pub fn propose(
 ) -> Result<Proposal, ToolOutput> {
     let parameters = Parameters::parse(arguments).map_err(ToolOutput::mistake)?;
     let terms = Terms { priority: parameters.priority, ..Terms::default() };
-    let family = session.family(&input.context.task).map_err(|e| ToolOutput::error(refusal(&e)))?;
-    let again = family.with_key(input.idempotency_key).is_some();
-    if !again {
-        family.check_room(&terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
-    }
+    check_room(session, input, &terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
     let shown = json!({
         "tool": DELEGATION,
         "description": parameters.description,

@@ -75,7 +75,8 @@ fn entry(session: &Session, fitted: &Fitted) -> Value {
     })
 }
 
-pub fn define(session: &Session, request: Define, key: &str) -> Result<Value> {
+/// `parent` is told what giving all of this to one agent means; a definition that was accepted before has been told.
+pub fn define(session: &Session, parent: Option<&Parent>, request: Define, key: &str) -> Result<Value> {
     let overwrites = request.overwrite;
     let definition = definition(session, request)?;
     // A model that does not exist is wrong now, not when somebody is waiting.
@@ -83,6 +84,10 @@ pub fn define(session: &Session, request: Define, key: &str) -> Result<Value> {
         session.models.resolve(candidate)?;
     }
     let mut answer = json!({ "defined": definition.name, "description": definition.description });
+    let fitted = parent.and_then(|parent| session.fit(parent, &definition, super::super::TURNS_USUAL).ok());
+    if let Some(warning) = fitted.and_then(|fitted| fitted.grant.exposure()) {
+        answer["warning"] = json!(warning);
+    }
     let if_exists = if overwrites { IfExists::Replace } else { IfExists::Refuse };
     let version = session.define(definition, if_exists, key)?;
     if overwrites {
@@ -95,7 +100,7 @@ pub fn define(session: &Session, request: Define, key: &str) -> Result<Value> {
 pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
     let request: Define = serde_json::from_value(arguments.clone())
         .map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()))?;
-    define(session, Define { overwrite: true, ..request }, "recalled")
+    define(session, None, Define { overwrite: true, ..request }, "recalled")
 }
 
 fn definition(session: &Session, request: Define) -> Result<Definition> {

@@ -1,0 +1,77 @@
+//! Where the top of the workspace is open to commands, the kernel keeps what is protected and there. What is protected and was
+//! not there is taken away again when the command has ended: programs look for it at the top.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, OFlags, RenameFlags};
+
+use super::fence::Here;
+use super::survey::open_beneath;
+use crate::confinement::Walls;
+use crate::launch::SHOWN_MAX;
+use crate::protected;
+
+/// What is set aside gets this ending, which no program looks for, and a number if it has to.
+pub(crate) const ENDING: &str = ".set-aside";
+const TRIES: u32 = 100;
+
+pub(crate) struct Aside {
+    here: Here,
+    before: BTreeSet<PathBuf>,
+}
+
+impl Aside {
+    /// `None` where the top is closed, or the workspace is a copy that a person looks at first.
+    pub fn of(walls: &Walls, here: Here) -> Option<Self> {
+        if !walls.opens_top() || walls.apart {
+            return None;
+        }
+        let before = protected_at_top(&here).into_iter().chain(walls.guarded.iter().cloned()).collect();
+        Some(Self { here, before })
+    }
+
+    /// Some of what was set aside, by its new name. What could not be is still there under its own name.
+    pub fn undo(&self) -> Vec<String> {
+        let made = protected_at_top(&self.here).into_iter().filter(|path| !self.before.contains(path));
+        let mut names: Vec<PathBuf> = made.filter_map(|path| self.set_aside(&path)).collect();
+        names.truncate(SHOWN_MAX);
+        names.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
+    fn set_aside(&self, path: &Path) -> Option<PathBuf> {
+        let (top, flags) = (&self.here.open, RenameFlags::NOREPLACE);
+        let mut names = (0..TRIES).map(|number| {
+            let mut name = OsString::from(path);
+            name.push(ENDING);
+            if number > 0 {
+                name.push(format!("-{number}"));
+            }
+            PathBuf::from(name)
+        });
+        names.find(|name| rustix::fs::renameat_with(top, path, top, name, flags).is_ok())
+    }
+}
+
+/// Names at the top, and pairs of names of which the first is there.
+fn protected_at_top(here: &Here) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for name in names(here, Path::new("")) {
+        if protected::name_in(&name).is_some() {
+            found.push(name);
+        } else if protected::begins_pair(&name) {
+            found.extend(names(here, &name).into_iter().filter(|path| protected::name_in(path).is_some()));
+        }
+    }
+    found
+}
+
+fn names(here: &Here, directory: &Path) -> Vec<PathBuf> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = open_beneath(&here.open, directory, flags).and_then(Dir::new);
+    let entries = open.into_iter().flatten().flatten();
+    let names = entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+    names.filter(|name| name != "." && name != "..").map(|name| directory.join(name)).collect()
+}

@@ -1,0 +1,94 @@
+//! What does not have to be found out and built anew for every command: where something protected is, and rulesets.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::fence::{self, DEVICES, Here};
+use super::landlock::Rulesets;
+use super::layout::Layout;
+use super::survey::{Stamp, Survey, or_here};
+use crate::confinement::Walls;
+
+/// Tasks that work side by side have rulesets of their own.
+const BUILT_MAX: usize = 16;
+/// Each task that works apart has a workspace of its own.
+const WORKSPACES_MAX: usize = 16;
+
+#[derive(Default)]
+pub(super) struct Kept {
+    surveys: Mutex<HashMap<PathBuf, Arc<Mutex<Survey>>>>,
+    built: Mutex<Vec<Built>>,
+}
+
+struct Built {
+    workspace: PathBuf,
+    walls: Walls,
+    layout: Layout,
+    /// Of every place in it, when it was built.
+    stamps: Vec<Option<Stamp>>,
+    rulesets: Rulesets,
+}
+
+impl Kept {
+    /// What is protected in a workspace now.
+    pub fn protected(&self, workspace: &Path) -> Result<Vec<PathBuf>, String> {
+        let here = Here::at(workspace)?;
+        let survey = {
+            let mut surveys = lock(&self.surveys);
+            if surveys.len() >= WORKSPACES_MAX && !surveys.contains_key(workspace) {
+                surveys.clear();
+            }
+            surveys.entry(workspace.to_owned()).or_default().clone()
+        };
+        lock(&survey).protected(&here.open)
+    }
+
+    /// Those of an earlier command, if every place is still the same.
+    pub fn rulesets(&self, walls: &Walls, workspace: &Path) -> Result<Rulesets, String> {
+        let here = Here::at(workspace)?;
+        let mut all = lock(&self.built);
+        let earlier = all.iter().position(|built| built.workspace == workspace && built.walls == *walls);
+        if let Some(mut built) = earlier.map(|at| all.remove(at))
+            && built.is_valid(&here)?
+        {
+            let rulesets = built.rulesets.clone();
+            all.push(built);
+            return Ok(rulesets);
+        }
+        let layout = Layout::of(walls, workspace)?;
+        // Before anything is opened: what is replaced meanwhile is noticed the next time.
+        let stamps = stamps(walls, &layout, &here);
+        let rulesets = fence::rulesets(walls, &layout, &here)?;
+        if all.len() >= BUILT_MAX {
+            all.remove(0);
+        }
+        let workspace = workspace.to_owned();
+        all.push(Built { workspace, walls: walls.clone(), layout, stamps, rulesets: rulesets.clone() });
+        Ok(rulesets)
+    }
+}
+
+impl Built {
+    fn is_valid(&mut self, here: &Here) -> Result<bool, String> {
+        let written = std::mem::take(&mut self.layout.write);
+        self.layout.place_writing(&self.walls, &self.workspace)?;
+        Ok(written == self.layout.write && self.stamps == stamps(&self.walls, &self.layout, here))
+    }
+}
+
+/// Of directories that are opened entry by entry, what is in them counts too.
+fn stamps(walls: &Walls, layout: &Layout, here: &Here) -> Vec<Option<Stamp>> {
+    let lasting = |path: &Path| Stamp::of(None, path).map(Stamp::lasting);
+    let places = layout.read.iter().chain(&walls.programs).chain(&walls.also).chain([&walls.scratch]);
+    let places = places.map(PathBuf::as_path).chain(DEVICES.iter().map(Path::new)).map(lasting);
+    let names = layout.names.iter().map(|path| Stamp::of(None, path));
+    let inside = |path: &PathBuf| Stamp::of(Some(&here.open), or_here(path)).map(Stamp::lasting);
+    let written = layout.write.iter().flatten().map(inside);
+    places.chain(names).chain(written).collect()
+}
+
+/// What panicked while it held the lock left at most less in it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
