@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::command::{root, run, succeeds, succeeds_within};
+use crate::command::{root, run, succeeds, succeeds_within, within};
 
 /// Fetching the list of known vulnerabilities takes seconds; without a network some systems wait for minutes.
 const FETCH_MAX: Duration = Duration::from_secs(120);
@@ -24,6 +24,7 @@ type Stage = (&'static str, fn() -> Result<Verdict>);
 const STAGES: &[Stage] = &[
     ("tools", tools),
     ("name spaces", name_spaces),
+    ("programs of npm", node_programs),
     ("format", || passes(&["fmt", "--all", "--check"])),
     ("lints", || passes(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])),
     ("tests", || passes(&["nextest", "run", "--workspace", "--locked"])),
@@ -82,6 +83,34 @@ fn name_spaces() -> Result<Verdict> {
     }
     let why = "there is no `bwrap`: the second tier of the sandbox is not tested";
     Ok(if is_there() { Verdict::Passed } else { Verdict::Skipped(why) })
+}
+
+/// The conformance suite and the inspector of the Model Context Protocol, and hosts that speak it. The second entry is a program that is
+/// there when the package is.
+const NODE_PROGRAMS: &[(&str, &str)] = &[
+    ("node@22", "node"),
+    ("@modelcontextprotocol/conformance@0.2.0-alpha.12", "conformance"),
+    ("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector"),
+    ("opencode-ai@1.18.33", "opencode"),
+    ("@github/copilot@1.0.102", "copilot"),
+];
+/// Half a gigabyte, once.
+const INSTALL_MAX: Duration = Duration::from_secs(900);
+
+/// Without them the tests that need them say so and leave it out, so that has to be seen.
+fn node_programs() -> Result<Verdict> {
+    let place = root().join("target/npm");
+    let is_there = |name: &str| place.join("node_modules/.bin").join(name).exists();
+    if !NODE_PROGRAMS.iter().all(|(_, name)| is_there(name)) {
+        fs::create_dir_all(&place).with_context(|| format!("making {}", place.display()))?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--no-progress", "--prefix", "."]);
+        npm.args(NODE_PROGRAMS.iter().map(|(package, _)| *package)).current_dir(&place);
+        let _ = within(&mut npm, INSTALL_MAX);
+    }
+    let why = "npm cannot be reached: neither the conformance suite nor real hosts are tested";
+    let all = NODE_PROGRAMS.iter().all(|(_, name)| is_there(name));
+    Ok(if all { Verdict::Passed } else { Verdict::Skipped(why) })
 }
 
 fn add_component(component: &str) -> Result<()> {

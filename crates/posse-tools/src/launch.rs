@@ -40,10 +40,10 @@ impl Launch {
         };
         let workspace = job.directory.place().map_err(|cause| format!("refused: no workspace: {cause}"))?;
         let leased = running.iter().flat_map(|running| &running.closed).map(PathBuf::from).collect();
-        let (launch, context) = (self.clone(), context.clone());
+        let (launch, theirs) = (self.clone(), context.clone());
         let (program, place) = (job.program.clone(), workspace.clone());
         let build = move || {
-            let mut scene = Scene::of(&context, &program, &place, &launch.supervisor);
+            let mut scene = Scene::of(&theirs, &program, &place, &launch.supervisor);
             scene.leased = leased;
             launch.sandbox.confine(&scene)
         };
