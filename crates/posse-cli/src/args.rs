@@ -67,6 +67,8 @@ pub enum Command {
     Leases(LeasesArgs),
     /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
     Worker(WorkerArgs),
+    /// MCP servers that agents may use here: how each is started and held, and what it changed.
+    Servers(ServersArgs),
     /// Give any host that speaks the Model Context Protocol subagents: a server for standard input and output, or for HTTP.
     Mcp(McpArgs),
     /// Calls that wait for your yes, in whatever process: look at them and answer.
@@ -246,6 +248,29 @@ pub struct WorkerArgs {
     /// How many tasks to go on with at once, each with its children.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
+}
+
+#[derive(ClapArgs)]
+pub struct ServersArgs {
+    #[command(subcommand)]
+    pub command: Option<ServersCommand>,
+}
+
+#[derive(Subcommand)]
+pub enum ServersCommand {
+    /// One server, with all that it says about its tools.
+    Show {
+        /// The server's name.
+        name: String,
+        /// Start it now and ask for its tools.
+        #[arg(long)]
+        start: bool,
+    },
+    /// Say yes to what a server changed about its tools.
+    Accept {
+        /// The server's name.
+        name: String,
+    },
 }
 
 #[derive(Subcommand, Clone)]

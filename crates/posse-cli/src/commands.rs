@@ -14,6 +14,7 @@ mod mcp;
 mod refusals;
 pub mod review;
 mod run;
+mod servers;
 mod sessions;
 mod tasks;
 mod trust;
@@ -67,6 +68,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Export { task, out, tree }) => {
             block_on(export::run(&global, &task, out.as_deref(), tree))
         }
+        Command::Servers(args) => block_on(servers::run(&global, args.command)),
         Command::Approvals(command) => block_on(approvals::run(&global, command)),
         Command::Context(args) => block_on(context::run(&global, args)),
         Command::Sessions(command) => block_on(sessions::run(&global, command)),

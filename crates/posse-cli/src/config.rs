@@ -17,6 +17,8 @@ use posse_tools::confinement::Top;
 use posse_tools::sandbox::Wish;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
+use crate::servers::McpServerConfig;
+
 pub const PROJECT_FILE: &str = "posse.toml";
 /// A configuration is written by hand; more than this is a mistake.
 const BYTES_MAX: u64 = 1 << 20;
@@ -217,7 +219,7 @@ pub struct SessionConfig {
     pub lease_s: Option<Whole<1, 86_400>>,
 }
 
-/// What `posse mcp` offers to hosts.
+/// What `posse mcp` offers to hosts, and which servers agents use.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
@@ -229,6 +231,8 @@ pub struct McpConfig {
     pub http_hosts: Vec<String>,
     /// Pages that may use it, such as `https://chat.example:443`. Left out: none.
     pub http_origins: Vec<String>,
+    /// Servers that agents may use.
+    pub servers: BTreeMap<String, McpServerConfig>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, clap::ValueEnum)]
@@ -411,6 +415,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("approvals.default", project.approvals.default.is_some()),
         ("approvals.allow", !project.approvals.allow.is_empty()),
         ("prices", !project.prices.is_empty()),
+        ("mcp", !project.mcp.servers.is_empty()),
         ("network", project.network.hosts.is_some() || !project.network.allow_private.is_empty()),
         ("secrets.redact", !project.secrets.redact),
         ("log", project.log.file.is_some() || project.log.level.is_some()),
@@ -565,6 +570,7 @@ mod tests {
             "[network]\nhosts = [\"evil.test\"]\n",
             "[network]\nallow_private = [\"127.0.0.1\"]\n",
             "[secrets]\nredact = false\n",
+            "[mcp.servers.x]\ncommand = \"evil\"\n",
             "model = \"scripted:evil.yaml\"\n",
             "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
             "[aliases]\nfast = \"scripted:evil.yaml\"\n",

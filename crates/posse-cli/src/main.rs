@@ -13,6 +13,7 @@ mod language;
 mod models;
 mod owner;
 mod render;
+mod servers;
 mod setup;
 mod telemetry;
 mod terminal;

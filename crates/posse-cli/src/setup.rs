@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::approval::{self, Mode, Policy};
@@ -41,6 +41,7 @@ use crate::agents::{AgentFiles, trust_store};
 use crate::args::{Global, How};
 use crate::config::{self, ApprovalDefault, ApprovalMode, Config, SandboxConfig, Sources};
 use crate::models::{self, KNOWN, ModelSource, Tape, process_env};
+use crate::servers::{OwnSandbox, Servers, Wanted, is_about_servers};
 use crate::telemetry::{Telemetry, wishes};
 use crate::terminal;
 
@@ -62,12 +63,27 @@ pub struct Tools {
     /// Those that the project brings along, with what they are: programs of whoever wrote the project.
     pub foreign: BTreeMap<String, String>,
     pub problems: Vec<Error>,
+    /// Where those of MCP servers come from.
+    pub servers: Arc<Servers>,
 }
 
 impl Tools {
-    /// Tools by the names people use. A name that no tool has is an error: a wrong spelling must not allow anything.
+    /// Tools by the names people use, or all of an MCP server. A name that no tool has is an error: a wrong spelling must not allow
+    /// anything. Which tools a server has is known only when it was asked.
     fn named(&self, list: &[String]) -> Result<Vec<String>> {
-        let names: Vec<String> = list.iter().flat_map(|name| expand(name)).collect();
+        let (servers, list): (Vec<&String>, Vec<&String>) =
+            list.iter().partition(|name| is_about_servers(name));
+        let mut of_servers = Vec::new();
+        for entry in servers {
+            if !self.servers.covers(entry) {
+                return Err(self.servers.unknown(entry));
+            }
+            let patterns = ToolPattern::parse(entry)?;
+            of_servers.extend(
+                self.names().filter(|name| patterns.iter().any(|p| p.names(name))).map(str::to_owned),
+            );
+        }
+        let names: Vec<String> = list.into_iter().flat_map(|name| expand(name)).collect();
         if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
             let known: Vec<&str> = self.names().collect();
             let text = say!("tool-to-allow-unknown", unknown);
@@ -75,7 +91,7 @@ impl Tools {
                 Error::new(ErrorCode::InvalidTool, text).hint(say!("there-are", names = known.join(", ")))
             );
         }
-        Ok(names)
+        Ok(names.into_iter().chain(of_servers).collect())
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -126,6 +142,8 @@ pub struct Setup {
     pub telemetry: Telemetry,
     /// What processes that tools start are held to.
     pub sandbox: Arc<Sandbox>,
+    /// The MCP servers of this session, once somebody asked for them.
+    pub servers: OnceLock<Arc<Servers>>,
 }
 
 impl Setup {
@@ -153,7 +171,7 @@ impl Setup {
         let state = state_dir(global)?;
         let toolchains = Environment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
         let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref(), toolchains)?;
-        Ok(Self { config, workspace, project, state, telemetry, sandbox })
+        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers: OnceLock::new() })
     }
 
     /// What to say about `sandbox.top` where it has no effect.
@@ -299,7 +317,63 @@ impl Setup {
                 Err(e) => problems.push(e),
             }
         }
-        Ok(Tools { tools, foreign, problems })
+        let servers = self.servers(Wanted::These(&[]));
+        let (of_servers, of_projects, wrong) = servers.tools();
+        tools.extend(of_servers);
+        foreign.extend(of_projects);
+        problems.extend(wrong);
+        Ok(Tools { tools, foreign, problems, servers })
+    }
+
+    /// The MCP servers there are. `wanted` are entries of lists of tools, for which agents' files may have to be read.
+    pub fn servers(&self, wanted: Wanted<'_>) -> Arc<Servers> {
+        self.servers.get_or_init(|| Arc::new(Servers::load(self, wanted))).clone()
+    }
+
+    /// Gets to know the MCP servers that this run may use and that were never asked. One that cannot be reached is said and left out.
+    pub async fn meet_servers(&self, how: &How) {
+        let all = how.allow.iter().chain(&self.config.grant.allow);
+        let wanted: Vec<String> = all.filter(|entry| is_about_servers(entry)).cloned().collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let servers = self.servers(Wanted::These(&wanted));
+        let problems = servers.meet(&wanted).await;
+        for problem in servers.problems().iter().chain(&problems) {
+            terminal::note(&say!("warning", text = visible(problem.message())));
+        }
+    }
+
+    /// Nothing of a server outlives its session.
+    pub async fn close_servers(&self) {
+        if let Some(servers) = self.servers.get() {
+            servers.close().await;
+        }
+    }
+
+    /// What a server's process may do: what the operator may, inside the sandbox.
+    pub fn server_grant(&self) -> Grant {
+        let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
+        Grant::of_root(Root { sandbox, depth: 1, ..Root::default() })
+    }
+
+    /// How a server is started, in a sandbox that may differ from that of commands.
+    pub fn launch_for(&self, own: &Option<OwnSandbox>) -> Result<Launch> {
+        let usual = self.launch();
+        let Some(own) = own else { return Ok(usual) };
+        let (home, toolchains) = (process_env("HOME").map(PathBuf::from), usual.environment.toolchains());
+        let config = own.of(&self.config.sandbox);
+        let sandbox = sandbox(&config, &self.workspace, &self.state, home.as_deref(), toolchains)?;
+        Ok(Launch { sandbox, ..usual })
+    }
+
+    /// Whether a variable holds a provider's key.
+    pub fn is_withheld(&self, name: &str) -> bool {
+        self.key_variables().iter().any(|key| key == name)
+    }
+
+    pub fn environment(&self) -> Environment {
+        Environment::new(std::env::vars_os(), self.config.bash.env.clone(), self.key_variables())
     }
 
     /// What the operator allows: our tools that only look or that write files in the workspace; commands and the user's
@@ -341,8 +415,11 @@ impl Setup {
         let headers = providers().flat_map(|provider| provider.headers.values().cloned());
         let files =
             providers().filter_map(|provider| std::fs::read_to_string(provider.api_key_file.as_ref()?).ok());
-        let variables = self.key_variables().into_iter().filter_map(|name| process_env(&name));
-        Redactor::default().knowing(headers.chain(files).chain(variables))
+        let servers = self.config.mcp.servers.values();
+        let of_servers = servers.clone().flat_map(|server| server.secrets());
+        let tokens = servers.filter_map(|server| server.bearer_env.clone());
+        let variables = self.key_variables().into_iter().chain(tokens).filter_map(|name| process_env(&name));
+        Redactor::default().knowing(headers.chain(files).chain(variables).chain(of_servers))
     }
 
     fn key_variables(&self) -> Vec<String> {
@@ -381,7 +458,7 @@ impl Setup {
 
     /// Runs the commands that check results, unless no command may be run here at all.
     pub fn verifier(&self, found: &Tools) -> Result<Option<Arc<dyn Verifier>>> {
-        let denied = found.named(&self.config.grant.deny)?;
+        let denied = self.denied(found)?;
         let verifier = || Arc::new(Commands::new(self.launch())) as Arc<dyn Verifier>;
         Ok((!denied.iter().any(|name| name == "bash")).then(verifier))
     }
@@ -392,7 +469,11 @@ impl Setup {
         // What could be reached then and cannot be reached today is over as well.
         let sandbox = Some(self.sandbox.tier().unwrap_or(Tier::Kernel));
         let today = Rights { network: self.config.network.hosts.clone(), sandbox, ..Rights::default() };
-        let before = before.without(&self.denied(found)?).without(&self.strange(found));
+        // A server that went on without a tool, or is not there today, is no reason not to go on.
+        let gone =
+            before.tools().filter(|name| is_about_servers(name) && !found.has(name)).map(str::to_owned);
+        let lost = [self.denied(found)?, self.strange(found), gone.collect()].concat();
+        let before = before.without(&lost);
         Ok(before.keep(&today).keep(&self.asked_about(found)?))
     }
 
@@ -426,7 +507,9 @@ impl Setup {
 
     /// What the configuration denies, whatever flags say.
     pub fn denied(&self, found: &Tools) -> Result<Vec<String>> {
-        found.named(&self.config.grant.deny)
+        // A server that is not there has nothing to deny.
+        let there = |entry: &&String| !is_about_servers(entry) || found.servers.covers(entry);
+        found.named(&self.config.grant.deny.iter().filter(there).cloned().collect::<Vec<_>>())
     }
 
     fn limits(&self, how: &How, model: &str) -> Limits {
@@ -459,11 +542,10 @@ impl Setup {
     }
 
     fn launch(&self) -> Launch {
-        let keys = self.key_variables();
         Launch {
             supervisor: Supervisor::same_program(),
             directory: Directory::Path(self.workspace.clone()),
-            environment: Environment::new(std::env::vars_os(), self.config.bash.env.clone(), keys),
+            environment: self.environment(),
             sandbox: self.sandbox.clone(),
         }
     }
@@ -634,7 +716,8 @@ mod tests {
 
     fn bare(config: Config) -> Setup {
         let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
-        Setup { config, workspace, project, state, telemetry: Telemetry::default(), sandbox: Sandbox::off() }
+        let (telemetry, sandbox, servers) = (Telemetry::default(), Sandbox::off(), OnceLock::new());
+        Setup { config, workspace, project, state, telemetry, sandbox, servers }
     }
 
     fn limits(config: &str, model: &str) -> Limits {

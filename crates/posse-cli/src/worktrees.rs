@@ -2,7 +2,7 @@
 //! session's are.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
@@ -12,6 +12,7 @@ use posse_tools::sandbox::Sandbox;
 use posse_tools::worktree::Worktrees;
 
 use crate::config::Config;
+use crate::servers::Servers;
 use crate::setup::{Setup, search};
 use crate::telemetry::Telemetry;
 
@@ -65,6 +66,8 @@ impl ports::Worktrees for Apart {
                 state: self.state.clone(),
                 telemetry: Telemetry::default(),
                 sandbox: self.sandbox.clone(),
+                // Servers are the session's, and work where it does.
+                servers: OnceLock::from(Arc::new(Servers::none())),
             };
             let found = setup.tools()?;
             let verifier = setup.verifier(&found)?;

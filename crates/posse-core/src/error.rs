@@ -51,6 +51,7 @@ codes! {
     LeaseConflict = "LEASE_CONFLICT",
     LeaseHeld = "LEASE_HELD",
     IsolationUnavailable = "ISOLATION_UNAVAILABLE",
+    McpServerUnavailable = "MCP_SERVER_UNAVAILABLE",
     MergeConflict = "MERGE_CONFLICT",
     KeyNotFound = "KEY_NOT_FOUND",
     InvalidKey = "INVALID_KEY",

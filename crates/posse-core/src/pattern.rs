@@ -60,7 +60,10 @@ impl ToolPattern {
         if name.is_empty() || !name.chars().all(legal) {
             return Err(wrong(&say!("pattern-name-invalid")));
         }
-        let names = if name.contains('*') { vec![canonical(name)] } else { expand(name) };
+        let names = match name.contains('*') {
+            true => vec![canonical(name)],
+            false => expand(name).into_iter().map(whole_server).collect(),
+        };
         let arguments = arguments_of(&names, argument);
         if arguments.is_empty() {
             return Err(wrong(&say!("pattern-no-name")));
@@ -95,6 +98,14 @@ impl ToolPattern {
     /// `tool` is a canonical name.
     pub fn names(&self, tool: &str) -> bool {
         wildcard(&self.name, tool)
+    }
+}
+
+/// `mcp__github` is everything that the server has.
+fn whole_server(name: String) -> String {
+    match name.strip_prefix("mcp__") {
+        Some(server) if !server.is_empty() && !server.contains("__") => format!("{name}__*"),
+        Some(_) | None => name,
     }
 }
 
@@ -322,6 +333,8 @@ mod tests {
         assert_eq!(shown("Bash(:*)"), ["bash"]);
         assert_eq!(shown("Agent(researcher, writer)"), ["subagent(researcher)", "subagent(writer)"]);
         assert_eq!(shown("mcp__github__*"), ["mcp__github__*"]);
+        assert_eq!(shown("mcp__github"), ["mcp__github__*"]);
+        assert_eq!(shown("mcp__github__push"), ["mcp__github__push"]);
         assert_eq!(shown("*"), ["*"]);
         assert_eq!(shown("Agent(a,, b,)"), ["subagent(a)", "subagent(b)"]);
         for wrong in ["", "  ", "Agent(,)", "Bash(git", "(x)", "a b", "rm\u{0}", &"x".repeat(2000)] {

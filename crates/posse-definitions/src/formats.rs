@@ -111,11 +111,7 @@ type Spelling = fn(&str) -> Vec<String>;
 
 /// As everyone does.
 fn as_written(entry: &str) -> Vec<String> {
-    // `mcp__github` is everything that the server has.
-    match entry.strip_prefix("mcp__") {
-        Some(server) if !server.contains("__") && !server.contains('*') => vec![format!("{entry}__*")],
-        _ => vec![entry.to_owned()],
-    }
+    vec![entry.to_owned()]
 }
 
 /// The list of tools that an agent has; without the key it has all.
@@ -299,7 +295,7 @@ fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
             return;
         }
     }
-    f.unused(key, say!("no-mcp"));
+    f.mapped(key, say!("servers-of-session"));
     d.mcp_servers.extend(servers);
 }
 

@@ -97,7 +97,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub verify: Option<Vec<String>>,
-    /// MCP servers by name. Kept, not started yet.
+    /// MCP servers by name, as other tools write them. Their tools are used where the operator allows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "none"))]
     pub mcp_servers: Option<BTreeMap<String, Value>>,

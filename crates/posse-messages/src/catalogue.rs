@@ -28,7 +28,7 @@ macro_rules! files {
     };
 }
 
-files! { "core" "runtime" "tools" "store" "models" "telemetry" "mcp" "cli" "help" "definitions" }
+files! { "core" "runtime" "tools" "store" "models" "telemetry" "mcp" "servers" "cli" "help" "definitions" }
 
 /// A message in the language of this process. [`crate::say!`] calls this.
 pub fn say(key: &str, arguments: &[(&'static str, FluentValue<'static>)]) -> String {

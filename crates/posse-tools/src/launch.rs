@@ -5,16 +5,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posse_core::Error;
 use posse_core::event::Event;
 use posse_core::grant::Tier;
+use posse_core::{Error, Result};
 use posse_messages::{fixed, say};
 use posse_runtime::leases::Running;
 use posse_runtime::ports::ToolContext;
+use tokio_util::sync::CancellationToken;
 
 use crate::sandbox::refusal::Walled;
 use crate::sandbox::{Sandbox, Scene};
-use crate::supervisor::{Directory, Job, Pulse, Report, Supervisor};
+use crate::supervisor::{Directory, Job, Pipes, Pulse, Report, Started, Supervisor};
 use crate::workspace::show;
 
 /// A few paths say enough.
@@ -80,6 +81,27 @@ impl Launch {
         report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
         tell(&report, context);
         Ok(Ran { report, walled })
+    }
+
+    /// Starts a program that lasts beyond one call and is talked with, held to what a task may do. The error is why it must not
+    /// or could not be started.
+    pub async fn attach(&self, mut job: Job, context: &ToolContext) -> Result<(Pipes, Attached), String> {
+        let held = self.confine(&mut job, context).await?;
+        let (pipes, started) = self.supervisor.attach(job).map_err(|error| error.message().to_owned())?;
+        Ok((pipes, Attached { started, _held: held }))
+    }
+}
+
+/// A program that is talked with. Nothing of it is left when this is finished or dropped.
+pub struct Attached {
+    started: Started,
+    _held: Held,
+}
+
+impl Attached {
+    /// Waits for its end, or ends it when it is cancelled.
+    pub async fn finish(self, cancel: &CancellationToken) -> Result<Report> {
+        self.started.finish(cancel).await
     }
 }
 

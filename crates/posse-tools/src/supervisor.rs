@@ -27,6 +27,7 @@ use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
@@ -145,6 +146,8 @@ pub enum Streams {
     /// Standard output and standard error are one stream in order of arrival, as on a terminal.
     Merged,
     Separate,
+    /// Whoever started it talks with the command; only standard error is kept, as `Report::out`.
+    Attached,
 }
 
 /// How a command ended and what it wrote.
@@ -257,24 +260,36 @@ impl Supervisor {
 
     /// Runs a command to its end, its timeout or the cancellation, whichever is first; then nothing of it is left.
     /// Dropping the future ends everything too, only that nobody learns how it went.
-    pub async fn run(&self, mut job: Job, cancel: &CancellationToken) -> Result<Report> {
-        job.timeout = job.timeout.min(TIMEOUT_MAX);
-        let call = call_mark();
-        let (helper, control) = self.start(&job, &call).map_err(|error| not_started(&self.program, error))?;
-        let mut helper = Helper { child: helper, call };
-        let patience = job.timeout + GRACE + DRAIN + tree::KILL_TIME + SLACK;
-        let Some(bytes) = converse(control, patience, cancel, job.pulse.as_ref()).await else {
-            return Err(helper.lost(&say!("supervisor-silent")).await);
-        };
-        let Some(report) = Report::parse(&bytes) else {
-            return Err(helper.lost(&say!("supervisor-without-report")).await);
-        };
-        // It has nothing left to do but exit; if it does not, dropping it makes sure of that.
-        let _ = tokio::time::timeout(SLACK, helper.child.wait()).await;
-        Ok(report)
+    pub async fn run(&self, job: Job, cancel: &CancellationToken) -> Result<Report> {
+        let failed = |error| not_started(&self.program, error);
+        let ends = Ends { stdin: command_stdin(&job.stdin).map_err(failed)?, stdout: Stdio::null() };
+        self.begin(job, ends).map_err(failed)?.finish(cancel).await
     }
 
-    fn start(&self, job: &Job, call: &str) -> io::Result<(Child, UnixStream)> {
+    /// Starts a command that one talks with through its standard input and output. It lasts as a command of [`Supervisor::run`]
+    /// does: to its end, its timeout or until the [`Started`] is cancelled or dropped.
+    pub(crate) fn attach(&self, mut job: Job) -> Result<(Pipes, Started)> {
+        let attach = || {
+            let (stdin, to_command) = io::pipe()?;
+            let (from_command, stdout) = io::pipe()?;
+            job.streams = Streams::Attached;
+            let running = self.begin(job, Ends { stdin: stdin.into(), stdout: stdout.into() })?;
+            let to_command = pipe::Sender::from_owned_fd(to_command.into())?;
+            let from_command = pipe::Receiver::from_owned_fd(from_command.into())?;
+            io::Result::Ok((Pipes { to_command, from_command }, running))
+        };
+        attach().map_err(|error| not_started(&self.program, error))
+    }
+
+    fn begin(&self, mut job: Job, ends: Ends) -> io::Result<Started> {
+        job.timeout = job.timeout.min(TIMEOUT_MAX);
+        let call = call_mark();
+        let (child, control) = self.start(&job, &call, ends)?;
+        let patience = job.timeout + GRACE + DRAIN + tree::KILL_TIME + SLACK;
+        Ok(Started { helper: Helper { child, call }, control, patience, pulse: job.pulse })
+    }
+
+    fn start(&self, job: &Job, call: &str, ends: Ends) -> io::Result<(Child, UnixStream)> {
         let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let plan = Plan {
@@ -300,10 +315,46 @@ impl Supervisor {
             .env(TASK_MARK, job.task.as_str())
             .env(CALL_MARK, call)
             .stdin(OwnedFd::from(theirs))
-            .stdout(command_stdin(&job.stdin)?)
-            .stderr(Stdio::null())
+            .stdout(ends.stdin)
+            .stderr(ends.stdout)
             .spawn()?;
         Ok((helper, UnixStream::from_std(ours)?))
+    }
+}
+
+/// What becomes the command's standard input, and its standard output if that is not kept. Its helper has them as 1 and 2.
+struct Ends {
+    stdin: Stdio,
+    stdout: Stdio,
+}
+
+/// Our ends of what a command reads and writes.
+#[derive(Debug)]
+pub struct Pipes {
+    pub to_command: pipe::Sender,
+    pub from_command: pipe::Receiver,
+}
+
+/// A command under way. Nothing of it is left when this is finished or dropped.
+pub(crate) struct Started {
+    helper: Helper,
+    control: UnixStream,
+    patience: Duration,
+    pulse: Option<Pulse>,
+}
+
+impl Started {
+    /// Waits for the end of the command, or ends it when it is cancelled.
+    pub async fn finish(mut self, cancel: &CancellationToken) -> Result<Report> {
+        let Some(bytes) = converse(self.control, self.patience, cancel, self.pulse.as_ref()).await else {
+            return Err(self.helper.lost(&say!("supervisor-silent")).await);
+        };
+        let Some(report) = Report::parse(&bytes) else {
+            return Err(self.helper.lost(&say!("supervisor-without-report")).await);
+        };
+        // It has nothing left to do but exit; if it does not, dropping it makes sure of that.
+        let _ = tokio::time::timeout(SLACK, self.helper.child.wait()).await;
+        Ok(report)
     }
 }
 

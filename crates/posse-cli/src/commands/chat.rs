@@ -24,7 +24,11 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
             refuse_what_is_fixed(&args.how)?;
             Talk::take_up(TakenUp::find(global, wanted).await?)
         }
-        None => Talk::begin(Setup::load(global)?, &args.how)?,
+        None => {
+            let setup = Setup::load(global)?;
+            setup.meet_servers(&args.how).await;
+            Talk::begin(setup, &args.how)?
+        }
     };
     talk.check(&args.how)?;
     let mut code = ExitCode::SUCCESS;
@@ -60,6 +64,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
         let outcome = room.work(work).await?;
         code = room.conclude(&task, &talk.lead.agent, &outcome, began);
     }
+    talk.setup().close_servers().await;
     Ok(code)
 }
 
@@ -124,6 +129,13 @@ impl Talk {
             Place::Earlier(taken_up) => (&taken_up.setup, taken_up.caps(how)),
         };
         run::check_model(&*setup.models(how)?, &self.lead.agent, &caps)
+    }
+
+    fn setup(&self) -> &Setup {
+        match &self.place {
+            Place::New(setup) => setup,
+            Place::Earlier(taken_up) => &taken_up.setup,
+        }
     }
 
     fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {

@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use super::drive::{Parts, Room, View, Work};
 use crate::args::Global;
+use crate::servers::Servers;
 use crate::setup::{Setup, name, new_session_id};
 use crate::terminal;
 
@@ -53,6 +54,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         lease_ms: posse_core::lease::SILENCE_MS_MAX,
         worktrees: None,
         apart_from: None,
+        servers: Arc::new(Servers::none()),
         session_id: session_id.clone(),
         workspace: ".".to_owned(),
         store: store.clone(),

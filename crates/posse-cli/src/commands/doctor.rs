@@ -13,6 +13,7 @@ use crate::agents::load;
 use crate::args::{Global, How};
 use crate::columns::Cell;
 use crate::models::{self, KNOWN, process_env};
+use crate::servers::{Servers, Wanted};
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
 use crate::terminal;
 
@@ -70,6 +71,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     findings.extend(setup.ignored_top().map(|text| Finding::new("confinement", Mark::Info, text)));
     findings.push(approvals(&setup));
     findings.extend(tools(&setup));
+    findings.extend(servers(&setup));
     findings.push(agents(&setup));
     findings.push(prompts(&setup));
     findings.push(store(&setup).await);
@@ -176,6 +178,14 @@ fn tools(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
+/// Each MCP server with its state and how it is held; nobody is started.
+fn servers(setup: &Setup) -> Vec<Finding> {
+    let servers = Servers::load(setup, Wanted::All);
+    let of_servers = servers.all().iter().map(|named| Finding::new("MCP servers", Mark::Info, named.line()));
+    let problems = servers.problems().iter().map(|e| Finding::new("MCP servers", Mark::Info, e.message()));
+    of_servers.chain(problems).collect()
+}
+
 fn agents(setup: &Setup) -> Finding {
     let snapshot = load(setup.places(), setup.trust(false)).snapshot();
     let (usable, all) = (snapshot.agents().count(), snapshot.entries().len());
@@ -224,6 +234,7 @@ fn topic(topic: &str) -> String {
         "confinement" => say!("topic-confinement"),
         "tools" => say!("topic-tools"),
         "agents" => say!("topic-agents"),
+        "MCP servers" => say!("topic-servers"),
         "prompt tokens" => say!("topic-prompt-tokens"),
         "store" => say!("topic-store"),
         "log" => say!("topic-log"),

@@ -28,6 +28,7 @@ use super::refusals::Operator;
 use crate::desk::Desk;
 use crate::envelope::envelope;
 use crate::render::{self, Live, Thing, count, many, tokens};
+use crate::servers::Servers;
 use crate::terminal::Delivery;
 use crate::worktrees::Apart;
 use crate::{owner, terminal};
@@ -45,6 +46,7 @@ pub struct Room {
     stop: Stop,
     /// Asks the person at the terminal.
     desk: Option<Desk>,
+    servers: Arc<Servers>,
     worktrees: Option<Arc<Apart>>,
 }
 
@@ -75,6 +77,7 @@ pub struct Parts {
     pub lease_ms: u64,
     pub worktrees: Option<Arc<Apart>>,
     pub apart_from: Option<String>,
+    pub servers: Arc<Servers>,
 }
 
 /// Whether what happens is shown while it happens.
@@ -131,7 +134,8 @@ impl Room {
             apart_from: parts.apart_from,
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
-        Ok(Self { session, models, agents, live, json, operator, stop, desk, worktrees: parts.worktrees })
+        let (servers, worktrees) = (parts.servers, parts.worktrees);
+        Ok(Self { session, models, agents, live, json, operator, stop, desk, servers, worktrees })
     }
 
     /// Works to the end, or until the person has had enough.
@@ -264,7 +268,7 @@ impl Room {
         if let Some(remark) = self.agents.remark() {
             terminal::note(&remark);
         }
-        for warning in &outcome.warnings {
+        for warning in outcome.warnings.iter().chain(&self.servers.remarks()) {
             terminal::note(&say!("warning", text = visible(warning)));
         }
         for error in &outcome.schema_errors {

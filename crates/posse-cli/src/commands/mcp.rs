@@ -71,6 +71,7 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
     };
     leaving.cancel();
     leave::leave(global, &hosted, on_exit).await?;
+    setup.close_servers().await;
     served.map(|()| ExitCode::SUCCESS)
 }
 
@@ -83,6 +84,7 @@ async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Resul
     let store = setup.store()?;
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
     sweep_dead(&store, &session_id).await?;
+    setup.meet_servers(&how).await;
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(&how, &found)?, setup.caps(&how));
     let agents: Arc<dyn Agents> = setup.agents(&how);

@@ -42,6 +42,7 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     }
     let setup = Setup::load_in(global, repository.root.clone())?;
     let how = args.how();
+    setup.meet_servers(&how).await;
     let reviewer = reviewer(&setup, &how)?;
     let fitted = diff::fit(&changes.files, reviewer.limits.context_window);
     let task = task(&args, &changes, &fitted.text);
@@ -49,7 +50,9 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     let room = room(&setup, &how, &reviewer, session_id.clone(), &title(&args, &changes))?;
     let (began, id) = (Instant::now(), TaskId::root(&session_id));
     let agent = Box::new(reviewer.clone());
-    let outcome = room.work(Work::Start { agent, task, verify: Vec::new(), notes: Vec::new() }).await?;
+    let outcome = room.work(Work::Start { agent, task, verify: Vec::new(), notes: Vec::new() }).await;
+    setup.close_servers().await;
+    let outcome = outcome?;
 
     let found = found(&outcome, &changes, &repository);
     let report = Report {

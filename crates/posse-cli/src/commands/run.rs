@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use posse_core::agent::Agent;
@@ -34,6 +34,7 @@ pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
     if let Some(warning) = setup.ignored_top() {
         terminal::note(&warning);
     }
+    setup.meet_servers(&args.how).await;
     let isolation = match args.isolation.as_deref() {
         Some("worktree") => Isolation::Worktree,
         Some(_) => Isolation::None,
@@ -52,6 +53,9 @@ async fn run_apart(global: &Global, mut setup: Setup, args: RunArgs, id: TaskId)
     let apart = Apart::new(&setup);
     let origin = setup.workspace.display().to_string();
     setup.workspace = apart.open(&id, &origin).await?.workspace.into();
+    // They were met where the person works, and work where the task does.
+    setup.close_servers().await;
+    setup.servers = OnceLock::new();
     let ran = run_in(global, &setup, args, id.clone(), Some(origin)).await;
     if ran.is_err() && setup.store()?.task(&id).await.is_err() {
         apart.discard(&id).await?;
@@ -74,8 +78,9 @@ async fn run_in(
     let began = Instant::now();
     let Lead { agent, notes, verify, .. } = lead;
     let work = Work::Start { agent: Box::new(agent.clone()), task, verify, notes };
-    let outcome = room.work(work).await?;
-    Ok(room.conclude(&id, &agent, &outcome, began))
+    let outcome = room.work(work).await;
+    setup.close_servers().await;
+    Ok(room.conclude(&id, &agent, &outcome?, began))
 }
 
 /// Who does the task, and what had to be done differently from what its definition asks for.
@@ -192,6 +197,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         lease_ms: setup.lease_ms(),
         worktrees: Some(Apart::new(setup)),
         apart_from,
+        servers: found.servers.clone(),
         session_id,
         workspace: setup.workspace.display().to_string(),
         store,

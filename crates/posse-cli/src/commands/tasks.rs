@@ -27,6 +27,7 @@ use super::run::{self, Furniture};
 use crate::args::{Global, How, ListArgs, More};
 use crate::columns::{Cell, cut};
 use crate::render::tokens;
+use crate::servers::{Wanted, is_about_servers};
 use crate::setup::{self, Setup};
 use crate::{owner, terminal};
 
@@ -143,7 +144,9 @@ pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCo
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
     let onward = Onward::Finish { turns_max: more.max_turns, wall_ms_max };
-    let outcome = room.work(Work::GoOn { id: row.id.clone(), onward }).await?;
+    let outcome = room.work(Work::GoOn { id: row.id.clone(), onward }).await;
+    taken_up.setup.close_servers().await;
+    let outcome = outcome?;
     // What is told at the end is about the time it had now.
     let mut agent = start.agent.clone();
     agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
@@ -207,6 +210,8 @@ impl TakenUp {
     /// Of `how` counts what may change from one day to the next: the tape and the cost limit.
     pub fn room(&self, how: &How, view: View, json: bool, title: &str) -> Result<Room> {
         let Self { row, start, setup, store } = self;
+        let of_servers = start.grant.tools().filter(|name| is_about_servers(name)).map(str::to_owned);
+        setup.servers(Wanted::These(&of_servers.collect::<Vec<_>>()));
         let found = setup.tools()?;
         let grant = setup.grant_again(&start.grant, &found)?;
         if let Some(missing) = grant.tools().find(|name| !found.has(name)) {

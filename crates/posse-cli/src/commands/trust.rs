@@ -9,12 +9,13 @@ use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
 use posse_definitions::trust::TrustStore;
 use posse_messages::say;
 use posse_tools::supervisor::TASK_MARK;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agents::view::{Eyes, Seen};
 use crate::agents::{load, trust_store};
 use crate::args::{Global, TrustArgs};
 use crate::render::{Thing, many};
+use crate::servers::ProjectFile;
 use crate::setup::Setup;
 use crate::terminal;
 
@@ -46,13 +47,19 @@ pub fn run(global: &Global, args: &TrustArgs) -> Result<ExitCode> {
     let reports: Vec<Report<'_>> = files.iter().map(|(entry, file)| Report::of(&eyes, entry, file)).collect();
     let agreed =
         reports.iter().filter(|report| report.standing == Answer::Now || report.standing == Answer::Before);
-    store.trust(&root, agreed.map(|report| report.file.read.origin.hash.as_str()))?;
+    let agreed: Vec<&str> = agreed.map(|report| report.file.read.origin.hash.as_str()).collect();
+    let servers = servers(&setup, &args.names)?;
+    let of_servers = servers.as_ref().map(|(file, _)| file.hash());
+    store.trust(&root, agreed.into_iter().chain(of_servers.as_deref()))?;
     // Only now is it true.
     for report in &reports {
         report.tell(global);
     }
+    if let Some((file, lines)) = &servers {
+        tell_servers(global, file, lines);
+    }
     say_what_is_missing(&load(setup.places(), setup.trust(false)).snapshot(), &reports);
-    if reports.is_empty() {
+    if reports.is_empty() && servers.is_none() {
         terminal::note(&say!("project-without-agents"));
     }
     Ok(ExitCode::SUCCESS)
@@ -68,6 +75,24 @@ fn say_what_is_missing(after: &Snapshot, reports: &[Report<'_>]) {
     }
 }
 
+/// The file in which the project names MCP servers, with what each of them is. Trusting some agents does not trust it.
+fn servers(setup: &Setup, names: &[String]) -> Result<Option<(ProjectFile, Vec<String>)>> {
+    if !names.is_empty() {
+        return Ok(None);
+    }
+    let Some(file) = ProjectFile::find(setup).transpose()? else { return Ok(None) };
+    let described = |(name, value): (&String, &Value)| format!("{name} {value}");
+    let lines = file.servers()?.iter().map(described).collect();
+    Ok(Some((file, lines)))
+}
+
+fn tell_servers(global: &Global, file: &ProjectFile, lines: &[String]) {
+    let path = file.path.display();
+    let text = say!("trust-servers", path, state = say!("trusted-now"));
+    let whole = [&[text], lines].concat().join("\n  ");
+    show(global, &whole, &json!({ "path": path.to_string(), "state": "trusted now", "servers": lines }));
+}
+
 fn list(global: &Global, store: &TrustStore) -> Result<ExitCode> {
     for (root, files) in store.list()? {
         let line = format!("{} · {}", root.display(), many(files as u64, Thing::File));
@@ -78,7 +103,7 @@ fn list(global: &Global, store: &TrustStore) -> Result<ExitCode> {
 }
 
 /// An agent that trusts its own files would not need any.
-fn refuse_inside_a_task() -> Result<()> {
+pub(super) fn refuse_inside_a_task() -> Result<()> {
     if std::env::var_os(TASK_MARK).is_none() {
         return Ok(());
     }

@@ -180,7 +180,9 @@ impl Worker {
         let room = taken_up.room(&how, View::Silent, self.global.json, &title)?;
         taken_up.take().await?;
         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
-        room.session.resume(taken_up.row.id.clone(), onward).await
+        let outcome = room.session.resume(taken_up.row.id.clone(), onward).await;
+        taken_up.setup.close_servers().await;
+        outcome
     }
 
     /// A task that this process cannot go on with is not kept from others.

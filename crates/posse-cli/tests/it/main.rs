@@ -20,6 +20,7 @@ mod record;
 mod review;
 mod rights;
 mod secrets;
+mod servers;
 mod stopping;
 mod support;
 mod tasks;

@@ -64,3 +64,22 @@ fn every_scenario_of_2025_11_25_passes() {
 fn every_scenario_of_2026_07_28_and_of_the_tasks_extension_passes() {
     conforms("2026-07-28", 50);
 }
+
+/// What is expected of every client that uses tools. docs/mcp.md says why the others do not apply.
+#[test]
+fn our_client_passes_the_scenarios_for_clients_that_use_tools() {
+    let Some(programs) = programs() else { return };
+    let tests = std::env::current_exe().unwrap();
+    let client = tests.ancestors().nth(2).unwrap().join("examples/conformance_client");
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    for scenario in ["initialize", "tools_call", "sse-retry"] {
+        let ran = Command::new(programs.join("conformance"))
+            .args(["client", "--command", client.to_str().unwrap(), "--scenario", scenario])
+            .env("PATH", &path)
+            .current_dir(std::env::temp_dir())
+            .output()
+            .unwrap();
+        let said = [ran.stdout, ran.stderr].concat();
+        assert!(ran.status.success(), "{scenario}: {}", String::from_utf8_lossy(&said));
+    }
+}

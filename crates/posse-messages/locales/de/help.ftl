@@ -124,6 +124,13 @@ help_id = Die Kennung, etwa a7
 help_newest = Auch das Beantwortete, so viele der neuesten
 help_reason = Warum. Das Modell liest es
 help_scope = Wie weit die Antwort reicht: dieser Aufruf, oder wonach dieselben Regeln in seiner Aufgabe, in ihr und den Aufgaben darunter oder in der Sitzung fragen
+
+help-servers = MCP-Server, die Agenten hier benutzen dürfen: wie jeder gestartet und gehalten wird, und was er geändert hat
+help-servers-accept = Ja sagen zu dem, was ein Server an seinen Werkzeugen geändert hat
+help-servers-accept_name = Der Name des Servers
+help-servers-show = Ein Server, mit allem, was er über seine Werkzeuge sagt
+help-servers-show_name = Der Name des Servers
+help-servers-show_start = Ihn jetzt starten und nach seinen Werkzeugen fragen
 help-mcp = Jedem Host, der das Model Context Protocol spricht, Unteragenten geben: ein Server für Standardein- und -ausgabe oder für HTTP
 help_tools = Die angebotenen Werkzeuge: subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent oder all (durch Kommas getrennt) [Vorgabe: die Konfiguration, sonst alle außer run_subagent]
 help_on-exit = Was aus laufenden Aufgaben wird, wenn der Host verschwindet [Vorgabe: die Konfiguration, sonst hand-over]

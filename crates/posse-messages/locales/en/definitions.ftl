@@ -139,7 +139,7 @@ rules-in-order = rules, the last that fits: { $rules }
 
 no-hooks = this version runs no hooks of agents
 no-memory = this version keeps no memory between tasks
-no-mcp = this version starts no MCP servers
+servers-of-session = servers of the session: the operator allows their tools, with `--allow mcp__NAME`
 no-skills-beforehand = this version loads no skills beforehand
 vendors-own = it belongs to the vendor's own interface
 file-description-missing = `description` is missing: it tells a model when to ask this agent

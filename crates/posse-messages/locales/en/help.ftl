@@ -124,6 +124,13 @@ help_id = Its id, such as a7
 help_newest = Also what was answered, the newest so many
 help_reason = Why. The model reads it
 help_scope = How far the answer reaches: this call, or what the same rules ask about in its task, in its task and those below it, or in the session
+
+help-servers = MCP servers that agents may use here: how each is started and held, and what it changed
+help-servers-accept = Say yes to what a server changed about its tools
+help-servers-accept_name = The server's name
+help-servers-show = One server, with all that it says about its tools
+help-servers-show_name = The server's name
+help-servers-show_start = Start it now and ask for its tools
 help-mcp = Give any host that speaks the Model Context Protocol subagents: a server for standard input and output, or for HTTP
 help_tools = The tools to offer: subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent or all (comma-separated) [default: the configuration, or all but run_subagent]
 help_on-exit = What becomes of tasks that are at work when the host goes away [default: the configuration, or hand-over]

@@ -124,6 +124,13 @@ help_id = Su identificador, por ejemplo a7
 help_newest = También lo respondido, este número de los más recientes
 help_reason = Por qué. Lo lee el modelo
 help_scope = Hasta dónde llega la respuesta: esta llamada, o aquello por lo que preguntan las mismas reglas en su tarea, en su tarea y las que dependen de ella, o en la sesión
+
+help-servers = Servidores MCP que los agentes pueden usar aquí: cómo se inicia y se confina cada uno, y qué cambió
+help-servers-accept = Decir que sí a lo que un servidor cambió en sus herramientas
+help-servers-accept_name = El nombre del servidor
+help-servers-show = Un servidor, con todo lo que dice de sus herramientas
+help-servers-show_name = El nombre del servidor
+help-servers-show_start = Iniciarlo ahora y pedirle sus herramientas
 help-mcp = Dar subagentes a cualquier anfitrión que hable el Model Context Protocol: un servidor por entrada y salida estándar, o por HTTP
 help_tools = Las herramientas que se ofrecen: subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent o all (separadas por comas) [por defecto: la configuración, o todas menos run_subagent]
 help_on-exit = Qué pasa con las tareas en curso cuando el anfitrión se va [por defecto: la configuración, o hand-over]

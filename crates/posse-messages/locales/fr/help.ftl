@@ -124,6 +124,13 @@ help_id = Son identifiant, par exemple a7
 help_newest = Aussi ce qui a reçu une réponse, ce nombre des plus récents
 help_reason = Pourquoi. Le modèle le lit
 help_scope = Jusqu'où va la réponse : cet appel, ou ce sur quoi les mêmes règles interrogent dans sa tâche, dans sa tâche et celles au-dessous, ou dans la session
+
+help-servers = Les serveurs MCP que les agents peuvent utiliser ici : comment chacun est démarré et confiné, et ce qu'il a changé
+help-servers-accept = Dire oui à ce qu'un serveur a changé à ses outils
+help-servers-accept_name = Le nom du serveur
+help-servers-show = Un serveur, avec tout ce qu'il dit de ses outils
+help-servers-show_name = Le nom du serveur
+help-servers-show_start = Le démarrer maintenant et demander ses outils
 help-mcp = Donner des sous-agents à tout hôte qui parle le Model Context Protocol : un serveur sur l'entrée et la sortie standard, ou en HTTP
 help_tools = Les outils proposés : subagent, subagent_wait, subagent_result, subagent_list, shared_context, run_subagent ou all (séparés par des virgules) [par défaut : la configuration, ou tous sauf run_subagent]
 help_on-exit = Ce que deviennent les tâches en cours quand l'hôte s'en va [par défaut : la configuration, ou hand-over]

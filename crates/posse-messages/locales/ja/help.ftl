@@ -124,6 +124,13 @@ help_id = その ID。例: a7
 help_newest = 回答済みのものも、新しい順にこの数だけ
 help_reason = 理由。モデルが読む
 help_scope = 回答の及ぶ範囲: この呼び出し、または同じ規則が尋ねるものをそのタスク、そのタスクとその下、あるいはセッションで
+
+help-servers = エージェントがここで使える MCP サーバー: 起動と隔離の方法、変更された内容
+help-servers-accept = サーバーがツールについて変更した内容を承認する
+help-servers-accept_name = サーバーの名前
+help-servers-show = ひとつのサーバーと、そのツールについての説明の全体
+help-servers-show_name = サーバーの名前
+help-servers-show_start = いま起動してツールを尋ねる
 help-mcp = Model Context Protocol を話すあらゆるホストにサブエージェントを提供する。標準入出力または HTTP のサーバー
 help_tools = 提供するツール: subagent、subagent_wait、subagent_result、subagent_list、shared_context、run_subagent、または all（コンマ区切り）[既定: 設定、なければ run_subagent 以外のすべて]
 help_on-exit = ホストがいなくなったとき、実行中のタスクをどうするか [既定: 設定、なければ hand-over]

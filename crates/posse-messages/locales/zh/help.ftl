@@ -124,6 +124,13 @@ help_id = 其标识，例如 a7
 help_newest = 也显示已答复的，最新的这么多个
 help_reason = 原因。模型会读到
 help_scope = 答复的适用范围：此调用，或同样的规则在其任务中、在其任务及其下级任务中、或在会话中所询问的内容
+
+help-servers = 代理在这里可以使用的 MCP 服务器：如何启动和隔离，更改了什么
+help-servers-accept = 同意服务器对其工具的更改
+help-servers-accept_name = 服务器的名称
+help-servers-show = 一个服务器及其对工具的全部描述
+help-servers-show_name = 服务器的名称
+help-servers-show_start = 现在启动并询问其工具
 help-mcp = 为任何支持 Model Context Protocol 的主机提供子代理：通过标准输入输出或 HTTP 的服务器
 help_tools = 要提供的工具：subagent、subagent_wait、subagent_result、subagent_list、shared_context、run_subagent 或 all（逗号分隔）[默认：配置，或除 run_subagent 外的全部]
 help_on-exit = 主机离开时如何处理正在进行的任务 [默认：配置，或 hand-over]

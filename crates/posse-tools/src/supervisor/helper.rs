@@ -1,8 +1,8 @@
 //! The helper process: one per call, single-threaded, a few megabytes. It starts the command, keeps the two ends of
 //! its output, and lets nothing survive: neither the command, nor the runtime if that dies.
 //!
-//! Descriptor 0 is the control socket, 1 is what becomes the command's standard input. The end of file on the
-//! control socket means that nobody waits any more. `PR_SET_PDEATHSIG` would be simpler and is wrong: it fires when the
+//! Descriptor 0 is the control socket, 1 is what becomes the command's standard input, 2 what becomes its standard output if that is
+//! not kept here. The end of file on the control socket means that nobody waits any more. `PR_SET_PDEATHSIG` would be simpler and is wrong: it fires when the
 //! *thread* that started the helper ends.
 
 use std::ffi::OsString;
@@ -28,6 +28,8 @@ use super::{CANCEL, Counts, End, Header, LOST, Plan, Stop, Streams};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
+/// Nothing, unless the runtime talks with the command.
+const COMMAND_STDOUT: RawFd = 2;
 /// How long to wait for killed processes before looking for more of them.
 const REAP_TIME: Duration = Duration::from_millis(10);
 /// What a shell says of a program that is there and cannot be run.
@@ -197,17 +199,21 @@ fn confine(mut arguments: impl Iterator<Item = OsString>) -> String {
 fn spawn(plan: &Plan, mut command: Command, streams: &mut Vec<Stream>) -> io::Result<Pid> {
     // SAFETY: the runtime starts us with this descriptor open, and this is its only owner.
     let stdin = unsafe { OwnedFd::from_raw_fd(COMMAND_STDIN) };
-    let (out, out_writer) = io::pipe()?;
-    streams.push(Stream::new(out.into(), plan)?);
-    let err_writer = match plan.streams {
-        Streams::Merged => out_writer.try_clone()?,
-        Streams::Separate => {
-            let (err, writer) = io::pipe()?;
-            streams.push(Stream::new(err.into(), plan)?);
-            writer
-        }
+    let mut kept = || {
+        let (reader, writer) = io::pipe()?;
+        streams.push(Stream::new(reader.into(), plan)?);
+        io::Result::Ok(OwnedFd::from(writer))
     };
-    command.stdin(Stdio::from(stdin)).stdout(out_writer).stderr(err_writer).process_group(0);
+    let (out, err) = match plan.streams {
+        Streams::Merged => {
+            let writer = kept()?;
+            (writer.try_clone()?, writer)
+        }
+        Streams::Separate => (kept()?, kept()?),
+        // SAFETY: as above.
+        Streams::Attached => (unsafe { OwnedFd::from_raw_fd(COMMAND_STDOUT) }, kept()?),
+    };
+    command.stdin(Stdio::from(stdin)).stdout(out).stderr(err).process_group(0);
     // SAFETY: it makes only async-signal-safe system calls and allocates nothing.
     unsafe {
         command.pre_exec(|| {

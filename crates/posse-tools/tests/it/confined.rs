@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::agent::ModelSettings;
 use posse_core::budget::Caps;
@@ -17,10 +18,12 @@ use posse_runtime::observe::Observers;
 use posse_runtime::ports::{ToolOutput, Verifier};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
-use posse_tools::confinement::{ProcessLimits, Top};
+use posse_tools::confinement::{Confinement, ProcessLimits, Top};
 use posse_tools::sandbox::{Sandbox, Settings, Wish};
+use posse_tools::supervisor::{Job, Streams};
 use posse_tools::verify::Commands;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::attacks::has_bubblewrap;
 use crate::support::Place;
@@ -413,8 +416,23 @@ async fn every_way_to_start_a_process_is_held() {
         assert!(errors.is_empty(), "{errors:?}");
         let own = own.into_iter().next().unwrap().bind(world.launch.clone()).unwrap();
         assert!(world.call(&own, "{}").await.is_error, "{wish:?}");
+        let talk = ["-c".into(), format!("echo x >src/t; echo x >{target}").into()];
+        let job = Job {
+            task: world.context.task.clone(),
+            program: "sh".into(),
+            args: talk.to_vec(),
+            directory: world.launch.directory.clone(),
+            environment: world.launch.environment.select(&[]),
+            stdin: Vec::new(),
+            streams: Streams::Attached,
+            timeout: Duration::from_secs(60),
+            confinement: Confinement::default(),
+            pulse: None,
+        };
+        let (_pipes, running) = world.launch.attach(job, &world.context).await.unwrap();
+        running.finish(&CancellationToken::new()).await.unwrap();
         assert!(!Path::new(&target).exists(), "{wish:?}");
-        assert!(world.path().join("src/v").exists() && world.path().join("src/o").exists(), "{wish:?}");
+        assert!(["src/v", "src/o", "src/t"].iter().all(|file| world.path().join(file).exists()), "{wish:?}");
     }
 }
 

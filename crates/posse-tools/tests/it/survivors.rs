@@ -7,6 +7,7 @@ use posse_runtime::ports::ToolOutput;
 use posse_tools::confinement::Confinement;
 use posse_tools::supervisor::{Directory, End, Job, Report, Streams, sweep};
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, holds_within, supervisor, until, zombies};
@@ -236,4 +237,32 @@ fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.split_ascii_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// A program that is talked with: it says back what it hears, and leaves a child that holds nothing.
+const TALKER: &str = "setsid sleep 300 >/dev/null 2>&1 </dev/null & echo ready >&2; while read -r line; do echo \"got $line\"; done";
+
+#[tokio::test]
+async fn a_program_that_is_talked_with_answers_and_nothing_of_it_is_left() {
+    for is_dropped in [false, true] {
+        let world = World::new(if is_dropped { "talk-dropped" } else { "talk-ended" });
+        let job = Job { task: world.context.task.clone(), ..job(TALKER) };
+        let (mut pipes, running) = world.launch.attach(job, &world.context).await.unwrap();
+        let mut lines = BufReader::new(&mut pipes.from_command).lines();
+        for said in ["one", "two"] {
+            pipes.to_command.write_all(format!("{said}\n").as_bytes()).await.unwrap();
+            assert_eq!(lines.next_line().await.unwrap(), Some(format!("got {said}")));
+        }
+        if is_dropped {
+            drop(running);
+            until(|| world.alive().is_empty()).await;
+            continue;
+        }
+        // The end of its input is its end.
+        drop(pipes.to_command);
+        let report = running.finish(&CancellationToken::new()).await.unwrap();
+        assert_eq!((report.end, report.stop, report.stopped), (End::Exited { code: 0 }, None, 1));
+        assert_eq!(report.out.head, b"ready\n", "what it says beside is kept");
+        world.assert_nothing_is_left();
+    }
 }

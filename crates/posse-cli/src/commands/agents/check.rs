@@ -29,6 +29,8 @@ pub struct Report<'a> {
     rules: Vec<String>,
     /// Some commands are denied to it by a pattern.
     has_guard_rail: bool,
+    /// MCP servers that it names.
+    servers: Vec<String>,
 }
 
 /// One report for each file, in the order of names; those that are hidden come after what hides them.
@@ -103,6 +105,7 @@ impl<'a> Report<'a> {
             withheld: agent.as_ref().map(|agent| eyes.withheld(agent)).unwrap_or_default(),
             rules: definition.map(conditions).unwrap_or_default(),
             has_guard_rail: definition.is_some_and(denies_commands),
+            servers: definition.map(|definition| eyes.servers(definition)).unwrap_or_default(),
             model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
             tools: agent.as_ref().map(|agent| eyes.effective_tools(agent)).unwrap_or_default(),
         }
@@ -155,6 +158,7 @@ impl<'a> Report<'a> {
                 &format!("→ {}", say!("row-tools")),
                 &if self.tools.is_empty() { say!("none") } else { self.tools.join(", ") },
             );
+            self.servers.iter().for_each(|line| row(&format!("→ {}", say!("row-server")), line));
             self.withheld.iter().for_each(|told| row(&format!("→ {}", say!("row-not-given")), told));
             self.rules.iter().for_each(|rule| row(&format!("→ {}", say!("row-rule")), rule));
             if self.has_guard_rail {
@@ -199,6 +203,7 @@ impl<'a> Report<'a> {
             "fields": fields,
             "model": self.model,
             "tools": self.tools,
+            "servers": self.servers,
             "not_given": self.withheld,
             "rules": self.rules,
             "description_tokens": self.description_tokens(),

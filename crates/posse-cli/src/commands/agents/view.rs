@@ -18,6 +18,7 @@ use crate::args::How;
 use crate::columns::{Cell, cut};
 use crate::models::{ModelSource, process_env};
 use crate::render::{Thing, many};
+use crate::servers::{Named, Servers, Wanted, is_about_servers};
 use crate::setup::Setup;
 
 /// Shown for the model when none is configured.
@@ -34,6 +35,7 @@ pub struct Eyes {
     /// Paths below these are shown shorter.
     here: String,
     home: Option<String>,
+    servers: Arc<Servers>,
 }
 
 /// One agent, with everything a person wants to know of it.
@@ -67,6 +69,7 @@ impl Eyes {
     /// `allow` is what a run would be told with that flag.
     pub fn open(setup: &Setup, allow: &[String]) -> Result<Self> {
         let how = How { allow: allow.to_vec(), ..How::default() };
+        let servers = setup.servers(Wanted::All);
         let found = setup.tools()?;
         let grant = setup.grant(&how, &found)?;
         let own = found.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect));
@@ -81,7 +84,7 @@ impl Eyes {
         let here = setup.workspace.canonicalize().unwrap_or_else(|_| setup.workspace.clone());
         let (here, home) = (here.display().to_string(), process_env("HOME"));
         let (models, denied) = (setup.models(&how)?, setup.denied(&found)?);
-        Ok(Self { base, grant, models, tools, denied, here, home })
+        Ok(Self { base, grant, models, tools, denied, here, home, servers })
     }
 
     /// A path as a person would write it: from here, or from home.
@@ -148,6 +151,17 @@ impl Eyes {
                 None
             }
         }
+    }
+
+    /// The MCP servers that it names, in its list of servers or of tools: how each stands, and how it is held.
+    pub fn servers(&self, definition: &Definition) -> Vec<String> {
+        let of_tools = definition.rights.tools.iter().flatten().map(|pattern| pattern.name().to_owned());
+        let tools: Vec<String> = of_tools.filter(|name| is_about_servers(name)).collect();
+        let is_named = |named: &&Named| {
+            let name = named.server.config().name.as_str();
+            definition.mcp_servers.contains_key(name) || tools.iter().any(|entry| named.is_meant(entry))
+        };
+        self.servers.all().iter().filter(is_named).map(Named::line).collect()
     }
 
     /// What it names and a run would not give: each tool with what would give it.

@@ -1,0 +1,138 @@
+//! `posse servers`: the MCP servers that agents may use here, what they say about their tools, and a yes to what they changed.
+
+use std::process::ExitCode;
+
+use posse_core::Result;
+use posse_core::text::visible;
+use posse_mcp::client::{Definitions, Kind, Known};
+use posse_messages::say;
+use serde_json::{Value, json};
+
+use super::trust::refuse_inside_a_task;
+use crate::args::{Global, ServersCommand};
+use crate::servers::{Named, Servers, Wanted};
+use crate::setup::Setup;
+use crate::terminal;
+
+pub async fn run(global: &Global, command: Option<ServersCommand>) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let servers = Servers::load(&setup, Wanted::All);
+    let done = match command {
+        None => list(global, &servers),
+        Some(ServersCommand::Show { name, start }) => show(global, servers.find(&name)?, start).await,
+        Some(ServersCommand::Accept { name }) => {
+            refuse_inside_a_task()?;
+            accept(global, servers.find(&name)?)
+        }
+    };
+    servers.close().await;
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+fn list(global: &Global, servers: &Servers) -> Result<()> {
+    for named in servers.all() {
+        match global.json {
+            true => terminal::out(&named.json().to_string()),
+            false => terminal::out(&visible(&named.line())),
+        }
+    }
+    for problem in servers.problems() {
+        terminal::note(&say!("warning", text = visible(problem.message())));
+    }
+    if servers.all().is_empty() && !global.json {
+        terminal::note(&say!("mcp-no-servers"));
+    }
+    Ok(())
+}
+
+async fn show(global: &Global, named: &Named, start: bool) -> Result<()> {
+    let known = match start {
+        true => named.server.look().await?,
+        false => named.server.known()?.unwrap_or_default(),
+    };
+    if global.json {
+        let mut value = named.json();
+        value["accepted"] = json!(known.accepted);
+        value["waiting"] = json!(known.waiting);
+        terminal::out(&value.to_string());
+        return Ok(());
+    }
+    terminal::out(&visible(&named.line()));
+    definitions(&known.accepted);
+    changes(named, &known);
+    Ok(())
+}
+
+/// What is accepted is what was printed, whatever the server says meanwhile.
+fn accept(global: &Global, named: &Named) -> Result<()> {
+    let known = named.server.known()?.unwrap_or_default();
+    let server = &named.server.config().name;
+    let count = known.differences().len();
+    if !global.json {
+        changes(named, &known);
+    }
+    if count > 0 {
+        named.server.accept(known)?;
+    }
+    match global.json {
+        true => terminal::out(&json!({ "server": server.as_str(), "accepted": count }).to_string()),
+        false if count == 0 => terminal::out(&say!("mcp-nothing-waits", server)),
+        false => terminal::out(&say!("mcp-accepted", server, count)),
+    }
+    Ok(())
+}
+
+fn definitions(definitions: &Definitions) {
+    for raw in definitions.values() {
+        terminal::out(&visible(&format!("{raw:#}")));
+    }
+}
+
+fn changes(named: &Named, known: &Known) {
+    let empty = Definitions::new();
+    let now = known.waiting.as_ref().unwrap_or(&empty);
+    for difference in known.differences() {
+        let (tool, server) = (visible(&difference.tool).into_owned(), &named.server.config().name);
+        terminal::out(&match difference.kind {
+            Kind::New => say!("mcp-change-new", server, tool),
+            Kind::Changed => say!("mcp-change-changed", server, tool),
+            Kind::Gone => say!("mcp-change-gone", server, tool),
+        });
+        for (mark, raw) in [("-", known.accepted.get(&difference.tool)), ("+", now.get(&difference.tool))] {
+            let text = raw.map(|raw| format!("{raw:#}")).unwrap_or_default();
+            text.lines().for_each(|line| terminal::out(&visible(&format!("{mark} {line}"))));
+        }
+    }
+}
+
+impl Named {
+    /// How it stands, without starting it.
+    pub fn state(&self) -> String {
+        match self.server.known() {
+            Ok(None) => say!("mcp-state-unknown"),
+            Ok(Some(known)) if known.waiting.is_some() => {
+                say!("mcp-state-changed", tools = known.accepted.len(), changes = known.differences().len())
+            }
+            Ok(Some(known)) => say!("mcp-state-known", tools = known.accepted.len()),
+            Err(e) => e.message().to_owned(),
+        }
+    }
+
+    pub fn line(&self) -> String {
+        let (name, origin, what) = (&self.server.config().name, &self.origin, &self.what);
+        format!("{:<16} {} · {what} · {} · {origin}", name.as_str(), self.state(), self.confinement)
+    }
+
+    fn json(&self) -> Value {
+        let known = self.server.known().ok().flatten();
+        json!({
+            "server": self.server.config().name.as_str(),
+            "what": self.what,
+            "origin": self.origin.to_string(),
+            "confinement": self.confinement,
+            "tools": known.as_ref().map(|known| known.accepted.keys().collect::<Vec<_>>()),
+            "changes": known.as_ref().map(|known| known.differences().len()),
+            "state": self.state(),
+        })
+    }
+}

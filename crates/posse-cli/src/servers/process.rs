@@ -1,0 +1,130 @@
+//! A server's process, started as every process of a tool is: under the supervisor, inside the sandbox, with a list of variables.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_core::grant::Grant;
+use posse_core::id::TaskId;
+use posse_core::{Result as CoreResult, text};
+use posse_mcp::client::{Life, Process, Program, ServerName, Starter};
+use posse_runtime::ports::{BoxFuture, ToolContext};
+use posse_tools::confinement::Confinement;
+use posse_tools::launch::{Attached, Launch};
+use posse_tools::supervisor::{Directory, End, Job, Report, Streams};
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// How long a server may take to end when its input did.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// The supervisor lets nothing last longer.
+const LIFE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// What is shown of its last words.
+const WORDS_MAX: usize = 2_000;
+
+pub struct Confined {
+    launch: Launch,
+    grant: Arc<Grant>,
+}
+
+impl Confined {
+    pub fn new(launch: Launch, grant: Grant) -> Self {
+        Self { launch, grant: Arc::new(grant) }
+    }
+}
+
+impl Starter for Confined {
+    fn start<'a>(
+        &'a self,
+        server: &'a ServerName,
+        program: &'a Program,
+    ) -> BoxFuture<'a, Result<Process, String>> {
+        Box::pin(self.started(server, program))
+    }
+}
+
+impl Confined {
+    async fn started(&self, server: &ServerName, program: &Program) -> Result<Process, String> {
+        // It belongs to no task; the name is for its directory of temporary files.
+        let task = TaskId::root(&format!("mcp-{server}"));
+        let context = ToolContext {
+            task: task.clone(),
+            grant: self.grant.clone(),
+            cancel: CancellationToken::new(),
+            time_left: LIFE_MAX,
+            output_bytes_max: 0,
+            nesting: None,
+            fence: None,
+        };
+        let mut environment = self.launch.environment.select(&[]);
+        let own = program.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        environment.retain(|(name, _)| !program.env.iter().any(|(own, _)| name == own.as_str()));
+        environment.extend(own);
+        let job = Job {
+            task,
+            program: OsString::from(&program.command),
+            args: program.args.iter().map(OsString::from).collect(),
+            directory: program
+                .directory
+                .clone()
+                .map_or_else(|| self.launch.directory.clone(), Directory::Path),
+            environment,
+            stdin: Vec::new(),
+            streams: Streams::Attached,
+            timeout: LIFE_MAX,
+            confinement: Confinement::default(),
+            pulse: None,
+        };
+        let (pipes, running) = self.launch.attach(job, &context).await?;
+        let life = Box::new(Kept::watch(running));
+        Ok(Process { input: Box::new(pipes.to_command), output: Box::new(pipes.from_command), life })
+    }
+}
+
+/// A process under way, watched by a task of its own.
+struct Kept {
+    finished: JoinHandle<CoreResult<Report>>,
+    /// Dropping it ends the process.
+    end: DropGuard,
+}
+
+impl Kept {
+    fn watch(running: Attached) -> Self {
+        let cancel = CancellationToken::new();
+        let end = cancel.clone().drop_guard();
+        let finished = tokio::spawn(async move { running.finish(&cancel).await });
+        Self { finished, end }
+    }
+}
+
+impl Life for Kept {
+    fn end(mut self: Box<Self>) -> BoxFuture<'static, String> {
+        Box::pin(async move {
+            let by_itself = tokio::time::timeout(FAREWELL, &mut self.finished).await;
+            let finished = match by_itself {
+                Ok(finished) => finished,
+                Err(_) => {
+                    self.end.disarm().cancel();
+                    self.finished.await
+                }
+            };
+            match finished {
+                Ok(Ok(report)) => last_words(&report),
+                Ok(Err(e)) => e.message().to_owned(),
+                Err(e) => e.to_string(),
+            }
+        })
+    }
+}
+
+/// What it wrote to standard error, and why it did not run if that is the matter.
+fn last_words(report: &Report) -> String {
+    let said = [&report.out.head[..], &report.out.tail[..]].concat();
+    let said = String::from_utf8_lossy(&said);
+    let said = text::suffix(said.trim(), WORDS_MAX);
+    match &report.end {
+        End::NotStarted { errno } => std::io::Error::from_raw_os_error(*errno).to_string(),
+        End::Refused { why } => why.clone(),
+        End::Exited { .. } | End::Signalled { .. } | End::Unknown => said.to_owned(),
+    }
+}

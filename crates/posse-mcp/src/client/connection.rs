@@ -1,0 +1,268 @@
+//! One server that is connected: its handshake, its list of tools, its calls. Nothing that it wants from us is given: no model, no
+//! answers of a person, no list of directories.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use posse_core::text::{prefix, visible};
+use posse_messages::say;
+use posse_net::{Pool, is_loopback, system_proxies};
+use posse_runtime::ports::BoxFuture;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
+    ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorData, Implementation, JsonObject,
+    ListRootsRequestMethod, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, RequestMetaObject,
+    ServerResult,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions,
+    RequestContext, RunningService, ServiceError,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, RoleClient};
+use serde_json::Value;
+use tokio::sync::Mutex;
+
+use super::definition::{Definitions, collect};
+use super::http::Http;
+use super::lines::Lines;
+use super::tap::Tap;
+use super::{Endpoint, Life, MESSAGE_BYTES_MAX, Remote, ServerConfig, Starter};
+
+/// Pages of a list of tools: more is a server that never ends.
+const PAGES_MAX: usize = 64;
+/// How long a server is told that nobody waits any more, or that it is over.
+const GOODBYE: Duration = Duration::from_secs(1);
+/// How long opening a connection may take.
+const DIAL: Duration = Duration::from_secs(10);
+/// Bytes of somebody else's words in an error.
+const WORDS_MAX: usize = 1_000;
+/// The same for every attempt at one call, for servers that look at it.
+const IDEMPOTENCY_KEY: &str = "dev.posse/idempotency-key";
+
+pub(super) struct Connection {
+    service: RunningService<RoleClient, Refuser>,
+    tap: Arc<Tap>,
+    is_stale: Arc<AtomicBool>,
+    life: Mutex<Option<Box<dyn Life>>>,
+    /// One list at a time, because its answers are listened to.
+    listing: Mutex<()>,
+}
+
+/// How a call went.
+pub(super) enum Called {
+    Answered(Box<CallToolResult>),
+    /// The server, or the SDK, says why not.
+    Failed(String),
+    /// There is no answer, and nobody knows how far it came.
+    Lost(String),
+}
+
+impl Connection {
+    /// Starts or reaches the server and shakes hands. The error is why not, with what the server last said.
+    pub fn open<'a>(
+        config: &'a ServerConfig,
+        starter: &'a dyn Starter,
+    ) -> BoxFuture<'a, Result<Self, String>> {
+        Box::pin(Self::opened(config, starter))
+    }
+
+    async fn opened(config: &ServerConfig, starter: &dyn Starter) -> Result<Self, String> {
+        let (tap, is_stale) = (Arc::<Tap>::default(), Arc::<AtomicBool>::default());
+        let refuser = Refuser { is_stale: is_stale.clone() };
+        let (service, life) = match &config.endpoint {
+            Endpoint::Stdio(program) => {
+                let process = starter.start(&config.name, program).await?;
+                let lines = Lines::new(process.output, process.input, tap.clone());
+                match refuser.serve_with_lifecycle(lines, lifecycle()).await {
+                    Ok(service) => (service, Some(process.life)),
+                    Err(error) => return Err(with_words(unshaken(&error), process.life.end().await)),
+                }
+            }
+            Endpoint::Http(remote) => {
+                let transport = reach(remote, tap.clone())?;
+                let shaken = refuser.serve_with_lifecycle(transport, lifecycle()).await;
+                (shaken.map_err(|error| unshaken(&error))?, None)
+            }
+        };
+        let (life, listing) = (Mutex::new(life), Mutex::new(()));
+        Ok(Self { service, tap, is_stale, life, listing })
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.service.is_closed() || self.service.is_transport_closed()
+    }
+
+    /// Whether the server said since the last list that there is another one.
+    pub fn is_stale(&self) -> bool {
+        self.is_stale.load(Ordering::Acquire)
+    }
+
+    /// All tools as the server describes them, and what cannot be used of that.
+    pub async fn list(&self) -> Result<(Definitions, Vec<String>), String> {
+        let _one = self.listing.lock().await;
+        self.is_stale.store(false, Ordering::Release);
+        self.tap.open();
+        let names = self.names().await;
+        let raw = self.tap.close();
+        Ok(collect(&names?, raw))
+    }
+
+    async fn names(&self) -> Result<Vec<String>, String> {
+        let (mut names, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let params = PaginatedRequestParams::default().with_cursor(cursor);
+            // Not through the SDK's own list, which may answer from memory.
+            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
+            let page = match self.service.send_request(request).await {
+                Ok(ServerResult::ListToolsResult(page)) => page,
+                Ok(_) => return Err(say!("mcp-answer-not-understood")),
+                Err(error) => return Err(failure(&error)),
+            };
+            names.extend(page.tools.into_iter().map(|tool| tool.name.into_owned()));
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                return Ok(names);
+            }
+        }
+        Err(say!("mcp-list-endless", most = PAGES_MAX))
+    }
+
+    /// Calls a tool until the answer or `over` comes; then the server is told that nobody waits.
+    pub async fn call(
+        &self,
+        tool: &str,
+        arguments: JsonObject,
+        key: &str,
+        over: impl Future<Output = String>,
+    ) -> Called {
+        let mut params = CallToolRequestParams::new(tool.to_owned());
+        params.arguments = Some(arguments);
+        let mut meta = JsonObject::new();
+        meta.insert(IDEMPOTENCY_KEY.to_owned(), Value::from(key));
+        params.meta = Some(RequestMetaObject::from(meta));
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        tokio::pin!(over);
+        let options = PeerRequestOptions::no_options();
+        let mut handle = tokio::select! {
+            biased;
+            why = &mut over => return Called::Lost(why),
+            sent = self.service.send_request_with_option(request, options) => match sent {
+                Ok(handle) => handle,
+                Err(error) => return Called::Lost(failure(&error)),
+            },
+        };
+        let answer = tokio::select! {
+            biased;
+            answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
+            why = over => {
+                let _ = tokio::time::timeout(GOODBYE, handle.cancel(Some(why.clone()))).await;
+                return Called::Lost(why);
+            }
+        };
+        match answer {
+            Ok(ServerResult::CallToolResult(result)) => Called::Answered(Box::new(result)),
+            Ok(ServerResult::InputRequiredResult(_)) => Called::Failed(say!("mcp-wants-input")),
+            Ok(_) => Called::Failed(say!("mcp-answer-not-understood")),
+            Err(error @ ServiceError::McpError(_)) => Called::Failed(failure(&error)),
+            Err(error) => Called::Lost(failure(&error)),
+        }
+    }
+
+    /// Says goodbye, ends the process, and returns what it last said.
+    pub async fn close(&self) -> String {
+        self.service.cancellation_token().cancel();
+        match self.life.lock().await.take() {
+            Some(life) => life.end().await,
+            None => String::new(),
+        }
+    }
+}
+
+/// The newest protocol that the server has, whether it wants to be discovered or to shake hands.
+fn lifecycle() -> ClientLifecycleMode {
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    }
+}
+
+fn reach(remote: &Remote, tap: Arc<Tap>) -> Result<StreamableHttpClientTransport<Http>, String> {
+    let host = remote.url.host().unwrap_or_default();
+    let pool =
+        Pool::new(&remote.url, system_proxies(is_loopback(host)), DIAL).map_err(|cause| cause.to_string())?;
+    let headers: HashMap<_, _> = remote.headers.iter().cloned().collect();
+    let mut config = StreamableHttpClientTransportConfig::with_uri(remote.url.to_string())
+        .custom_headers(headers)
+        .max_sse_event_size(MESSAGE_BYTES_MAX);
+    if let Some(bearer) = &remote.bearer {
+        config = config.auth_header(bearer.clone());
+    }
+    Ok(StreamableHttpClientTransport::with_client(Http::new(pool, tap), config))
+}
+
+fn unshaken(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => words(&error.message),
+        ClientInitializeError::ConnectionClosed(_) => say!("mcp-server-ended"),
+        other => words(&posse_net::causes(other)),
+    }
+}
+
+fn failure(error: &ServiceError) -> String {
+    match error {
+        ServiceError::McpError(error) => words(&error.message),
+        ServiceError::TransportClosed => say!("mcp-server-ended"),
+        other => words(&posse_net::causes(other)),
+    }
+}
+
+/// Somebody else's words, bounded and visible.
+pub(super) fn words(text: &str) -> String {
+    visible(prefix(text.trim(), WORDS_MAX)).into_owned()
+}
+
+pub(super) fn with_words(why: String, last: String) -> String {
+    match last.trim() {
+        "" => why,
+        last => say!("mcp-last-words", why, last = words(posse_core::text::suffix(last, WORDS_MAX))),
+    }
+}
+
+/// What we are for a server: somebody who calls tools and gives nothing.
+struct Refuser {
+    is_stale: Arc<AtomicBool>,
+}
+
+#[expect(deprecated, reason = "servers of older protocols ask for roots")]
+impl ClientHandler for Refuser {
+    fn get_info(&self) -> ClientConfig {
+        let us = Implementation::new("posse", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), us)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    // Sampling is refused by the SDK itself unless somebody implements it.
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<rmcp::model::ListRootsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
+    }
+
+    async fn create_elicitation(
+        &self,
+        _: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ElicitationCreateRequestMethod>())
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.is_stale.store(true, Ordering::Release);
+    }
+}

@@ -1,0 +1,206 @@
+//! Servers that are reached over HTTP: what they are told, and what becomes of what they send.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use posse_core::grant::Grant;
+use posse_core::id::{CallKey, TaskId};
+use posse_runtime::ports::{ToolContext, ToolInput, ToolOutput};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::hostile::{InMemory, Nobody};
+use super::*;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Json,
+    Events,
+    HugeJson,
+    HugeEvent,
+    /// Answers everything with an empty result that it does not know.
+    AnswersAnything,
+    Denies,
+    /// Sends whoever asks to another address.
+    SendsAway,
+}
+
+/// The head of each request and what it said.
+type Heard = Arc<Mutex<Vec<(String, Value)>>>;
+
+async fn listen(mode: Mode) -> (String, Heard) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let heard = Heard::default();
+    let hears = heard.clone();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            tokio::spawn(serve(socket, mode, hears.clone()));
+        }
+    });
+    (address, heard)
+}
+
+async fn serve(socket: TcpStream, mode: Mode, heard: Heard) -> Option<()> {
+    let mut socket = BufReader::new(socket);
+    loop {
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if socket.read_line(&mut line).await.ok()? == 0 {
+                return None;
+            }
+            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+            if line == "\r\n" {
+                break;
+            }
+            head.push_str(&line);
+        }
+        let mut body = vec![0; length];
+        socket.read_exact(&mut body).await.ok()?;
+        let message: Value = serde_json::from_slice(&body).unwrap_or_default();
+        heard.lock().unwrap().push((head.clone(), message.clone()));
+        answer(socket.get_mut(), mode, &head, &message).await?;
+    }
+}
+
+async fn answer(socket: &mut TcpStream, mode: Mode, head: &str, message: &Value) -> Option<()> {
+    let method = message["method"].as_str().unwrap_or_default();
+    let plain = |status: &str| format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+    if mode == Mode::Denies {
+        let denied = "HTTP/1.1 401 No\r\nwww-authenticate: Bearer scope=\"all\"\r\ncontent-length: 0\r\n\r\n";
+        return socket.write_all(denied.as_bytes()).await.ok();
+    }
+    if mode == Mode::SendsAway {
+        let away = "HTTP/1.1 307 Away\r\nlocation: http://127.0.0.1:1/other\r\ncontent-length: 0\r\n\r\n";
+        return socket.write_all(away.as_bytes()).await.ok();
+    }
+    if !head.starts_with("POST") {
+        return socket.write_all(plain("405 No").as_bytes()).await.ok();
+    }
+    let result = match method {
+        "initialize" => {
+            let info = json!({"name": "far", "version": "1"});
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+        }
+        "tools/list" => {
+            let tool = json!({"name": "echo", "inputSchema": {"type": "object"}, "x-unknown": 7});
+            json!({"tools": [tool]})
+        }
+        "tools/call" => {
+            json!({"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]})
+        }
+        _ if message.get("id").is_none() => {
+            return socket.write_all(plain("202 Accepted").as_bytes()).await.ok();
+        }
+        _ if mode == Mode::AnswersAnything => json!({}),
+        _ => return socket.write_all(plain("400 Bad").as_bytes()).await.ok(),
+    };
+    let text = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
+    let is_call = method == "tools/call";
+    match mode {
+        Mode::HugeJson if is_call => huge(socket, "application/json", "{\"x\":\"").await,
+        Mode::HugeEvent if is_call => huge(socket, "text/event-stream", "data: ").await,
+        Mode::Events => {
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            socket.write_all(format!("{head}: hello\n\ndata: {text}\n\n").as_bytes()).await.ok()?;
+            socket.shutdown().await.ok()
+        }
+        _ => {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                text.len()
+            );
+            socket.write_all(format!("{head}{text}").as_bytes()).await.ok()
+        }
+    }
+}
+
+/// 100 MB, or as much of it as somebody wants.
+async fn huge(socket: &mut TcpStream, kind: &str, begin: &str) -> Option<()> {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{begin}");
+    socket.write_all(head.as_bytes()).await.ok()?;
+    let chunk = vec![b'x'; 1 << 20];
+    for _ in 0..100 {
+        socket.write_all(&chunk).await.ok()?;
+    }
+    None
+}
+
+fn server(url: &str) -> Arc<Server> {
+    let remote = Remote {
+        url: url.parse().unwrap(),
+        headers: vec![(HeaderName::from_static("x-team"), HeaderValue::from_static("a"))],
+        bearer: Some("t0k3n".to_owned()),
+    };
+    let config = ServerConfig {
+        name: ServerName::parse("far").unwrap(),
+        endpoint: Endpoint::Http(remote),
+        origin: String::new(),
+        startup: Duration::from_secs(30),
+        call: Duration::from_secs(30),
+        annotations: Annotations::Ignored,
+    };
+    Server::new(config, Arc::new(Nobody), Arc::new(InMemory::default()))
+}
+
+async fn call(server: &Arc<Server>) -> ToolOutput {
+    let context = ToolContext {
+        task: TaskId::root("t"),
+        grant: Arc::new(Grant::root([], 0)),
+        cancel: Default::default(),
+        time_left: Duration::from_secs(60),
+        output_bytes_max: 1_000,
+        nesting: None,
+        fence: None,
+    };
+    let tool = server.tools().unwrap().remove(0);
+    let (key, arguments) = (CallKey { turn: 1, index: 0 }, r#"{"text":"hello"}"#);
+    tool.call(ToolInput { key, arguments, idempotency_key: "k", context: &context }).await
+}
+
+#[tokio::test]
+async fn a_server_elsewhere_is_used_like_one_here_and_told_who_asks() {
+    for mode in [Mode::Json, Mode::Events, Mode::AnswersAnything] {
+        let (url, heard) = listen(mode).await;
+        let server = server(&url);
+        server.meet().await.unwrap();
+        assert_eq!(call(&server).await, ToolOutput::text("hello"));
+        let known = server.known().unwrap().unwrap();
+        assert_eq!(known.accepted["echo"]["x-unknown"], 7, "kept as it came");
+        server.close().await;
+        for (head, message) in heard.lock().unwrap().iter() {
+            let head = head.to_ascii_lowercase();
+            assert!(
+                head.contains("authorization: bearer t0k3n\r\n") && head.contains("x-team: a\r\n"),
+                "{head} {message}"
+            );
+        }
+    }
+}
+
+// S13 T42 Seen to fail without `Limited`, and without `Events::observe`.
+#[tokio::test]
+async fn nothing_that_is_too_large_is_kept_of_what_comes_over_http() {
+    for mode in [Mode::HugeJson, Mode::HugeEvent] {
+        let (url, _) = listen(mode).await;
+        let server = server(&url);
+        server.meet().await.unwrap();
+        let output = call(&server).await;
+        assert!(output.is_error && output.text.contains("`far`"), "{}", output.text);
+        assert!(output.text.contains("more than 4194304 bytes"), "{}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_denies_or_sends_away_is_not_used_and_no_token_goes_elsewhere() {
+    for (mode, why) in [(Mode::Denies, "Auth required"), (Mode::SendsAway, "HTTP 307")] {
+        let (url, _) = listen(mode).await;
+        let error = server(&url).meet().await.unwrap_err();
+        assert!(error.message().contains(why), "{}", error.message());
+        assert_eq!(error.code(), ErrorCode::McpServerUnavailable);
+    }
+}

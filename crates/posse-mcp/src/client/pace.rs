@@ -1,0 +1,57 @@
+//! How fast a server is listened to. One that talks without pause waits for us; it cannot keep us busy.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+/// Messages that are taken at once, and then per second: more than any tool needs, little enough to handle beside everything else.
+const AT_ONCE: u32 = 1_000;
+const PER_SECOND: u32 = 200;
+
+#[derive(Debug)]
+pub(super) struct Pace {
+    left: u32,
+    since: Instant,
+}
+
+impl Pace {
+    pub fn new() -> Self {
+        Self { left: AT_ONCE, since: Instant::now() }
+    }
+
+    /// Waits until another message may be taken. Nothing is lost if it is dropped.
+    pub async fn wait(&mut self) {
+        let each = Duration::from_secs(1) / PER_SECOND;
+        loop {
+            let earned = self.since.elapsed().as_nanos() / each.as_nanos();
+            if earned > 0 {
+                self.left = AT_ONCE.min(self.left.saturating_add(u32::try_from(earned).unwrap_or(u32::MAX)));
+                self.since = Instant::now();
+            }
+            if self.left > 0 {
+                return;
+            }
+            sleep_until(self.since + each).await;
+        }
+    }
+
+    pub fn took(&mut self) {
+        self.left = self.left.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // T42 Seen to fail without the wait.
+    #[tokio::test(start_paused = true)]
+    async fn whoever_talks_without_pause_is_listened_to_a_few_hundred_times_a_second() {
+        let (mut pace, begun) = (Pace::new(), Instant::now());
+        for _ in 0..AT_ONCE + 10 * PER_SECOND {
+            pace.wait().await;
+            pace.took();
+        }
+        assert!((9..=11).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    }
+}

@@ -1,0 +1,71 @@
+//! What a call returned, as text for a model: bounded, exact about what is missing.
+
+use posse_core::text::{head_and_tail, visible};
+use posse_messages::say;
+use posse_runtime::ports::ToolOutput;
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+/// At most `bytes_max` bytes.
+pub(super) fn output(result: &CallToolResult, bytes_max: usize) -> ToolOutput {
+    let mut parts: Vec<String> = result.content.iter().map(part).collect();
+    if parts.is_empty()
+        && let Some(value) = &result.structured_content
+    {
+        parts.push(value.to_string());
+    }
+    let text = match parts.is_empty() {
+        true => say!("mcp-answer-empty"),
+        false => parts.join("\n"),
+    };
+    let text = head_and_tail(&visible(&text), bytes_max);
+    match result.is_error == Some(true) {
+        true => ToolOutput::error(text),
+        false => ToolOutput::text(text),
+    }
+}
+
+fn part(content: &ContentBlock) -> String {
+    let left_out = |kind: &str, what: &str, bytes: usize| say!("mcp-content-left-out", kind, what, bytes);
+    match content {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => left_out("image", &image.mime_type, image.data.len()),
+        ContentBlock::Audio(audio) => left_out("audio", &audio.mime_type, audio.data.len()),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { uri, text, .. } => format!("{uri}\n{text}"),
+            ResourceContents::BlobResourceContents { uri, blob, .. } => left_out("resource", uri, blob.len()),
+            _ => left_out("resource", "?", 0),
+        },
+        ContentBlock::ResourceLink(link) => format!("{} {}", link.name, link.uri),
+        // The SDK may learn more kinds; it refuses what it does not know.
+        _ => left_out("content", "?", 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn shown(result: serde_json::Value, bytes_max: usize) -> ToolOutput {
+        output(&serde_json::from_value(result).unwrap(), bytes_max)
+    }
+
+    #[test]
+    fn every_part_is_shown_or_said_to_be_left_out() {
+        let content = json!([
+            {"type": "text", "text": "one\u{1b}"},
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+            {"type": "resource", "resource": {"uri": "a://b", "text": "two"}},
+            {"type": "resource_link", "uri": "c://d", "name": "link"},
+        ]);
+        let both = shown(json!({"content": content, "structuredContent": {"a": 1}}), 1_000);
+        assert_eq!(both.text, "one\\u{1b}\n[image image/png, 4 bytes: not shown]\na://b\ntwo\nlink c://d");
+        assert_eq!(shown(json!({"content": [], "structuredContent": {"a": 1}}), 1_000).text, "{\"a\":1}");
+        let failed = shown(json!({"content": [{"type": "text", "text": "no"}], "isError": true}), 1_000);
+        assert_eq!((failed.text.as_str(), failed.is_error), ("no", true));
+        assert!(!shown(json!({"content": []}), 1_000).text.is_empty());
+        let long = shown(json!({"content": [{"type": "text", "text": "x".repeat(5_000)}]}), 1_000);
+        assert!(long.text.len() <= 1_000 && long.text.contains("left out"), "{}", long.text);
+    }
+}

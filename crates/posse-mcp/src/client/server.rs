@@ -1,0 +1,279 @@
+//! The life of a server in a session: started when it is first needed, shared by all tasks, started again after a crash a few times
+//! and each time later, ended with the session.
+
+use std::sync::{Arc, Mutex as StdMutex};
+use std::time::Duration;
+
+use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
+use posse_runtime::ports::{Tool, ToolInput, ToolOutput};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::connection::{Called, Connection, with_words};
+use super::definition::{Definitions, hash, offered, shown};
+use super::pins::{Kind, Known, Memory};
+use super::result;
+use super::tool::ServerTool;
+use super::{ServerConfig, Starter};
+
+/// How often a server may fail in a session before it is left alone.
+const FAILURES_MAX: u32 = 5;
+/// The pause after the first failure; each further one doubles it.
+const PAUSE: Duration = Duration::from_millis(500);
+/// A server that worked for so long is not in a circle of crashes.
+const STEADY: Duration = Duration::from_secs(600);
+
+pub struct Server {
+    config: ServerConfig,
+    starter: Arc<dyn Starter>,
+    memory: Arc<dyn Memory>,
+    /// Held while it is started, so that it is started once.
+    state: Mutex<State>,
+    remarks: StdMutex<Vec<String>>,
+}
+
+#[derive(Default)]
+struct State {
+    up: Option<Up>,
+    failures: u32,
+    not_before: Option<Instant>,
+    is_over: bool,
+}
+
+struct Up {
+    connection: Arc<Connection>,
+    /// What the server says about its tools now.
+    definitions: Arc<Definitions>,
+    since: Instant,
+}
+
+impl Server {
+    pub fn new(config: ServerConfig, starter: Arc<dyn Starter>, memory: Arc<dyn Memory>) -> Arc<Self> {
+        let (state, remarks) = (Mutex::default(), StdMutex::default());
+        Arc::new(Self { config, starter, memory, state, remarks })
+    }
+
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    /// What is remembered of it, without starting it.
+    pub fn known(&self) -> Result<Option<Known>> {
+        self.memory.load(&self.config.key())
+    }
+
+    /// The tools that were accepted before, without starting it; none if it was never asked.
+    pub fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>> {
+        Ok(self.known()?.map(|known| self.tools_of(&known)).unwrap_or_default())
+    }
+
+    /// Asks a server that nobody knows yet for its tools. What it says first is accepted: the operator named it.
+    pub async fn meet(&self) -> Result<()> {
+        if self.known()?.is_some() {
+            return Ok(());
+        }
+        self.connected().await.map(|_| ()).map_err(|why| self.unavailable(why))
+    }
+
+    /// Asks for the tools now, and remembers what is different.
+    pub async fn look(&self) -> Result<Known> {
+        self.connected().await.map_err(|why| self.unavailable(why))?;
+        Ok(self.known()?.unwrap_or_default())
+    }
+
+    /// From now on its tools are as they were when it was last asked.
+    pub fn accept(&self, known: Known) -> Result<()> {
+        self.memory.save(&self.config.key(), &known.accept())
+    }
+
+    /// What a person should know, each said once.
+    pub fn remarks(&self) -> Vec<String> {
+        std::mem::take(&mut *self.noted())
+    }
+
+    /// Ends it; it is not started again.
+    pub async fn close(&self) {
+        let mut state = self.state.lock().await;
+        state.is_over = true;
+        if let Some(up) = state.up.take() {
+            up.connection.close().await;
+        }
+    }
+
+    fn tools_of(self: &Arc<Self>, known: &Known) -> Vec<Arc<dyn Tool>> {
+        let (tools, problems) = offered(&self.config.name, &known.accepted, self.config.annotations);
+        for problem in problems {
+            self.note(say!("mcp-remark", server = self.config.name, text = problem));
+        }
+        let bound = |tool| Arc::new(ServerTool::new(self.clone(), tool)) as Arc<dyn Tool>;
+        tools.into_iter().map(bound).collect()
+    }
+
+    /// One call, from the first start of the server to the answer.
+    pub(super) async fn call(&self, tool: &str, pinned: &str, input: &ToolInput<'_>) -> ToolOutput {
+        let patience = self.config.call.min(input.context.time_left);
+        let until = Instant::now() + patience;
+        let seconds = patience.as_secs_f64();
+        let over = |is_called: bool| async move {
+            tokio::select! {
+                () = input.context.cancel.cancelled() => match is_called {
+                    true => say!("mcp-call-cancelled"),
+                    false => say!("mcp-cancelled-before"),
+                },
+                () = sleep_until(until) => match is_called {
+                    true => say!("mcp-call-too-long", seconds),
+                    false => say!("mcp-start-too-long", seconds),
+                },
+            }
+        };
+        let Ok(Value::Object(arguments)) = serde_json::from_str(input.arguments) else {
+            return ToolOutput::mistake(say!("mcp-arguments-no-object"));
+        };
+        let ready = tokio::select! {
+            biased;
+            ready = self.ready(tool, pinned) => ready,
+            why = over(false) => return self.error(why),
+        };
+        let connection = match ready {
+            Ok(connection) => connection,
+            Err(why) => return self.error(why),
+        };
+        match connection.call(tool, arguments, input.idempotency_key, over(true)).await {
+            Called::Answered(result) => result::output(&result, input.context.output_bytes_max),
+            Called::Failed(why) => self.error(why),
+            Called::Lost(why) => ToolOutput::cut_off(self.error(why).text),
+        }
+    }
+
+    /// A connection to a server whose tool is the one that was accepted.
+    async fn ready(&self, tool: &str, pinned: &str) -> Result<Arc<Connection>, String> {
+        let (connection, definitions) = self.connected().await?;
+        match definitions.get(tool) {
+            Some(raw) if hash(raw) == pinned => Ok(connection),
+            Some(_) => Err(say!("mcp-tool-changed", tool = shown(tool), server = self.config.name)),
+            None => Err(say!("mcp-tool-gone", tool = shown(tool))),
+        }
+    }
+
+    async fn connected(&self) -> Result<(Arc<Connection>, Arc<Definitions>), String> {
+        let mut state = self.state.lock().await;
+        if state.is_over {
+            return Err(say!("mcp-session-over"));
+        }
+        if let Some(up) = &state.up
+            && up.connection.is_closed()
+        {
+            let last = up.connection.close().await;
+            state.failed();
+            self.note(say!(
+                "mcp-remark",
+                server = self.config.name,
+                text = with_words(say!("mcp-server-ended"), last)
+            ));
+        }
+        if let Some(up) = &mut state.up {
+            if up.connection.is_stale() {
+                up.definitions = Arc::new(self.listed(&up.connection).await?);
+            }
+            return Ok((up.connection.clone(), up.definitions.clone()));
+        }
+        if state.failures >= FAILURES_MAX {
+            return Err(say!("mcp-server-given-up", times = state.failures));
+        }
+        if let Some(at) = state.not_before {
+            sleep_until(at).await;
+        }
+        match self.start().await {
+            Ok(up) => {
+                let both = (up.connection.clone(), up.definitions.clone());
+                state.up = Some(up);
+                Ok(both)
+            }
+            Err(why) => {
+                state.failed();
+                Err(why)
+            }
+        }
+    }
+
+    async fn start(&self) -> Result<Up, String> {
+        let opening = async {
+            let connection = Connection::open(&self.config, &*self.starter).await?;
+            match self.listed(&connection).await {
+                Ok(definitions) => {
+                    let (connection, definitions) = (Arc::new(connection), Arc::new(definitions));
+                    Ok(Up { connection, definitions, since: Instant::now() })
+                }
+                Err(why) => Err(with_words(why, connection.close().await)),
+            }
+        };
+        let seconds = self.config.startup.as_secs_f64();
+        timeout(self.config.startup, opening)
+            .await
+            .unwrap_or_else(|_| Err(say!("mcp-start-too-long", seconds)))
+    }
+
+    /// What the server says about its tools, compared with what was accepted and remembered.
+    async fn listed(&self, connection: &Connection) -> Result<Definitions, String> {
+        let listing = timeout(self.config.startup, connection.list()).await;
+        let seconds = self.config.startup.as_secs_f64();
+        let (now, problems) = listing.unwrap_or_else(|_| Err(say!("mcp-start-too-long", seconds)))?;
+        for problem in problems {
+            self.note(say!("mcp-remark", server = self.config.name, text = problem));
+        }
+        // What cannot be compared is not used.
+        self.remember(&now).map_err(|error| error.message().to_owned())?;
+        Ok(now)
+    }
+
+    fn remember(&self, now: &Definitions) -> Result<()> {
+        let before = self.known()?;
+        let known = match &before {
+            Some(before) => before.told(now),
+            None => Known::first(now.clone()),
+        };
+        if before.as_ref() != Some(&known) {
+            self.memory.save(&self.config.key(), &known)?;
+        }
+        for difference in known.differences() {
+            let (tool, server) = (shown(&difference.tool), &self.config.name);
+            self.note(match difference.kind {
+                Kind::New => say!("mcp-tool-new-remark", tool, server),
+                Kind::Changed => say!("mcp-tool-changed-remark", tool, server),
+                Kind::Gone => say!("mcp-tool-gone-remark", tool, server),
+            });
+        }
+        Ok(())
+    }
+
+    fn error(&self, why: String) -> ToolOutput {
+        ToolOutput::error(say!("mcp-remark", server = self.config.name, text = why))
+    }
+
+    fn unavailable(&self, why: String) -> Error {
+        let text = say!("mcp-remark", server = self.config.name, text = why);
+        Error::new(ErrorCode::McpServerUnavailable, text).hint(say!("mcp-server-unavailable-hint"))
+    }
+
+    fn note(&self, text: String) {
+        let mut noted = self.noted();
+        // A server that is asked again and again says the same again and again.
+        if noted.len() < 100 && !noted.contains(&text) {
+            noted.push(text);
+        }
+    }
+
+    fn noted(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl State {
+    fn failed(&mut self) {
+        let was_steady = self.up.take().is_some_and(|up| up.since.elapsed() > STEADY);
+        self.failures = if was_steady { 1 } else { self.failures + 1 };
+        self.not_before = Some(Instant::now() + PAUSE * 2u32.pow(self.failures.min(8) - 1));
+    }
+}

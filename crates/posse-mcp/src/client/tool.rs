@@ -1,0 +1,30 @@
+//! A tool of a server, as any other tool: the grant, the approvals, the journal and the redaction see no difference.
+
+use std::sync::Arc;
+
+use posse_core::tool::ToolSpec;
+use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+
+use super::definition::Offered;
+use super::server::Server;
+
+pub(super) struct ServerTool {
+    server: Arc<Server>,
+    tool: Offered,
+}
+
+impl ServerTool {
+    pub fn new(server: Arc<Server>, tool: Offered) -> Self {
+        Self { server, tool }
+    }
+}
+
+impl Tool for ServerTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.tool.spec
+    }
+
+    fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move { self.server.call(&self.tool.remote, &self.tool.hash, &input).await })
+    }
+}
