@@ -36,7 +36,12 @@ pub fn succeeds(arguments: &[&str]) -> bool {
 
 /// Like `succeeds`, for what may hang: after `time_max` it is ended and counts as failed.
 pub fn succeeds_within(arguments: &[&str], time_max: Duration) -> bool {
-    let Ok(mut child) = cargo(arguments).stdout(Stdio::null()).spawn() else { return false };
+    within(cargo(arguments).stdout(Stdio::null()), time_max)
+}
+
+/// Whether a program succeeds in time; after `time_max` it is ended.
+pub fn within(command: &mut Command, time_max: Duration) -> bool {
+    let Ok(mut child) = command.spawn() else { return false };
     let started = Instant::now();
     loop {
         match child.try_wait() {

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use posse_core::definition::{Fate, Field, Remark, Severity};
 use posse_core::text::{prefix, visible};
+use posse_messages::say;
 use serde_json::Value;
 
 use crate::frontmatter::{error, shown, warning};
@@ -54,8 +55,8 @@ pub struct Fields {
 }
 
 /// A value that can be written in several ways: how it is written, what it is, and what the report says it became;
-/// nothing there means that it is honoured as it stands.
-pub type Words<T> = &'static [(&'static str, T, &'static str)];
+/// an empty text means that it is honoured as it stands.
+pub type Word<T> = (&'static str, T, fn() -> String);
 
 /// What is left of the keys when a format has taken its own.
 pub struct Report {
@@ -84,11 +85,8 @@ impl Fields {
         self.fates[at] = Some(Fate::Honoured);
         match &self.entries[at].value {
             Node::Null => {
-                self.reject(
-                    key,
-                    "empty",
-                    if key == "tools" { "a list, `[]` for none; without the key all" } else { "a value" },
-                );
+                let allowed = if key == "tools" { say!("allowed-tools") } else { say!("allowed-value") };
+                self.reject(key, &say!("kind-empty"), &allowed);
                 None
             }
             value => Some(value.clone()),
@@ -98,7 +96,7 @@ impl Fields {
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         match self.value(key)? {
             Node::Text(text) => Some(text),
-            other => self.refuse(key, other.kind(), "a text; put it into quotes"),
+            other => self.refuse(key, &other.kind(), &say!("allowed-text")),
         }
     }
 
@@ -106,7 +104,7 @@ impl Fields {
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<String>> {
         let items = match self.value(key)? {
             Node::Text(text) if text.trim().is_empty() => {
-                return self.refuse(key, "an empty text", "a list, `[]` for none");
+                return self.refuse(key, &say!("found-empty-text"), &say!("allowed-list"));
             }
             Node::Text(text) => commas(&text),
             Node::List(items) => {
@@ -115,24 +113,18 @@ impl Fields {
                     match item {
                         Node::Text(text) => texts.push(text.trim().to_owned()),
                         other => {
-                            return self.refuse(
-                                key,
-                                &format!("a list with {}", other.kind()),
-                                "a list of texts",
-                            );
+                            let found = say!("found-list-with", kind = other.kind());
+                            return self.refuse(key, &found, &say!("allowed-texts"));
                         }
                     }
                 }
                 texts
             }
-            other => return self.refuse(key, other.kind(), "a list of texts, or one text with commas"),
+            other => return self.refuse(key, &other.kind(), &say!("allowed-texts-or-commas")),
         };
         if items.len() > LIST_MAX {
-            return self.refuse(
-                key,
-                &format!("a list of {}", items.len()),
-                &format!("at most {LIST_MAX} entries"),
-            );
+            let found = say!("found-list-of", count = items.len());
+            return self.refuse(key, &found, &say!("allowed-entries", most = LIST_MAX));
         }
         Some(items)
     }
@@ -156,36 +148,36 @@ impl Fields {
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         match self.value(key)? {
             Node::Bool(flag) => Some(flag),
-            other => self.refuse(key, other.kind(), "true or false"),
+            other => self.refuse(key, &other.kind(), &say!("kind-flag")),
         }
     }
 
     pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
-        let allowed = format!("a number from {} to {}", range.start(), range.end());
+        let allowed = || say!("allowed-number", least = range.start(), most = range.end());
         match self.value(key)? {
             Node::Number(number) => match number.as_f64().filter(|number| range.contains(number)) {
                 Some(number) => Some(number),
-                None => self.refuse(key, &number.to_string(), &allowed),
+                None => self.refuse(key, &number.to_string(), &allowed()),
             },
-            other => self.refuse(key, other.kind(), &allowed),
+            other => self.refuse(key, &other.kind(), &allowed()),
         }
     }
 
     pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
-        let allowed = format!("a whole number from {} to {}", range.start(), range.end());
+        let allowed = || say!("allowed-whole", least = range.start(), most = range.end());
         match self.value(key)? {
             Node::Number(number) => match number.as_u64().filter(|number| range.contains(number)) {
                 Some(number) => Some(number),
-                None => self.refuse(key, &number.to_string(), &allowed),
+                None => self.refuse(key, &number.to_string(), &allowed()),
             },
-            other => self.refuse(key, other.kind(), &allowed),
+            other => self.refuse(key, &other.kind(), &allowed()),
         }
     }
 
     pub fn map(&mut self, key: &'static str) -> Option<Vec<Entry>> {
         match self.value(key)? {
             Node::Map(entries) => Some(entries),
-            other => self.refuse(key, other.kind(), "a map"),
+            other => self.refuse(key, &other.kind(), &say!("kind-map")),
         }
     }
 
@@ -204,7 +196,7 @@ impl Fields {
             .map(|(entry, _)| (entry.key.clone(), entry.line))
             .collect();
         for (name, line) in unknown {
-            let text = format!("{} is ignored: not a key of this format", shown(&format!("{key}.{name}")));
+            let text = say!("inner-key-unknown", shown = shown(&format!("{key}.{name}")));
             self.remarks.push(warning(text, Some(line), None));
         }
         for mut remark in inner.remarks {
@@ -213,15 +205,17 @@ impl Fields {
         }
     }
 
-    pub fn word<T: Copy>(&mut self, key: &'static str, words: Words<T>) -> Option<T> {
+    pub fn word<T: Copy>(&mut self, key: &'static str, words: &[Word<T>]) -> Option<T> {
         let text = match self.value(key)? {
             Node::Text(text) => text,
-            other => return self.refuse(key, other.kind(), &listed(words)),
+            other => return self.refuse(key, &other.kind(), &listed(words)),
         };
         match words.iter().find(|(word, ..)| *word == text.trim()) {
-            Some((_, value, "")) => Some(*value),
             Some((_, value, into)) => {
-                self.mapped(key, *into);
+                let into = into();
+                if !into.is_empty() {
+                    self.mapped(key, into);
+                }
                 Some(*value)
             }
             None => self.refuse(key, &shown(&text), &listed(words)),
@@ -239,9 +233,9 @@ impl Fields {
     }
 
     /// A key of the format that we do not act on: kept beside the definition.
-    pub fn ignore(&mut self, key: &'static str, why: &str) {
+    pub fn ignore(&mut self, key: &'static str, why: impl FnOnce() -> String) {
         if let Some(at) = self.find(key) {
-            self.fates[at] = Some(Fate::Ignored(why.to_owned()));
+            self.fates[at] = Some(Fate::Ignored(why()));
             self.keep(at);
         }
     }
@@ -249,9 +243,9 @@ impl Fields {
     /// Says that a value that was taken turned out not to be usable.
     pub fn reject(&mut self, key: &'static str, found: &str, allowed: &str) {
         let severity = if RIGHTS.contains(&key) { Severity::Error } else { Severity::Warning };
-        let text = format!("`{key}` is {found}; it can be {allowed}");
+        let text = say!("field-rejected", key, found, allowed);
         self.remarks.push(Remark { severity, text, line: self.line_of(key), hint: None });
-        self.mark(key, Fate::Ignored(format!("it can be {allowed}")));
+        self.mark(key, Fate::Ignored(say!("field-can-be", allowed)));
         if let Some(at) = self.find(key) {
             self.keep(at);
         }
@@ -271,15 +265,15 @@ impl Fields {
     pub fn fail(&mut self, key: &'static str, text: impl Into<String>, hint: Option<&str>) {
         let line = self.line_of(key);
         self.remarks.push(error(text, line, hint));
-        self.mark(key, Fate::Ignored("it is the reason why this agent cannot be used".to_owned()));
+        self.mark(key, Fate::Ignored(say!("field-is-reason")));
     }
 
     /// Takes every key that nobody asked for, with its value.
-    pub fn rest(&mut self, into: &str) -> Vec<(String, Value)> {
+    pub fn rest(&mut self, into: fn() -> String) -> Vec<(String, Value)> {
         let mut taken = Vec::new();
         for (entry, fate) in self.entries.iter().zip(&mut self.fates) {
             if fate.is_none() {
-                *fate = Some(Fate::Mapped(into.to_owned()));
+                *fate = Some(Fate::Mapped(into()));
                 taken.push((entry.key.clone(), entry.value.to_json()));
             }
         }
@@ -307,13 +301,13 @@ impl Fields {
         let near = self.asked.iter().copied().find(|asked| is_near(asked, &key));
         let is_right = near.is_some_and(|near| RIGHTS.contains(&near)) || is_right(&key);
         let why = match near {
-            Some(near) => format!("not a key of this format; did you mean `{near}`?"),
-            None => "not a key of this format".to_owned(),
+            Some(near) => say!("key-unknown-near", near),
+            None => say!("key-unknown"),
         };
         // A right that somebody meant to take away is worth more than a line in a report.
         if is_right {
-            let text = format!("{} is not a key of this format and takes nothing away", shown(&key));
-            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            let text = say!("right-unknown", shown = shown(&key));
+            let hint = near.map(|near| say!("did-you-mean", name = near));
             self.remarks.push(warning(text, Some(self.entries[at].line), hint.as_deref()));
         }
         self.fates[at] = Some(Fate::Ignored(why));
@@ -331,9 +325,9 @@ impl Fields {
         }
         let at = self.respelled(key)?;
         if is_new {
-            let text = format!("{} was read as `{key}`", shown(&self.entries[at].key));
+            let text = say!("key-respelled", shown = shown(&self.entries[at].key), key);
             let line = Some(self.entries[at].line);
-            self.remarks.push(warning(text, line, Some("write it as the format does")));
+            self.remarks.push(warning(text, line, Some(&say!("key-respelled-hint"))));
         }
         Some(at)
     }
@@ -362,7 +356,7 @@ impl Fields {
     }
 }
 
-fn listed<T>(words: Words<T>) -> String {
+fn listed<T>(words: &[Word<T>]) -> String {
     let words: Vec<&str> = words.iter().map(|(word, ..)| *word).collect();
     words.join(", ")
 }

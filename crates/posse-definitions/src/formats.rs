@@ -20,8 +20,9 @@ use posse_core::agent::Effort;
 use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, Format};
 use posse_core::pattern::ToolPattern;
 use posse_core::text::{estimate_tokens, prefix};
+use posse_messages::say;
 
-use crate::fields::{Fields, Words};
+use crate::fields::{Fields, Word};
 use crate::frontmatter::shown;
 use crate::model_names;
 use crate::node::Node;
@@ -47,11 +48,25 @@ pub fn apply(format: Format, f: &mut Fields, d: &mut Definition) {
     }
 }
 
-const NO_HOOKS: &str = "this version runs no hooks of agents";
-const NO_MEMORY: &str = "this version keeps no memory between tasks";
-const SERVERS: &str = "servers of the session: the operator allows their tools, with `--allow mcp__NAME`";
-const NO_SKILLS: &str = "this version loads no skills beforehand";
-const NOT_OURS: &str = "it belongs to the vendor's own interface";
+fn no_hooks() -> String {
+    say!("no-hooks")
+}
+
+fn no_memory() -> String {
+    say!("no-memory")
+}
+
+fn no_skills() -> String {
+    say!("no-skills-beforehand")
+}
+
+fn not_ours() -> String {
+    say!("vendors-own")
+}
+
+fn no_instructions() -> String {
+    say!("project-instructions-unused")
+}
 
 /// Longest description that is kept: about two thousand tokens in every request of whoever may delegate.
 const DESCRIPTION_BYTES_MAX: usize = 8 << 10;
@@ -73,23 +88,20 @@ fn description(f: &mut Fields, d: &mut Definition, need: Need) {
     let text = f.text("description").map(|text| text.trim().to_owned()).unwrap_or_default();
     let (characters, tokens) = (text.chars().count(), estimate_tokens(&text));
     if text.is_empty() {
-        let missing = "`description` is missing: it tells a model when to ask this agent";
+        let missing = say!("file-description-missing");
         if need == Need::Optional {
             f.warn("description", missing)
         } else {
             f.fail("description", missing, None)
         }
     } else if text.len() > DESCRIPTION_BYTES_MAX {
-        let text = format!("`description` has {} bytes, at most {DESCRIPTION_BYTES_MAX}", text.len());
-        f.fail("description", text, Some("what the agent should do belongs below the frontmatter"));
+        let text = say!("file-description-bytes", count = text.len(), most = DESCRIPTION_BYTES_MAX);
+        f.fail("description", text, Some(&say!("file-description-hint")));
     } else if characters > DESCRIPTION_CHARS_MAX && need == Need::Strict {
-        let text = format!("`description` has {characters} characters, at most {DESCRIPTION_CHARS_MAX}");
-        f.fail("description", text, Some("what the agent should do belongs below the frontmatter"));
+        let text = say!("file-description-characters", count = characters, most = DESCRIPTION_CHARS_MAX);
+        f.fail("description", text, Some(&say!("file-description-hint")));
     } else if characters > DESCRIPTION_CHARS_MAX {
-        f.warn(
-            "description",
-            format!("`description` costs about {tokens} tokens in every request that offers this agent"),
-        );
+        f.warn("description", say!("file-description-costs", tokens));
     }
     d.description = text;
 }
@@ -112,7 +124,7 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
                 Ok(parsed) => patterns.extend(parsed),
                 // One tool less is the safe side.
                 Err(e) => {
-                    f.warn(key, format!("{}; the entry is left out", e.message()));
+                    f.warn(key, say!("entry-left-out", why = e.message()));
                     unreadable = unreadable.or(Some(e));
                 }
             }
@@ -120,8 +132,8 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
     }
     // A list of which nothing can be read is no wish for no tools.
     if let (true, Some(e)) = (patterns.is_empty(), unreadable) {
-        let hint = "put a comma between two tools; `[]` is none";
-        return f.fail(key, format!("`{key}`: {}", e.message()), Some(hint));
+        let hint = say!("tools-unreadable-hint");
+        return f.fail(key, format!("`{key}`: {}", e.message()), Some(&hint));
     }
     let patterns = each_once(patterns);
     if !is_same(&entries, &patterns) {
@@ -168,7 +180,7 @@ fn is_same(entries: &[String], patterns: &[ToolPattern]) -> bool {
 
 fn joined(patterns: &[ToolPattern]) -> String {
     let all: Vec<String> = patterns.iter().map(ToString::to_string).collect();
-    let all = if all.is_empty() { "no tools".to_owned() } else { all.join(", ") };
+    let all = if all.is_empty() { say!("no-tools") } else { all.join(", ") };
     prefix(&all, 1_000).escape_debug().to_string()
 }
 
@@ -184,24 +196,24 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
             });
             let texts: Vec<String> = texts.collect();
             if texts.len() != items.len() {
-                f.reject(key, "a list with something else than names", "a name or a list of names");
+                f.reject(key, &say!("found-list-not-names"), &say!("allowed-names"));
                 return;
             }
             texts
         }
         Some(other) => {
-            f.reject(key, other.kind(), "a name or a list of names");
+            f.reject(key, &other.kind(), &say!("allowed-names"));
             return;
         }
     };
     let wrong = |name: &&String| name.len() > MODEL_BYTES_MAX || name.chars().any(char::is_control);
     if let Some(name) = written.iter().find(wrong) {
         let found = shown(name);
-        f.reject(key, &found, "a name of a model");
+        f.reject(key, &found, &say!("allowed-model"));
         return;
     }
     if written.len() > MODELS_MAX {
-        f.reject(key, "a long list", "at most 16 names");
+        f.reject(key, &say!("found-long-list"), &say!("allowed-names-most", most = MODELS_MAX));
         return;
     }
     // What comes after the parent's model would never be asked.
@@ -220,22 +232,22 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
 /// Models to try after the agent's own.
 fn fallback_models(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
     if d.model.candidates.is_empty() && f.has(key) {
-        f.ignore(key, "it needs `model`: the parent's model has its own");
-        f.warn(key, format!("`{key}` needs `model`"));
+        f.ignore(key, || say!("fallback-unused"));
+        f.warn(key, say!("fallback-needs-model", key));
     } else {
         model(f, d, key, style);
     }
 }
 
-const EFFORTS: Words<Effort> = &[
-    ("low", Effort::Low, ""),
-    ("medium", Effort::Medium, ""),
-    ("high", Effort::High, ""),
-    ("max", Effort::Max, ""),
-    ("none", Effort::Low, "effort `low`, the least there is"),
-    ("off", Effort::Low, "effort `low`, the least there is"),
-    ("minimal", Effort::Low, "effort `low`"),
-    ("xhigh", Effort::Max, "effort `max`"),
+const EFFORTS: &[Word<Effort>] = &[
+    ("low", Effort::Low, String::new),
+    ("medium", Effort::Medium, String::new),
+    ("high", Effort::High, String::new),
+    ("max", Effort::Max, String::new),
+    ("none", Effort::Low, || say!("effort-least")),
+    ("off", Effort::Low, || say!("effort-least")),
+    ("minimal", Effort::Low, || "effort `low`".to_owned()),
+    ("xhigh", Effort::Max, || "effort `max`".to_owned()),
 ];
 
 fn effort(f: &mut Fields, d: &mut Definition, key: &'static str) {
@@ -273,38 +285,38 @@ fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
                         servers.extend(entries.iter().map(|e| (e.key.clone(), e.value.to_json())));
                     }
                     other => {
-                        f.reject(key, other.kind(), "names or maps of servers");
+                        f.reject(key, &other.kind(), &say!("allowed-server-entries"));
                     }
                 }
             }
         }
         Some(other) => {
-            f.reject(key, other.kind(), "a map of servers");
+            f.reject(key, &other.kind(), &say!("allowed-servers"));
             return;
         }
     }
-    f.mapped(key, SERVERS);
+    f.mapped(key, say!("servers-of-session"));
     d.mcp_servers.extend(servers);
 }
 
 fn skills(f: &mut Fields, d: &mut Definition) {
     if let Some(skills) = f.texts("skills") {
         d.skills = skills;
-        f.unused("skills", NO_SKILLS);
+        f.unused("skills", no_skills());
     }
 }
 
 fn color(f: &mut Fields, d: &mut Definition) {
     d.color = f.text("color");
     if d.color.is_some() {
-        f.unused("color", "this version shows agents without colours");
+        f.unused("color", say!("no-colours"));
     }
 }
 
 fn background(f: &mut Fields, d: &mut Definition, key: &'static str) {
     d.mode.background = f.flag(key).unwrap_or_default();
     if d.mode.background {
-        f.unused(key, "every delegated task runs in the background");
+        f.unused(key, say!("always-background"));
     }
 }
 

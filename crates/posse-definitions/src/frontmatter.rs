@@ -3,6 +3,7 @@
 
 use posse_core::definition::{Remark, Severity};
 use posse_core::text::prefix;
+use posse_messages::say;
 use serde_saphyr::Error;
 use toml::de::{DeTable, DeValue};
 
@@ -43,28 +44,18 @@ pub fn shown(text: &str) -> String {
 /// Text of bounded size, without a byte order mark and with plain line ends.
 pub fn text_of(bytes: &[u8]) -> Result<String, Remark> {
     if bytes.len() > FILE_BYTES_MAX {
-        let text = format!("the file has {} bytes, at most {FILE_BYTES_MAX} are read", bytes.len());
-        return Err(error(
-            text,
-            None,
-            Some(
-                "a definition is a prompt and a few keys; put long material into files that the agent reads",
-            ),
-        ));
+        let text = say!("file-bytes", bytes = bytes.len(), most = FILE_BYTES_MAX);
+        return Err(error(text, None, Some(&say!("file-bytes-hint"))));
     }
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let good = &bytes[..e.valid_up_to()];
         let line = line_at(good, good.len());
         let column = good.len() - good.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1) + 1;
-        let text = format!("the file is not UTF-8: byte {} of line {line} is part of no character", column);
-        error(text, Some(line), Some("save the file as UTF-8"))
+        let text = say!("file-not-utf8", column, line);
+        error(text, Some(line), Some(&say!("file-not-utf8-hint")))
     })?;
     if let Some(at) = text.find('\0') {
-        return Err(error(
-            "the file contains a NUL byte",
-            Some(line_at(bytes, at)),
-            Some("is it a text file?"),
-        ));
+        return Err(error(say!("file-nul"), Some(line_at(bytes, at)), Some(&say!("file-nul-hint"))));
     }
     Ok(plain_lines(text.strip_prefix('\u{feff}').unwrap_or(text)))
 }
@@ -84,7 +75,7 @@ pub fn markdown(text: &str) -> Document {
     let Some((front, first_line, body, body_line)) = split(text) else {
         let unclosed = text.trim_start().lines().next().is_some_and(|line| line.trim_end() == "---");
         let remarks = if unclosed {
-            vec![error("the frontmatter is not closed", Some(1), Some("end it with a line of `---`"))]
+            vec![error(say!("front-open"), Some(1), Some(&say!("front-open-hint")))]
         } else {
             Vec::new()
         };
@@ -92,8 +83,8 @@ pub fn markdown(text: &str) -> Document {
     };
     let mut document = Document { front: None, body: body.trim().to_owned(), body_line, remarks: Vec::new() };
     if front.len() > FRONT_BYTES_MAX {
-        let text = format!("the frontmatter has {} bytes, at most {FRONT_BYTES_MAX} are read", front.len());
-        document.remarks.push(error(text, Some(1), Some("the prompt belongs below the second `---`")));
+        let text = say!("front-bytes", bytes = front.len(), most = FRONT_BYTES_MAX);
+        document.remarks.push(error(text, Some(1), Some(&say!("front-bytes-hint"))));
         return document;
     }
     let (node, remarks) = yaml_or_lines(front, first_line);
@@ -132,12 +123,12 @@ fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
             return match node {
                 Node::Null => (nothing(), Vec::new()),
                 Node::Map(entries) if entries.len() > KEYS_MAX => {
-                    (nothing(), vec![error(format!("there are more than {KEYS_MAX} keys"), None, None)])
+                    (nothing(), vec![error(say!("front-keys-many", most = KEYS_MAX), None, None)])
                 }
                 Node::Map(_) | Node::List(_) => (node, Vec::new()),
                 other => {
-                    let text = format!("the frontmatter is {}, not keys with values", other.kind());
-                    (nothing(), vec![error(text, Some(first_line), Some("write `key: value` on each line"))])
+                    let text = say!("front-not-keys", kind = other.kind());
+                    (nothing(), vec![error(text, Some(first_line), Some(&say!("front-keys-hint")))])
                 }
             };
         }
@@ -150,11 +141,8 @@ fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
         remarks.clear();
         remarks.push(error(refusal(&failure, &entries, first_line), line, None));
     } else if !remarks.iter().any(|remark| remark.severity == Severity::Error) {
-        let text = format!("the frontmatter is not YAML ({}); it was read line by line", message(&failure));
-        remarks.insert(
-            0,
-            warning(text, line, Some("put a value that contains `: ` or begins with a sign into quotes")),
-        );
+        let text = say!("front-not-yaml", why = message(&failure));
+        remarks.insert(0, warning(text, line, Some(&say!("front-not-yaml-hint"))));
     }
     (Node::Map(entries), remarks)
 }
@@ -177,8 +165,6 @@ fn yaml(text: &str) -> Result<Node, Error> {
     serde_saphyr::from_str_with_options(text, options)
 }
 
-const TOO_MUCH: &str = "the frontmatter is not read: it nests or repeats more than any definition needs";
-
 /// Errors after which nothing is guessed: somebody wrote two things at once, or far too many.
 fn is_refused(failure: &Error) -> bool {
     match failure.without_snippet() {
@@ -197,13 +183,13 @@ fn is_refused(failure: &Error) -> bool {
 
 fn refusal(failure: &Error, entries: &[Entry], first_line: u32) -> String {
     let Error::DuplicateMappingKey { key, location } = failure.without_snippet() else {
-        return TOO_MUCH.to_owned();
+        return say!("front-too-much");
     };
     let key = key.as_deref().unwrap_or("?");
     let second = u32::try_from(location.line()).unwrap_or(0).saturating_add(first_line - 1);
     match entries.iter().find(|entry| entry.key == key && entry.line < second) {
-        Some(first) => format!("{} stands twice, on line {} and on line {second}", shown(key), first.line),
-        None => format!("{} stands twice in one map, the second time on line {second}", shown(key)),
+        Some(first) => say!("key-twice", key = shown(key), first = first.line, second),
+        None => say!("key-twice-in-map", key = shown(key), second),
     }
 }
 
@@ -223,31 +209,20 @@ fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
             _ if key_of(text).is_some() => pieces.push((line, vec![text])),
             Some((_, lines)) => lines.push(text),
             None if text.trim().is_empty() || text.starts_with('#') => {}
-            None => remarks.push(warning(
-                format!("{} is not read: no key stands before it", shown(text)),
-                Some(line),
-                None,
-            )),
+            None => remarks.push(warning(say!("line-without-key", shown = shown(text)), Some(line), None)),
         }
     }
     if pieces.is_empty() || pieces.len() > KEYS_MAX {
-        let text = if pieces.is_empty() {
-            "the frontmatter has no key".to_owned()
-        } else {
-            format!("there are more than {KEYS_MAX} keys")
-        };
-        return (Vec::new(), vec![error(text, Some(first_line), Some("write `key: value` on each line"))]);
+        let text =
+            if pieces.is_empty() { say!("front-no-key") } else { say!("front-keys-many", most = KEYS_MAX) };
+        return (Vec::new(), vec![error(text, Some(first_line), Some(&say!("front-keys-hint")))]);
     }
     let mut entries: Vec<Entry> = Vec::new();
     for (line, lines) in pieces {
         match piece(line, &lines) {
             Ok(entry) => {
                 if let Some(first) = entries.iter().find(|other| other.key == entry.key) {
-                    let text = format!(
-                        "{} stands twice, on line {} and on line {line}",
-                        shown(&entry.key),
-                        first.line
-                    );
+                    let text = say!("key-twice", key = shown(&entry.key), first = first.line, second = line);
                     remarks.push(error(text, Some(line), None));
                 } else {
                     entries.push(entry);
@@ -288,8 +263,8 @@ fn piece(line: u32, lines: &[&str]) -> Result<Entry, Remark> {
     for (line, more) in (line + 1..).zip(&lines[1..]) {
         // A right that is taken away on a line out of place must not end as part of a description.
         if let Some((inner, _)) = key_of(more.trim()).filter(|(inner, _)| is_right(inner)) {
-            let text = format!("{} stands below {} and may not belong there", shown(inner), shown(key));
-            return Err(error(text, Some(line), Some("begin the line of a key at its first column")));
+            let text = say!("right-below", inner = shown(inner), key = shown(key));
+            return Err(error(text, Some(line), Some(&say!("right-below-hint"))));
         }
         text.push('\n');
         text.push_str(more.trim());
@@ -306,7 +281,7 @@ fn unquoted(text: &str) -> &str {
 pub fn toml(text: &str) -> Document {
     match DeTable::parse(text) {
         Ok(table) if table.get_ref().len() > KEYS_MAX => {
-            let remarks = vec![error(format!("there are more than {KEYS_MAX} keys"), None, None)];
+            let remarks = vec![error(say!("front-keys-many", most = KEYS_MAX), None, None)];
             Document { remarks, ..Document::default() }
         }
         Ok(table) => {
@@ -315,7 +290,7 @@ pub fn toml(text: &str) -> Document {
         }
         Err(failure) => {
             let line = failure.span().map(|span| line_at(text.as_bytes(), span.start));
-            let text = format!("the file is not TOML: {}", prefix(failure.message(), 200).replace('\n', " "));
+            let text = say!("file-not-toml", why = prefix(failure.message(), 200).replace('\n', " "));
             Document { remarks: vec![error(text, line, None)], ..Document::default() }
         }
     }

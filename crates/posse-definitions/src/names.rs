@@ -2,6 +2,7 @@
 
 use posse_core::definition::Format;
 use posse_core::id::{AGENT_NAME_MAX, AgentName};
+use posse_messages::say;
 
 use crate::fields::Fields;
 use crate::frontmatter::shown;
@@ -34,7 +35,7 @@ pub fn of(format: Format, relative: &str, f: &mut Fields) -> Result<AgentName, S
         Rule::Key => match f.text("name") {
             Some(raw) => from_key(format, &raw, f),
             None => {
-                f.fail("name", "`name` is missing", Some("the frontmatter needs `name` and `description`"));
+                f.fail("name", say!("name-missing"), Some(&say!("name-missing-hint")));
                 Err(stem.to_owned())
             }
         },
@@ -58,14 +59,14 @@ pub fn stem(relative: &str) -> &str {
 
 fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
     let Some(raw) = f.text("name") else {
-        f.fail("name", "`name` is missing", Some(&format!("write `name: {stem}`")));
+        f.fail("name", say!("name-missing"), Some(&say!("name-missing-write", stem)));
         return Err(stem.to_owned());
     };
     match AgentName::parse(&raw) {
         Ok(name) if name.as_str() == stem => Ok(name),
         Ok(name) => {
-            let text = format!("`name` is `{name}`, the file is called {}", shown(stem));
-            f.fail("name", text, Some("both must be the same"));
+            let text = say!("name-not-file", name, file = shown(stem));
+            f.fail("name", text, Some(&say!("name-not-file-hint")));
             // Whoever asks for it knows the file.
             Err(stem.to_owned())
         }
@@ -78,11 +79,7 @@ fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
 
 fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, String> {
     if format == Format::Claude && (raw.starts_with('-') || raw.contains(':')) {
-        f.fail(
-            "name",
-            format!("{} begins with `-` or contains `:`: Claude Code skips such a file", shown(raw)),
-            None,
-        );
+        f.fail("name", say!("name-skipped", shown = shown(raw)), None);
         return Err(raw.to_owned());
     }
     match normal(raw) {
@@ -95,8 +92,8 @@ fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, Stri
         Err(why) => {
             f.fail(
                 "name",
-                format!("{} is not a name: {why}", shown(raw)),
-                Some("use 1 to 64 characters of a-z, 0-9, `_` and `-`"),
+                say!("not-a-name", shown = shown(raw), why),
+                Some(&say!("agent-name-invalid-hint")),
             );
             Err(raw.to_owned())
         }
@@ -105,33 +102,29 @@ fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, Stri
 
 fn from_path(path: &str, f: &mut Fields) -> Result<AgentName, String> {
     normal(path).map_err(|why| {
-        f.fail(
-            "name",
-            format!("{} is not a name: {why}", shown(path)),
-            Some("call the file by 1 to 64 characters of a-z, 0-9, `_` and `-`"),
-        );
+        f.fail("name", say!("not-a-name", shown = shown(path), why), Some(&say!("file-name-hint")));
         path.to_owned()
     })
 }
 
 /// Our spelling of a vendor's name. Nothing that could be a path out of its directory becomes a name.
-pub fn normal(raw: &str) -> Result<AgentName, &'static str> {
+pub fn normal(raw: &str) -> Result<AgentName, String> {
     let raw = raw.trim();
     if raw.is_empty() {
-        return Err("it is empty");
+        return Err(say!("name-empty"));
     }
     if raw.chars().any(char::is_control) {
-        return Err("it contains a control character");
+        return Err(say!("name-control-character"));
     }
     if raw.contains("..") || raw.contains('\\') || raw.starts_with(['/', '~']) {
-        return Err("it looks like a path");
+        return Err(say!("name-like-path"));
     }
     let name: String = raw
         .chars()
         .map(|c| if matches!(c, ' ' | '/' | '.') { '-' } else { c.to_ascii_lowercase() })
         .collect();
     if name.len() > AGENT_NAME_MAX {
-        return Err("it is longer than 64 bytes");
+        return Err(say!("agent-name-too-long", most = AGENT_NAME_MAX));
     }
-    AgentName::parse(&name).map_err(|_| "it contains a character that names do not have")
+    AgentName::parse(&name).map_err(|_| say!("name-odd-character"))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use posse_messages::say;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
@@ -27,14 +28,14 @@ pub struct Entry {
 
 impl Node {
     /// What it is, in the words of a message.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> String {
         match self {
-            Node::Null => "empty",
-            Node::Bool(_) => "true or false",
-            Node::Number(_) => "a number",
-            Node::Text(_) => "a text",
-            Node::List(_) => "a list",
-            Node::Map(_) => "a map",
+            Node::Null => say!("kind-empty"),
+            Node::Bool(_) => say!("kind-flag"),
+            Node::Number(_) => say!("kind-number"),
+            Node::Text(_) => say!("kind-text"),
+            Node::List(_) => say!("kind-list"),
+            Node::Map(_) => say!("kind-map"),
         }
     }
 

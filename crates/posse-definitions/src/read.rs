@@ -3,6 +3,7 @@
 use posse_core::definition::{Definition, Format, Origin, Read, Remark, Scope, Severity, TaskIn};
 use posse_core::id::AgentName;
 use posse_core::text::prefix;
+use posse_messages::say;
 use sha2::{Digest, Sha256};
 
 use crate::fields::Fields;
@@ -44,15 +45,13 @@ pub fn read(file: File<'_>) -> Vec<Read> {
         Some(Node::List(items)) if format == Format::Gemini => remotes(file, items),
         None if !broken && !needs_frontmatter(format) => vec![one(file, format, Vec::new(), document)],
         None if !broken => {
-            let text =
-                "there is no frontmatter: the file does not say what the agent is called and what it is for";
-            let hint = "begin the file with `---`, keys such as `name` and `description`, and `---`";
-            vec![nothing(file, format, vec![error(text, Some(1), Some(hint))])]
+            let hint = say!("no-frontmatter-hint");
+            vec![nothing(file, format, vec![error(say!("no-frontmatter"), Some(1), Some(&hint))])]
         }
         None => vec![nothing(file, format, document.remarks)],
         Some(other) => {
-            let text = format!("the frontmatter is {}, not keys with values", other.kind());
-            vec![nothing(file, format, vec![error(text, Some(1), Some("write `key: value` on each line"))])]
+            let text = say!("front-not-keys", kind = other.kind());
+            vec![nothing(file, format, vec![error(text, Some(1), Some(&say!("front-keys-hint")))])]
         }
     }
 }
@@ -73,9 +72,9 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
     formats::apply(format, &mut f, &mut definition);
     // Formats that have the prompt in a key can write any character in it.
     definition.prompt = frontmatter::plain_lines(&definition.prompt).trim().to_owned();
-    for (key, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
+    for (what, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
         if text.contains('\0') {
-            f.remarks.push(error(format!("the {key} contains a NUL character"), None, None));
+            f.remarks.push(error(say!("nul-character", what), None, None));
         }
     }
     if definition.task_in.is_none() && definition.extends.is_none() {
@@ -97,18 +96,14 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
 fn remotes(file: File<'_>, items: Vec<Node>) -> Vec<Read> {
     let format = Format::Gemini;
     if items.is_empty() {
-        return vec![nothing(file, format, vec![error("the list of agents is empty", Some(1), None)])];
+        return vec![nothing(file, format, vec![error(say!("agents-list-empty"), Some(1), None)])];
     }
     items
         .into_iter()
         .take(64)
         .map(|item| {
             let Node::Map(entries) = item else {
-                return nothing(
-                    file,
-                    format,
-                    vec![error("an entry of the list is not an agent", None, None)],
-                );
+                return nothing(file, format, vec![error(say!("entry-not-agent"), None, None)]);
             };
             let mut f = Fields::new(entries, Vec::new());
             let name = match names::of(format, file.relative, &mut f) {
@@ -158,20 +153,12 @@ fn doubts(definition: &Definition, body_line: Option<u32>) -> Vec<Remark> {
     let says_nothing =
         definition.prompt.is_empty() && definition.prompt_append.is_none() && definition.extends.is_none();
     if says_nothing && definition.origin.format != Format::Codex {
-        doubts.push(warning(
-            "there is no prompt: the agent knows only its task",
-            body_line,
-            Some("write it below the frontmatter"),
-        ));
+        doubts.push(warning(say!("no-prompt"), body_line, Some(&say!("no-prompt-hint"))));
     }
     for (what, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
         if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
-            let text = format!("the {what} contains the invisible character U+{:04X}", u32::from(hidden));
-            doubts.push(warning(
-                text,
-                None,
-                Some("look at the file in an editor that shows it before you trust it"),
-            ));
+            let text = say!("hidden-character", what, code = format!("U+{:04X}", u32::from(hidden)));
+            doubts.push(warning(text, None, Some(&say!("hidden-character-hint"))));
         }
     }
     doubts

@@ -247,7 +247,7 @@ impl TrustStore {
                 Err(TryLockError::Error(cause)) => return Err(cause),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(LOCK_PAUSE),
                 Err(TryLockError::WouldBlock) => {
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, "another process holds its lock"));
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, say!("trust-list-locked")));
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! How a task gets its write lease, and how a write is kept from being made without it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use posse_core::event::Event;
@@ -135,6 +135,8 @@ pub struct Fence {
     token: Option<u64>,
     workspace: String,
     silence_ms_max: u64,
+    /// Why the store could not be told about a process. The run ends with it, as with every step that cannot be written down.
+    failure: Mutex<Option<Error>>,
 }
 
 /// Whether a task may still write, for whoever watches over a process of it.
@@ -189,6 +191,7 @@ impl Fence {
             token,
             workspace: start.workspace.clone(),
             silence_ms_max: ports.holders.silence_ms_max,
+            failure: Mutex::default(),
         };
         let Some(places) = places_of(start)? else { return Ok(Ok(fence(None))) };
         let now = ports.store.writing(task).await?;
@@ -217,7 +220,11 @@ impl Fence {
     /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and
     /// waits for its end. The refusal is for the model.
     pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<Running, String> {
-        let failed = |e: Error| say!("run-not-decidable", why = e.message());
+        let failed = |e: Error| {
+            let why = say!("run-not-decidable", why = e.message());
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+            why
+        };
         let mut running = Running { fence: self.clone(), command: None, closed: Vec::new() };
         if self.token.is_none() {
             let paths = grant.write_paths().last().map_or_else(|| vec!["**".to_owned()], <[String]>::to_vec);
@@ -228,6 +235,10 @@ impl Fence {
         let now = self.store.writing(&self.task).await.map_err(failed)?;
         running.closed = lease::closed_to(&now, &self.task, &self.workspace);
         Ok(running)
+    }
+
+    pub(crate) fn failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// How long the owner of a task may be silent before somebody else may write where it may.

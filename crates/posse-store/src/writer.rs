@@ -289,7 +289,7 @@ mod tests {
         let mut gathering = writer.write(Job::append(TaskId::root("a"), 1, &[asked(1)]));
         assert!(poll(&mut gathering).is_none());
         drop(gathering);
-        let _ = writer.send(Job::append(TaskId::root("a"), 1, &[asked(2)]));
+        drop(writer.send(Job::append(TaskId::root("a"), 1, &[asked(2)])));
         let path = directory.path().join("posse.db");
         drop(writer);
         let rows: i64 = Connection::open(path)

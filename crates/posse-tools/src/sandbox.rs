@@ -230,7 +230,7 @@ impl Sandbox {
             closed: self.closed().to_vec(),
             write: scene.policy.write.clone(),
             leased: scene.leased.clone(),
-            also: self.settings.write.clone(),
+            also: self.settings.write.iter().filter(|path| !scene.is_leased(path)).cloned().collect(),
             network,
             top: self.settings.top,
             apart: copy.is_some(),
@@ -352,6 +352,14 @@ impl<'a> Scene<'a> {
 fn programs(program: &Path) -> Vec<PathBuf> {
     let all = [Some(program), crate::own::directory_of(program)];
     all.into_iter().flatten().filter(|path| path.is_absolute()).map(Path::to_owned).collect()
+}
+
+impl Scene<'_> {
+    /// Whether somebody else holds a place, or some of it.
+    fn is_leased(&self, path: &Path) -> bool {
+        let leased = self.leased.iter().map(|leased| self.workspace.join(leased));
+        leased.into_iter().any(|leased| path.starts_with(&leased) || leased.starts_with(path))
+    }
 }
 
 /// The last version whose rights we know; a later kernel has them too.

@@ -338,7 +338,7 @@ fn a_tool_that_is_not_there() {
         &["run", "--model", &model, "--allow", "bash,zap", "Do it"],
         &[
             "error[INVALID_TOOL]: there is no tool `zap` to allow or to deny",
-            "  hint: there are: read, edit, write, grep, glob, ls, directory_tree, think, skill, bash, fetch",
+            "  hint: there are: read, edit, write, grep, glob, ls, directory_tree, think, skill, bash, fetch, subagent, shared_context, ask_parent, report_progress",
         ],
     );
 }

@@ -199,8 +199,9 @@ fn has(place: &Place, path: &str) -> bool {
 
 #[test]
 fn a_command_writes_nothing_where_another_holds_a_lease() {
-    // G9 Seen to fail without `leased` in `Layout::of`, and for what is not there yet without `holds_leased`.
-    for sandbox in ["tier = \"t1\"\n", "top = \"open\"\n", ""] {
+    // G9 Seen to fail without `leased` in `Layout::of`, for what is not there yet without `holds_leased`, and for what the operator
+    // opened to every command without `is_leased`.
+    for sandbox in ["tier = \"t1\"\n", "top = \"open\"\n", "", "write = [\"src\", \"deep\"]\n"] {
         let place = place_with_commands(sandbox);
         let wide =
             "---\nname: wide\ndescription: x\nwrite_paths: src/**, gen/**, deep/er/*.txt\n---\nYou write.";

@@ -1,6 +1,7 @@
 //! `posse mcp` as a host uses it: the real binary over pipes, with a scripted model behind its agents.
 
 mod ending;
+mod foreign;
 mod host;
 mod http;
 mod reading;
@@ -235,6 +236,28 @@ fn what_is_cancelled_ends_and_a_late_cancel_harms_nobody() {
     assert_eq!(listed["tasks"][1]["status"], "running", "{listed}");
     let ended = host.tool("subagent", json!({ "action": "cancel", "task_id": "t_02" }));
     assert_eq!(ended["reason"], "cancelled", "{ended}");
+    host.leave();
+}
+
+/// The strictest host gives up a call after 60 seconds, whatever it hears.
+#[test]
+fn no_call_lasts_longer_than_hosts_wait_and_what_goes_on_is_named() {
+    let place = place();
+    let model = place.script("- delay_ms: 600000\n  text: Never.\n");
+    let mut host = Host::start(&place, &["--tools", "all", "--model", &model]);
+    host.initialize("2025-11-25");
+    let began = Instant::now();
+    let task = "Find out where the tests of this repository are and report them";
+    let waits = json!({ "action": "wait", "keys": ["never"], "timeout_s": 300 });
+    let call = host.send("tools/call", json!({ "name": "shared_context", "arguments": waits }));
+    let told = host.tool("run_subagent", json!({ "task": task }));
+    assert_eq!(told["note"], "still running: call subagent_wait with t_01", "{told}");
+    host.answer(call);
+    let took = began.elapsed();
+    assert!(took > Duration::from_secs(40) && took < Duration::from_secs(55), "{took:?}");
+    let listed = host.tool("subagent_list", json!({ "what": "tasks" }));
+    assert_eq!(listed["tasks"][0]["status"], "running", "nobody ended it: {listed}");
+    host.tool("subagent", json!({ "action": "cancel", "task_id": "t_01" }));
     host.leave();
 }
 

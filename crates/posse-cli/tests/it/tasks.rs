@@ -59,7 +59,7 @@ fn a_list_has_the_newest_first_and_one_object_per_line() {
     let plain = place.run(["tasks", "list", "--limit", "1"]);
     assert_eq!((plain.code, plain.stdout.lines().count()), (0, 1), "{plain:?}");
     let words: Vec<&str> = plain.stdout.split_whitespace().take(5).collect();
-    assert_eq!(words, [second["task_id"].as_str().unwrap(), "completed", "orchestrator", "1", "turns"]);
+    assert_eq!(words, [second["task_id"].as_str().unwrap(), "completed", "orchestrator", "1", "turn"]);
 }
 
 #[test]

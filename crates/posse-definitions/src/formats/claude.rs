@@ -18,29 +18,26 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     mcp_servers(f, d, "mcpServers");
     background(f, d, "background");
     color(f, d);
-    if f.word("isolation", &[("worktree", (), "")]).is_some() {
+    if f.word("isolation", &[("worktree", (), String::new)]).is_some() {
         d.isolation = Isolation::Worktree;
     }
     d.mode.disabled = f.flag("disabled").unwrap_or_default();
-    f.ignore("hooks", NO_HOOKS);
-    f.ignore("memory", NO_MEMORY);
-    f.ignore("initialPrompt", "it is for the main conversation, not for a subagent");
-    f.ignore("omitClaudeMd", "project instructions are not put before an agent's prompt");
+    f.ignore("hooks", no_hooks);
+    f.ignore("memory", no_memory);
+    f.ignore("initialPrompt", || say!("initial-prompt-unused"));
+    f.ignore("omitClaudeMd", no_instructions);
 }
 
 /// Not a key of Claude Code, but in use: whoever wrote it meant to leave out other tools.
 fn allowed_tools(f: &mut Fields, d: &mut Definition) {
     if d.rights.tools.is_some() {
-        f.ignore("allowedTools", "there is `tools`");
+        f.ignore("allowedTools", || say!("tools-there"));
         return;
     }
     tools(f, d, "allowedTools", as_written);
     if let Some(patterns) = &d.rights.tools {
         f.mapped("allowedTools", format!("tools: {}", joined(patterns)));
-        f.warn(
-            "allowedTools",
-            "Claude Code calls this key `tools` and ignores `allowedTools`; here it counts",
-        );
+        f.warn("allowedTools", say!("allowed-tools-counts"));
     }
 }
 
@@ -56,25 +53,13 @@ fn permission_mode(f: &mut Fields, d: &mut Definition) {
     let mode = f.word(
         "permissionMode",
         &[
-            ("default", AsSession, ""),
-            ("manual", AsSession, ""),
-            ("plan", Plan, "access: read-only"),
-            ("acceptEdits", AsSession, "approval: as the session does; never more than the operator grants"),
-            (
-                "auto",
-                PermissionMode::Approval(Approval::Auto),
-                "approval: auto; never more than the operator grants",
-            ),
-            (
-                "bypassPermissions",
-                PermissionMode::Approval(Approval::Auto),
-                "approval: auto; never more than the operator grants",
-            ),
-            (
-                "dontAsk",
-                PermissionMode::Approval(Approval::Deny),
-                "approval: deny; what would be asked for is refused",
-            ),
+            ("default", AsSession, String::new),
+            ("manual", AsSession, String::new),
+            ("plan", Plan, || "access: read-only".to_owned()),
+            ("acceptEdits", AsSession, || say!("into-approval-session")),
+            ("auto", PermissionMode::Approval(Approval::Auto), || say!("into-approval-auto")),
+            ("bypassPermissions", PermissionMode::Approval(Approval::Auto), || say!("into-approval-auto")),
+            ("dontAsk", PermissionMode::Approval(Approval::Deny), || say!("into-approval-deny")),
         ],
     );
     match mode {

@@ -3,7 +3,7 @@
 use super::{Need, *};
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
-    let kind = f.word("kind", &[("local", (), ""), ("remote", (), "")]);
+    let kind = f.word("kind", &[("local", (), String::new), ("remote", (), String::new)]);
     if f.has("agent_card_url") || f.has("agent_card_json") || (kind.is_some() && is_remote(f)) {
         remote(f);
         return;
@@ -19,7 +19,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     if let Some(minutes) = f.number("timeout_mins", 0.01..=1_440.0) {
         let seconds = (minutes * 60.0).ceil() as u64;
         d.limits.wall_s = Some(seconds);
-        f.mapped("timeout_mins", format!("{seconds} seconds"));
+        f.mapped("timeout_mins", say!("seconds-whole", seconds));
     }
 }
 
@@ -29,13 +29,9 @@ fn is_remote(f: &mut Fields) -> bool {
 
 /// An agent that runs elsewhere. It is listed, so that nobody wonders where it is.
 pub fn remote(f: &mut Fields) {
-    f.fail(
-        "kind",
-        "this agent runs on another machine and needs A2A, which this version does not speak",
-        None,
-    );
+    f.fail("kind", say!("needs-a2a"), None);
     for key in ["kind", "description", "display_name", "agent_card_url", "agent_card_json", "auth"] {
-        f.ignore(key, "this version does not speak A2A");
+        f.ignore(key, || say!("no-a2a"));
     }
 }
 

@@ -6,6 +6,6 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Optional);
     model(f, d, "model", model_names::any);
     for key in ["extensions", "settings", "parameters", "sub_recipes", "response", "retry"] {
-        f.ignore(key, "it belongs to a recipe; goose does not read it in an agent either");
+        f.ignore(key, || say!("recipe-only"));
     }
 }

@@ -26,9 +26,16 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     network(f, d);
     d.approval = f.word(
         "approval",
-        &[("ask", Approval::Ask, ""), ("deny", Approval::Deny, ""), ("auto", Approval::Auto, "")],
+        &[
+            ("ask", Approval::Ask, String::new),
+            ("deny", Approval::Deny, String::new),
+            ("auto", Approval::Auto, String::new),
+        ],
     );
-    let access = f.word("access", &[("read-only", Access::ReadOnly, ""), ("whole", Access::Whole, "")]);
+    let access = f.word(
+        "access",
+        &[("read-only", Access::ReadOnly, String::new), ("whole", Access::Whole, String::new)],
+    );
     d.rights.access = access.unwrap_or_default();
     output_schema(f, d);
     verify(f, d);
@@ -39,8 +46,9 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     d.mode.hidden = f.flag("hidden").unwrap_or_default();
     isolation(f, d);
     let inherited = if d.extends.is_some() { None } else { Some(TaskIn::System) };
-    d.task_in =
-        f.word("task_in", &[("system", TaskIn::System, ""), ("user", TaskIn::User, "")]).or(inherited);
+    d.task_in = f
+        .word("task_in", &[("system", TaskIn::System, String::new), ("user", TaskIn::User, String::new)])
+        .or(inherited);
 }
 
 /// Paths that no task could hold are told now and not when one is to begin.
@@ -63,34 +71,29 @@ fn budget(f: &mut Fields, d: &mut Definition) {
 fn extends(f: &mut Fields, d: &mut Definition) {
     let Some(raw) = f.text("extends") else { return };
     match AgentName::parse(&raw) {
-        Ok(name) if name == d.name => f.fail("extends", "an agent cannot extend itself", None),
+        Ok(name) if name == d.name => f.fail("extends", say!("extends-itself"), None),
         Ok(name) => d.extends = Some(name),
         Err(e) => f.fail("extends", format!("`extends`: {}", e.message()), e.advice()),
     }
 }
-
-const NETWORKS: &str = "`full`, `none`, or a list of hosts such as docs.rs";
 
 fn network(f: &mut Fields, d: &mut Definition) {
     let hosts = match f.value("network") {
         None => return,
         Some(Node::Text(word)) if word.trim() == "full" => return,
         Some(Node::Text(word)) if word.trim() == "none" => {
-            f.mapped(
-                "network",
-                "no `fetch`, no web and no MCP tools; no `bash` unless the kernel confines it",
-            );
+            f.mapped("network", say!("into-no-network"));
             Vec::new()
         }
         Some(Node::Text(_) | Node::List(_)) => match f.texts("network") {
             Some(hosts) => hosts,
             None => return,
         },
-        Some(other) => return f.reject("network", other.kind(), NETWORKS),
+        Some(other) => return f.reject("network", &other.kind(), &say!("allowed-network")),
     };
     // A word such as `off` would be a host that does not exist.
     if let Some(word) = hosts.iter().find(|host| *host != "localhost" && !host.contains(['.', ':', '*'])) {
-        return f.reject("network", &shown(word), NETWORKS);
+        return f.reject("network", &shown(word), &say!("allowed-network"));
     }
     match Network::parse(&hosts) {
         Ok(network) => d.rights.network = Some(network),
@@ -103,7 +106,7 @@ fn output_schema(f: &mut Fields, d: &mut Definition) {
         None => {}
         Some(Node::Map(entries)) => d.output_schema = Some(Node::Map(entries).to_json()),
         Some(other) => {
-            f.reject("output_schema", other.kind(), "a JSON Schema, written as a map");
+            f.reject("output_schema", &other.kind(), &say!("allowed-schema"));
         }
     }
 }
@@ -114,15 +117,15 @@ fn verify(f: &mut Fields, d: &mut Definition) {
         None => return,
         Some(Node::Text(command)) => vec![command],
         Some(Node::List(_)) => f.texts("verify").unwrap_or_default(),
-        Some(other) => {
-            f.refuse("verify", other.kind(), "a command or a list of commands").unwrap_or_default()
-        }
+        Some(other) => f.refuse("verify", &other.kind(), &say!("allowed-commands")).unwrap_or_default(),
     };
     d.verify = commands;
 }
 
 fn isolation(f: &mut Fields, d: &mut Definition) {
-    let isolation =
-        f.word("isolation", &[("none", Isolation::None, ""), ("worktree", Isolation::Worktree, "")]);
+    let isolation = f.word(
+        "isolation",
+        &[("none", Isolation::None, String::new), ("worktree", Isolation::Worktree, String::new)],
+    );
     d.isolation = isolation.unwrap_or_default();
 }

@@ -6,7 +6,7 @@ use super::{Need, *};
 use crate::node::Entry;
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
-    f.ignore("name", "the path of the file names the agent");
+    f.ignore("name", || say!("path-names-agent"));
     description(f, d, Need::Optional);
     prompt(f, d);
     model(f, d, "model", model_names::slashed);
@@ -19,9 +19,9 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     if f.word(
         "mode",
         &[
-            ("subagent", false, ""),
-            ("all", false, ""),
-            ("primary", true, "hidden: a person can name it, models cannot"),
+            ("subagent", false, String::new),
+            ("all", false, String::new),
+            ("primary", true, || say!("into-hidden-primary")),
         ],
     ) == Some(true)
     {
@@ -38,20 +38,20 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     permission(f, d, "permissions");
     if let Some(entries) = f.map("options") {
         d.model.options.extend(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())));
-        f.mapped("options", "options for the provider");
+        f.mapped("options", say!("into-options"));
     }
-    d.model.options.extend(f.rest("an option for the provider"));
+    d.model.options.extend(f.rest(|| say!("into-option")));
 }
 
 fn prompt(f: &mut Fields, d: &mut Definition) {
     if d.prompt.is_empty() {
         d.prompt = f.text("prompt").map(|text| text.trim().to_owned()).unwrap_or_default();
     } else {
-        f.ignore("prompt", "the text below the frontmatter is the prompt");
+        f.ignore("prompt", || say!("body-is-prompt"));
     }
     for sign in ["{file:", "{env:"] {
         if d.prompt.contains(sign) || d.description.contains(sign) {
-            f.warn("prompt", format!("`{sign}…}}` is not replaced here: the model sees it as it stands"));
+            f.warn("prompt", say!("sign-not-replaced", sign = format!("{sign}…}}")));
         }
     }
 }
@@ -63,7 +63,7 @@ fn variant(f: &mut Fields, d: &mut Definition) {
             d.model.effort = Some(*effort);
             f.mapped("variant", format!("effort `{}`", effort.wire()));
         }
-        None => f.ignore("variant", "no effort is called so"),
+        None => f.ignore("variant", || say!("no-such-effort")),
     }
 }
 
@@ -81,19 +81,15 @@ fn tools_map(f: &mut Fields, d: &mut Definition) {
             Node::Bool(true) => Verdict::Allow,
             Node::Bool(false) => Verdict::Deny,
             _ => {
-                f.reject(
-                    "tools",
-                    "a map with something else than true and false",
-                    "a map from names to true or false",
-                );
+                f.reject("tools", &say!("found-map-not-flags"), &say!("allowed-map-of-flags"));
                 return;
             }
         };
         let key =
             if matches!(entry.key.as_str(), "write" | "patch" | "multiedit") { "edit" } else { &entry.key };
         let Some(patterns) = patterns_of(key) else {
-            let found = format!("a map with {}", shown(key));
-            f.reject("tools", &found, "a map from names of tools to true or false");
+            let found = say!("found-map-with", name = shown(key));
+            f.reject("tools", &found, &say!("allowed-map-of-tools"));
             return;
         };
         rules.extend(patterns.into_iter().map(|pattern| Rule { pattern, verdict }));
@@ -104,30 +100,27 @@ fn tools_map(f: &mut Fields, d: &mut Definition) {
 }
 
 fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
-    const ALLOWED: &str = "allow, ask, deny, a map from tools to these or to maps from patterns to these, or a list of \
-                           rules with `action`, `resource` and `effect`";
     let Some(value) = f.value(key) else { return };
     let Some(rules) = rules_of(&value) else {
-        f.reject(key, &format!("{} that says something else", value.kind()), ALLOWED);
+        f.reject(key, &say!("found-says-else", kind = value.kind()), &say!("allowed-permission"));
         return;
     };
     if key == "permissions" && !matches!(value, Node::List(_)) {
-        f.warn(key, "opencode calls this key `permission`; here it counts");
+        f.warn(key, say!("permissions-counts"));
     }
     if rules
         .iter()
         .any(|rule| rule.pattern.argument().is_some_and(|argument| argument.starts_with(['~', '$'])))
     {
-        f.warn(key, "`~` and `$HOME` in a pattern are not replaced: paths are compared inside the workspace");
+        f.warn(key, say!("home-not-replaced"));
     }
     let left_out = |entries: &[Entry]| entries.iter().any(|entry| NO_TOOLS.contains(&entry.key.as_str()));
-    let note = match &value {
-        Node::Map(entries) if left_out(entries) => {
-            "; `external_directory` and `doom_loop` are no tools: the workspace is the boundary for files"
-        }
-        _ => "",
+    let shown = rules_shown(&rules);
+    let into = match &value {
+        Node::Map(entries) if left_out(entries) => say!("rules-without-tools", rules = shown),
+        _ => shown,
     };
-    f.mapped(key, format!("{}{note}", rules_shown(&rules)));
+    f.mapped(key, into);
     d.rights.rules.extend(rules);
 }
 
@@ -247,10 +240,7 @@ fn rules_shown(rules: &[Rule]) -> String {
             format!("{verdict} {}", rule.pattern)
         })
         .collect();
-    let shown = if shown.is_empty() {
-        "no rules".to_owned()
-    } else {
-        format!("rules, the last that fits: {}", shown.join("; "))
-    };
+    let shown =
+        if shown.is_empty() { say!("no-rules") } else { say!("rules-in-order", rules = shown.join("; ")) };
     prefix(&shown, 1_000).escape_debug().to_string()
 }

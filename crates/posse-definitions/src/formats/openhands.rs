@@ -11,23 +11,23 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     d.approval = f.word(
         "permission_mode",
         &[
-            ("always_confirm", Approval::Ask, "approval: ask"),
-            ("never_confirm", Approval::Auto, "approval: auto; never more than the operator grants"),
-            ("confirm_risky", Approval::Ask, "approval: ask; here every change counts as a risk"),
+            ("always_confirm", Approval::Ask, || "approval: ask".to_owned()),
+            ("never_confirm", Approval::Auto, || say!("into-approval-auto")),
+            ("confirm_risky", Approval::Ask, || say!("into-approval-risky")),
         ],
     );
     turns(f, d, "max_iteration_per_run");
     if let Some(usd) = f.number("max_budget_per_run", 0.0..=USD_MAX) {
         d.limits.cost_micros = Some(usd_to_micros(usd));
-        f.mapped("max_budget_per_run", format!("at most ${usd}"));
+        f.mapped("max_budget_per_run", say!("at-most-usd", usd));
     }
     color(f, d);
     skills(f, d);
     mcp_servers(f, d, "mcp_servers");
     mcp_servers(f, d, "mcp_config");
-    f.ignore("hooks", NO_HOOKS);
-    f.ignore("condenser", "long conversations are shortened by the run itself");
-    f.ignore("profile_store_dir", NOT_OURS);
+    f.ignore("hooks", no_hooks);
+    f.ignore("condenser", || say!("run-shortens"));
+    f.ignore("profile_store_dir", not_ours);
 }
 
 /// `TerminalTool`, `terminal`, `file_editor`.

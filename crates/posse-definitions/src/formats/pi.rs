@@ -13,18 +13,18 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     if let Some(milliseconds) = f.whole("timeoutMs", 1..=DAY_S * 1_000) {
         let seconds = milliseconds.div_ceil(1_000);
         d.limits.wall_s = Some(seconds);
-        f.mapped("timeoutMs", format!("{seconds} seconds"));
+        f.mapped("timeoutMs", say!("seconds-whole", seconds));
     }
     turn_budget(f, d);
     background(f, d, "async");
     skills(f, d);
-    f.ignore("memory", NO_MEMORY);
-    f.ignore("systemPromptMode", "the prompt of an agent is the whole system prompt");
-    f.ignore("inheritProjectContext", "project instructions are not put before an agent's prompt");
-    f.ignore("inheritSkills", NO_SKILLS);
-    f.ignore("maxSubagentDepth", "the operator sets how deep delegation goes");
-    f.ignore("aliases", "an agent has one name");
-    f.ignore("toolTimeoutMs", "each tool has its own bound");
+    f.ignore("memory", no_memory);
+    f.ignore("systemPromptMode", || say!("whole-system-prompt"));
+    f.ignore("inheritProjectContext", no_instructions);
+    f.ignore("inheritSkills", no_skills);
+    f.ignore("maxSubagentDepth", || say!("depth-of-operator"));
+    f.ignore("aliases", || say!("one-name"));
+    f.ignore("toolTimeoutMs", || say!("tools-have-bounds"));
     for key in [
         "extensions",
         "subagentOnlyExtensions",
@@ -39,7 +39,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
         "interactive",
         "runner",
     ] {
-        f.ignore(key, NOT_OURS);
+        f.ignore(key, not_ours);
     }
 }
 
@@ -48,10 +48,10 @@ fn package(f: &mut Fields, d: &mut Definition) {
     let Some(package) = f.text("package") else { return };
     match names::normal(&format!("{package}.{}", d.name)) {
         Ok(name) => {
-            f.mapped("package", format!("the name `{name}`"));
+            f.mapped("package", say!("into-name", name));
             d.name = name;
         }
-        Err(why) => f.fail("package", format!("{} cannot be part of a name: {why}", shown(&package)), None),
+        Err(why) => f.fail("package", say!("package-not-name", shown = shown(&package), why), None),
     }
 }
 

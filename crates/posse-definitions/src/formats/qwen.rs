@@ -22,7 +22,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     color(f, d);
     background(f, d, "background");
     mcp_servers(f, d, "mcpServers");
-    f.ignore("hooks", NO_HOOKS);
+    f.ignore("hooks", no_hooks);
 }
 
 #[derive(Clone, Copy)]
@@ -34,23 +34,17 @@ enum ApprovalMode {
 
 fn approval_mode(f: &mut Fields, d: &mut Definition, key: &'static str) {
     use ApprovalMode::{AsSession, Plan};
-    const AS_SESSION: &str = "approval: as the session does; never more than the operator grants";
-    const AUTO: &str = "approval: auto; never more than the operator grants";
     let mode = f.word(
         key,
         &[
-            ("default", AsSession, ""),
-            ("plan", Plan, "access: read-only"),
-            ("auto-edit", AsSession, AS_SESSION),
-            ("acceptEdits", AsSession, AS_SESSION),
-            ("yolo", ApprovalMode::Approval(Approval::Auto), AUTO),
-            ("bypassPermissions", ApprovalMode::Approval(Approval::Auto), AUTO),
-            (
-                "dontAsk",
-                ApprovalMode::Approval(Approval::Deny),
-                "approval: deny; what would be asked for is refused",
-            ),
-            ("bubble", ApprovalMode::Approval(Approval::Ask), "approval: ask"),
+            ("default", AsSession, String::new),
+            ("plan", Plan, || "access: read-only".to_owned()),
+            ("auto-edit", AsSession, || say!("into-approval-session")),
+            ("acceptEdits", AsSession, || say!("into-approval-session")),
+            ("yolo", ApprovalMode::Approval(Approval::Auto), || say!("into-approval-auto")),
+            ("bypassPermissions", ApprovalMode::Approval(Approval::Auto), || say!("into-approval-auto")),
+            ("dontAsk", ApprovalMode::Approval(Approval::Deny), || say!("into-approval-deny")),
+            ("bubble", ApprovalMode::Approval(Approval::Ask), || "approval: ask".to_owned()),
         ],
     );
     match mode {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use posse_core::definition::{Remark, Scope, Severity};
 use posse_core::text::visible;
+use posse_messages::say;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -73,7 +74,7 @@ pub(crate) enum Content {
 
 pub(crate) struct Unreadable {
     pub why: String,
-    pub hint: &'static str,
+    pub hint: String,
 }
 
 /// What a walk saw besides the files.
@@ -96,13 +97,13 @@ pub(crate) fn find(
     match open_root(directory) {
         Ok(Some(handle)) => walk.enter(handle, &directory.path, "", 1),
         Ok(None) => {}
-        Err(why) => walk.remark(&directory.path, &why, "its agents are not available"),
+        Err(why) => walk.remark(&directory.path, &why, &say!("place-agents-missing")),
     }
     if walk.skipped > REMARKS_MAX {
         let more = walk.skipped - REMARKS_MAX;
         walk.seen.remarks.push(warning(
-            format!("{}: {more} more were skipped", shown(&directory.path)),
-            "the remarks above say why",
+            say!("place-skipped", path = shown(&directory.path), more),
+            &say!("place-skipped-hint"),
         ));
     }
     walk.seen
@@ -115,19 +116,19 @@ fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, String> {
         Err(Errno::NOENT) => return Ok(None),
         // A file in place of a parent means absence; one in place of the directory itself is a mistake worth telling.
         Err(Errno::NOTDIR) if directory.path.symlink_metadata().is_err() => return Ok(None),
-        Err(Errno::NOTDIR) => return Err("is not a directory".to_owned()),
-        opened => opened.map_err(|cause| format!("cannot be read: {cause}"))?,
+        Err(Errno::NOTDIR) => return Err(say!("place-not-directory")),
+        opened => opened.map_err(|cause| say!("place-unreadable", cause))?,
     };
     let Some(inside) = &directory.inside else { return Ok(Some(opened)) };
-    let real = directory.path.canonicalize().map_err(|cause| format!("cannot be resolved: {cause}"))?;
+    let real = directory.path.canonicalize().map_err(|cause| say!("place-unresolved", cause))?;
     if real == directory.path {
         return Ok(Some(opened));
     }
     if !real.starts_with(inside) {
-        return Err("is a link that leads out of the project and is not followed".to_owned());
+        return Err(say!("place-leads-out"));
     }
     let reopened = rustix::fs::openat(CWD, &real, HOW | OFlags::NOFOLLOW, Mode::empty());
-    reopened.map(Some).map_err(|cause| format!("cannot be read: {cause}"))
+    reopened.map(Some).map_err(|cause| say!("place-unreadable", cause))
 }
 
 struct Walk<'a> {
@@ -146,11 +147,8 @@ impl Walk<'_> {
         let names = match self.names(handle.as_fd(), path) {
             Ok(names) => names,
             Err(cause) => {
-                return self.remark(
-                    path,
-                    &format!("cannot be read: {cause}"),
-                    "its agents are not available",
-                );
+                let why = say!("place-unreadable", cause);
+                return self.remark(path, &why, &say!("place-agents-missing"));
             }
         };
         for (name, kind) in names {
@@ -167,7 +165,7 @@ impl Walk<'_> {
                     self.descend(handle.as_fd(), &name, &below, &relative, depth)
                 }
                 FileType::Symlink if !is_followed && (is_agent || self.directory.nested) => {
-                    self.remark(&below, "is a link and is not followed", "put the file itself there");
+                    self.remark(&below, &say!("place-is-link"), &say!("place-is-link-hint"));
                 }
                 FileType::Directory => {}
                 FileType::Symlink if !is_followed => {}
@@ -200,8 +198,8 @@ impl Walk<'_> {
             if self.allowance.entries == 0 {
                 self.remark(
                     path,
-                    &format!("is not read to its end: there are more than {ENTRIES_MAX} names"),
-                    "move what is no agent elsewhere",
+                    &say!("place-too-many-names", most = ENTRIES_MAX),
+                    &say!("place-too-many-names-hint"),
                 );
                 break;
             }
@@ -221,16 +219,14 @@ impl Walk<'_> {
         if depth == DEPTH_MAX {
             return self.remark(
                 path,
-                &format!("is deeper than {DEPTH_MAX} levels and is not entered"),
-                "move it up",
+                &say!("place-too-deep", most = DEPTH_MAX),
+                &say!("place-too-deep-hint"),
             );
         }
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(handle, name, how, Mode::empty()) {
             Ok(below) => self.enter(below, path, relative, depth + 1),
-            Err(cause) => {
-                self.remark(path, &format!("cannot be read: {cause}"), "its agents are not available")
-            }
+            Err(cause) => self.remark(path, &say!("place-unreadable", cause), &say!("place-agents-missing")),
         }
     }
 
@@ -244,11 +240,8 @@ impl Walk<'_> {
         kind: FileType,
     ) -> bool {
         if self.allowance.files == 0 {
-            self.remark(
-                &path,
-                &format!("and what follows is not read: there are more than {FILES_MAX} agents"),
-                "remove agents that nobody uses",
-            );
+            let text = say!("place-too-many-agents", path = shown(&path), most = FILES_MAX);
+            self.tell(text, &say!("place-too-many-agents-hint"));
             return false;
         }
         self.allowance.files -= 1;
@@ -265,11 +258,7 @@ impl Walk<'_> {
         if let Content::Bytes(bytes) = &found.content
             && is_note(name, bytes)
         {
-            self.remark(
-                &found.path,
-                "has no frontmatter and is taken for a note to people",
-                "rename it if it is an agent",
-            );
+            self.remark(&found.path, &say!("place-is-note"), &say!("place-is-note-hint"));
             return true;
         }
         (self.each)(found);
@@ -280,7 +269,7 @@ impl Walk<'_> {
         let unreadable = |why: String, hint| Content::Unreadable(Unreadable { why, hint });
         // Merely opening a device can have effects, and opening a pipe waits for its other end.
         if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
-            return unreadable(format!("is {}, not a regular file", word(kind)), "put a regular file there");
+            return unreadable(say!("place-irregular", kind = word(kind)), say!("place-irregular-hint"));
         }
         let how = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | follow(kind).1;
         let opened = rustix::fs::openat(handle, name, how, Mode::empty());
@@ -288,49 +277,47 @@ impl Walk<'_> {
         let (fd, stat) = match opened {
             Ok(opened) => opened,
             Err(cause) => {
-                return unreadable(format!("cannot be opened: {cause}"), "check that this user may read it");
+                return unreadable(say!("place-unopened", cause), say!("place-unopened-hint"));
             }
         };
         (found.stamp, found.owner) = (Some(Stamp::of(&stat)), stat.st_uid);
         let opened = FileType::from_raw_mode(stat.st_mode);
         if opened != FileType::RegularFile {
-            return unreadable(
-                format!("is {}, not a regular file", word(opened)),
-                "put a regular file there",
-            );
+            return unreadable(say!("place-irregular", kind = word(opened)), say!("place-irregular-hint"));
         }
         if kind == FileType::Symlink && !self.is_own_file(&stat) {
-            return unreadable(
-                "is a link to a file of somebody else".to_owned(),
-                "put the file itself there",
-            );
+            return unreadable(say!("place-foreign-link"), say!("place-is-link-hint"));
         }
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
         if size > FILE_BYTES_MAX {
-            return unreadable(format!("is larger than {FILE_BYTES_MAX} bytes"), "make it smaller");
+            return unreadable(say!("place-too-large", most = FILE_BYTES_MAX), say!("place-too-large-hint"));
         }
         if size > self.allowance.bytes {
             return unreadable(
-                format!("is not read: there are more than {TOTAL_BYTES_MAX} bytes of agents"),
-                "remove agents that nobody uses",
+                say!("place-sum-too-large", most = TOTAL_BYTES_MAX),
+                say!("place-too-many-agents-hint"),
             );
         }
         self.allowance.bytes -= size;
         let mut bytes = Vec::with_capacity(size as usize + 1);
         // One more than allowed, to notice a file that grows while it is read.
         match File::from(fd).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes) {
-            Err(cause) => unreadable(format!("cannot be read: {cause}"), "check that this user may read it"),
+            Err(cause) => unreadable(say!("place-unreadable", cause), say!("place-unopened-hint")),
             Ok(_) if bytes.len() as u64 > FILE_BYTES_MAX => {
-                unreadable(format!("is larger than {FILE_BYTES_MAX} bytes"), "make it smaller")
+                unreadable(say!("place-too-large", most = FILE_BYTES_MAX), say!("place-too-large-hint"))
             }
             Ok(_) => Content::Bytes(bytes),
         }
     }
 
     fn remark(&mut self, path: &Path, why: &str, hint: &str) {
+        self.tell(say!("place-remark", path = shown(path), why), hint);
+    }
+
+    fn tell(&mut self, text: String, hint: &str) {
         self.skipped += 1;
         if self.skipped <= REMARKS_MAX {
-            self.seen.remarks.push(warning(format!("{} {why}", shown(path)), hint));
+            self.seen.remarks.push(warning(text, hint));
         }
     }
 }
@@ -343,14 +330,14 @@ fn follow(kind: FileType) -> (AtFlags, OFlags) {
     }
 }
 
-fn word(kind: FileType) -> &'static str {
+fn word(kind: FileType) -> String {
     match kind {
-        FileType::Fifo => "a named pipe",
-        FileType::Socket => "a socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "a device",
-        FileType::Directory => "a directory",
-        FileType::Symlink => "a link",
-        FileType::RegularFile | FileType::Unknown => "something unknown",
+        FileType::Fifo => say!("kind-pipe"),
+        FileType::Socket => say!("kind-socket"),
+        FileType::CharacterDevice | FileType::BlockDevice => say!("kind-device"),
+        FileType::Directory => say!("kind-directory"),
+        FileType::Symlink => say!("kind-link"),
+        FileType::RegularFile | FileType::Unknown => say!("kind-unknown"),
     }
 }
 

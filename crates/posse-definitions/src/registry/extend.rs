@@ -7,6 +7,7 @@ use posse_core::definition::{
     Approval, DefinedLimits, Definition, Isolation, Mode, ModelChoice, Remark, Severity,
 };
 use posse_core::grant::{Access, Rights};
+use posse_messages::say;
 
 use super::rank::Groups;
 use super::{Candidate, Ready, Standing, State, Whole};
@@ -68,7 +69,7 @@ fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<
     let mut chain = Vec::new();
     loop {
         let Some(candidate) = groups.get(name).and_then(|group| group.get(rank)) else {
-            return (chain, Some(fault(format!("it extends `{name}`, and there is no such agent"))));
+            return (chain, Some(fault(say!("extends-missing", name))));
         };
         visited.push((name, rank));
         chain.push(candidate);
@@ -82,13 +83,10 @@ fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<
         name = next.as_str();
         if visited.contains(&(name, rank)) {
             let circle: Vec<&str> = visited.iter().map(|(name, _)| *name).chain([name]).collect();
-            return (chain, Some(fault(format!("what it extends is a circle: {}", circle.join(", ")))));
+            return (chain, Some(fault(say!("extends-circle", names = circle.join(", ")))));
         }
         if chain.len() > EXTENDS_MAX {
-            return (
-                chain,
-                Some(fault(format!("it extends more than {EXTENDS_MAX} agents, one after another"))),
-            );
+            return (chain, Some(fault(say!("extends-too-many", most = EXTENDS_MAX))));
         }
     }
 }
@@ -97,21 +95,18 @@ fn usable(candidate: &Candidate) -> Result<&Definition, Vec<Remark>> {
     let errors: Vec<Remark> = candidate.read.errors().cloned().collect();
     match &candidate.read.definition {
         Some(definition) if errors.is_empty() => Ok(definition),
-        None if errors.is_empty() => Err(vec![fault("the file holds no agent".to_owned())]),
+        None if errors.is_empty() => Err(vec![fault(say!("file-without-agent"))]),
         _ => Err(errors),
     }
 }
 
 fn inherited(parent: &Candidate, errors: &[Remark]) -> Remark {
     let why = errors.first().map_or("", |error| &error.text);
-    fault(format!(
-        "it extends `{}`, which cannot be used: {why} ({})",
-        parent.read.name, parent.read.origin.path
-    ))
+    fault(say!("extends-unusable", name = parent.read.name, why, path = parent.read.origin.path))
 }
 
 fn fault(text: String) -> Remark {
-    Remark { severity: Severity::Error, text, line: None, hint: Some("correct `extends`".to_owned()) }
+    Remark { severity: Severity::Error, text, line: None, hint: Some(say!("extends-hint")) }
 }
 
 /// With its own addition at the end of its prompt.

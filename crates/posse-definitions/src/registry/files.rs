@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::definition::{Format, Origin, Read, Remark, Scope, Severity};
+use posse_messages::say;
 
 use super::{Candidate, Reader, Standing};
 use crate::places::Directory;
@@ -134,26 +135,17 @@ fn arcs(reads: Vec<Read>) -> Vec<Arc<Read>> {
 /// A reader that panics has a bug, and one file must not take all the others with it.
 pub(super) fn read_safely(reader: Reader, file: File<'_>) -> Vec<Read> {
     catch_unwind(AssertUnwindSafe(|| reader(file))).unwrap_or_else(|_| {
-        vec![broken(
-            file,
-            file.format.unwrap_or(Format::Native),
-            "could not be read because of a bug in Posse".to_owned(),
-            "please report it with the file",
-        )]
+        vec![broken(file, file.format.unwrap_or(Format::Native), &say!("place-bug"), say!("place-bug-hint"))]
     })
 }
 
 fn unreadable(file: File<'_>, directory: &Directory, why: Unreadable) -> Read {
-    broken(file, directory.format, why.why, why.hint)
+    broken(file, directory.format, &why.why, why.hint)
 }
 
-fn broken(file: File<'_>, format: Format, why: String, hint: &str) -> Read {
-    let remark = Remark {
-        severity: Severity::Error,
-        text: format!("the file {why}"),
-        line: None,
-        hint: Some(hint.to_owned()),
-    };
+fn broken(file: File<'_>, format: Format, why: &str, hint: String) -> Read {
+    let remark =
+        Remark { severity: Severity::Error, text: say!("file-remark", why), line: None, hint: Some(hint) };
     Read {
         name: name_of(file.relative).to_owned(),
         // It has no content that could be trusted.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use posse_messages::say;
+
 use super::{Candidate, Entry, State, extend};
 use crate::places::find::warning;
 
@@ -59,12 +61,11 @@ fn warn_of_twins(group: &mut [Candidate]) {
         rest = others;
         let [first, twins @ ..] = twins else { continue };
         let Some(second) = twins.first() else { continue };
-        let hint = "give each a name of its own, or remove one";
-        let text = format!("{} has the same name and does not count", second.read.origin.path);
+        let hint = &say!("twin-hint");
+        let text = say!("twin-second", path = second.read.origin.path);
         first.remarks.push(warning(text, hint));
         for twin in twins {
-            let text =
-                format!("does not count: {} has the same name and comes first", first.read.origin.path);
+            let text = say!("twin-first", path = first.read.origin.path);
             twin.remarks.push(warning(text, hint));
         }
     }

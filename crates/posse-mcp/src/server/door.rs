@@ -17,9 +17,10 @@ use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
     GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, LoggingLevel, LoggingMessageNotificationParam,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -140,13 +141,6 @@ impl Door {
                 .await?;
         }
         Ok(())
-    }
-
-    fn can_be_watched(&self, uri: &str) -> Result<(), ErrorData> {
-        let known = Address::parse(uri).is_some();
-        known.then_some(()).ok_or_else(|| {
-            ErrorData::resource_not_found("there is no such resource", Some(json!({ "uri": uri })))
-        })
     }
 
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
@@ -292,7 +286,7 @@ impl ServerHandler for Door {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.can_be_watched(&request.uri)?;
+        // What is not there yet may come; what never comes never changes.
         let mut wishes = self.wishes();
         if wishes.subscribed.len() >= SUBSCRIBED_MAX {
             return Err(ErrorData::invalid_params("too many subscriptions", None));
@@ -395,10 +389,14 @@ impl ServerHandler for Door {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = posse_core::text::prefix(&request.method, 80).to_owned();
-        Err(match METHODS.contains(&method.as_str()) {
+        let version = context.meta.protocol_version().or(context.protocol_version());
+        let newest =
+            version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        let known = METHODS.contains(&method.as_str()) && !(newest && REMOVED.contains(&method.as_str()));
+        Err(match known {
             true => ErrorData::invalid_params(
                 format!("`{method}` was asked with parameters it does not take"),
                 None,
@@ -409,6 +407,10 @@ impl ServerHandler for Door {
         })
     }
 }
+
+/// Those that the newest protocol does not have any more.
+const REMOVED: &[&str] =
+    &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 /// Those whose parameters can be wrong.
 const METHODS: &[&str] = &[

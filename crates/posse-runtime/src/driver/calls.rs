@@ -34,6 +34,9 @@ impl Life<'_> {
             let context = ToolContext { fence, ..self.scene.tool_context(run) };
             let made = batch.iter().map(|planned| self.scene.make(planned, &context, lost.as_deref()));
             let finished = while_writing(&mut self.journal, join_all(made.collect())).await;
+            if let Some(failure) = context.fence.as_ref().and_then(|fence| fence.failure()) {
+                return Err(failure);
+            }
             let mut results = Vec::with_capacity(finished.len());
             for (result, full_text) in finished {
                 let elapsed_ms = self.elapsed_ms();

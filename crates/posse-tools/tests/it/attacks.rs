@@ -86,8 +86,8 @@ signal a child                           allowed  allowed
 ";
 
 // G18 S08 S23 S25 Seen to fail on tier T1, as superuser, without `drop_all` (the key in /proc), the scope flags, the
-// filter of sockets, with `/` as a read root, with a full network, and without each of `OF_OTHERS`, `OF_MODES`, `OF_OPENING` and
-// the refusal of `openat2` in the filter.
+// filter of sockets, with `/` as a read root, with a full network, and without `OF_OTHERS`, `OF_MODES`, `OF_OPENING` and
+// the refusal of `openat2` in the filter together.
 #[test]
 fn every_attack_ends_as_the_table_says() {
     match std::env::var(ROLE).as_deref() {

@@ -820,3 +820,26 @@ async fn what_was_swapped_while_name_spaces_were_built_is_not_opened() {
         assert!(!target.join("new").exists(), "a command wrote outside");
     }
 }
+
+// S02 Seen to fail when kept rulesets are used without looking whether the places are the same files.
+#[tokio::test]
+async fn what_is_kept_for_the_next_command_is_not_used_for_other_files() {
+    for wish in tiers() {
+        let outside = tempfile::tempdir().unwrap();
+        let world = world("kept", settings(wish), &all().narrow(&writing(&["docs/**"])));
+        put(world.path(), &["docs/a"]);
+        assert_eq!(written(&world, &["docs/one"]).await, set(&["docs/one"]), "{wish:?}");
+        // The same path, another directory; the one that was opened is elsewhere by now.
+        let moved = outside.path().canonicalize().unwrap().join("docs");
+        std::fs::rename(world.path().join("docs"), &moved).unwrap();
+        std::fs::create_dir(world.path().join("docs")).unwrap();
+        let moved = moved.join("two").display().to_string();
+        assert_eq!(written(&world, &["docs/two", &moved]).await, set(&["docs/two"]), "{wish:?}");
+        // What is protected by now is closed, and what is not any more is open.
+        put(world.path(), &["docs/sub/.env", "docs/sub/x"]);
+        let paths = ["docs/sub/.env", "docs/sub/x", "docs/sub/new"];
+        assert_eq!(written(&world, &paths).await, set(&["docs/sub/x"]), "{wish:?}");
+        std::fs::remove_file(world.path().join("docs/sub/.env")).unwrap();
+        assert_eq!(written(&world, &["docs/sub/new"]).await, set(&["docs/sub/new"]), "{wish:?}");
+    }
+}

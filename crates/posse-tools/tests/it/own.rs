@@ -236,7 +236,7 @@ fn a_missing_or_huge_manifest_is_an_error_and_the_other_tools_are_loaded() {
     assert_eq!(codes, [ErrorCode::ConfigUnreadable, ErrorCode::ToolInvalid]);
 }
 
-// S10 Seen to fail without `of_project`, and with the variables of the manifest.
+// S10 Seen to fail without `of_project`.
 #[tokio::test]
 async fn a_project_does_not_say_what_its_tools_are_and_get() {
     let mut world = World::new("own-project");

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, holds_within, supervisor, until, zombies};
 
+// G8
 #[tokio::test]
 async fn a_silent_background_child_that_holds_the_output_does_not_delay_the_result() {
     let world = World::new("silent");
@@ -33,6 +34,7 @@ async fn a_chatty_background_child_delays_the_result_by_two_seconds_at_most() {
     world.assert_nothing_is_left();
 }
 
+// G8
 #[tokio::test]
 async fn a_child_that_left_its_session_and_the_output_is_stopped() {
     let world = World::new("setsid");
@@ -46,6 +48,7 @@ const DAEMON: &str = "trap '' TERM HUP INT; \
     (trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP INT; sleep 300 & touch ready; wait; sleep 301' &) & \
     while :; do sleep 302; done";
 
+// G8
 #[tokio::test]
 async fn a_daemon_that_ignores_termination_is_stopped_at_the_timeout() {
     let world = World::new("daemon");
@@ -57,6 +60,7 @@ async fn a_daemon_that_ignores_termination_is_stopped_at_the_timeout() {
     world.assert_nothing_is_left();
 }
 
+// G8
 #[tokio::test]
 async fn two_hundred_children_are_stopped_on_cancel_and_the_output_so_far_is_kept() {
     let world = World::new("many");
@@ -74,6 +78,7 @@ async fn two_hundred_children_are_stopped_on_cancel_and_the_output_so_far_is_kep
     world.assert_nothing_is_left();
 }
 
+// G8
 #[tokio::test]
 async fn a_tree_that_forks_without_pause_is_stopped() {
     let world = World::new("forking");
@@ -89,6 +94,7 @@ async fn a_tree_that_forks_without_pause_is_stopped() {
     assert!(!output.text.contains("could not be stopped"), "{}", output.text);
 }
 
+// G8
 #[tokio::test]
 async fn dropping_the_future_stops_everything() {
     let world = World::new("dropped");
@@ -104,6 +110,7 @@ async fn dropping_the_future_stops_everything() {
     until(|| zombies() == 0).await;
 }
 
+// G8
 #[tokio::test]
 async fn a_command_that_kills_its_supervisor_does_not_escape() {
     let world = World::new("parricide");
