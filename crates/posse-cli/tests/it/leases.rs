@@ -199,8 +199,7 @@ fn has(place: &Place, path: &str) -> bool {
 
 #[test]
 fn a_command_writes_nothing_where_another_holds_a_lease() {
-    // G9 Seen to fail without `leased` in `Layout::of`, for what is not there yet without `holds_leased`, and for what the operator
-    // opened to every command without `is_leased`.
+    // G9 Seen to fail without `holds_leased`, for what is not there yet.
     for sandbox in ["tier = \"t1\"\n", "top = \"open\"\n", "", "write = [\"src\", \"deep\"]\n"] {
         let place = place_with_commands(sandbox);
         let wide =

@@ -720,7 +720,7 @@ fn a_place_that_a_call_came_to_is_decided_like_the_path_it_named() {
     }
 }
 
-// S12 Seen to fail without each of the three conditions.
+// S12 Seen to fail without `exposure`.
 #[test]
 fn one_agent_that_looks_and_takes_in_and_sends_is_warned_about() {
     let grant = |tools: &[&str], network: &[&str], sandbox| {

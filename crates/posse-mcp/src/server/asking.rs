@@ -69,8 +69,11 @@ async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, 
 
 /// Only a yes or a no of a person counts; whoever cancels has said nothing.
 async fn approval(peer: Peer<RoleServer>, hosted: Arc<Hosted>, parked: Parked) {
-    let shown = described(&parked).join("\n");
-    let message = prefix(&shown, SHOWN_BYTES_MAX).to_owned();
+    let message = described(&parked).join("\n");
+    // Nobody says yes to what was not shown whole; `posse approvals` shows it page by page.
+    if message.len() > SHOWN_BYTES_MAX {
+        return;
+    }
     let choices = ["allow once", "allow in this task", "deny"];
     let decision = json!({ "type": "string", "enum": choices, "title": say!("mcp-your-decision") });
     let Some(given) = elicit(&peer, message, "decision", decision).await else { return };

@@ -9,9 +9,10 @@ use posse_core::grant::{Grant, Rights, Rule, Verdict};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, start_of};
 use posse_core::limits::Limits;
-use posse_core::message::ToolResult;
+use posse_core::message::{Message, ToolResult};
 use posse_core::outcome::{Outcome, Status, StopReason};
 use posse_core::pattern::ToolPattern;
+use posse_core::run::replay;
 use posse_core::task::NO_CONTEXT;
 use posse_core::tool::{Effect, ToolSpec};
 use posse_runtime::driver::{Onward, Stop};
@@ -26,6 +27,7 @@ use posse_testkit::memory::MemoryStore;
 use serde_json::json;
 
 use crate::approvals::{answer, question, say};
+use crate::injection::CORPUS;
 use crate::session::{Script, agent, definition, results};
 
 /// Notes what it was called with.
@@ -920,7 +922,8 @@ async fn nobody_is_asked_about_a_launch_for_which_there_is_no_place() {
     assert_eq!(resolved, 5);
 }
 
-// R410 Seen to fail without `check_room` in `propose` of each door.
+// R410
+// Seen to fail without `check_room`.
 #[tokio::test(start_paused = true)]
 async fn nobody_is_asked_through_any_door_when_there_is_no_place() {
     let spawn = "- calls: [{subagent: {action: spawn, agent: general, task: look}}]\n          ";
@@ -1026,4 +1029,39 @@ async fn an_answer_for_the_session_is_heard_by_those_who_wait_already() {
     assert_eq!(room.calls.lock().unwrap().len(), 2);
     let first = room.store.approval("a1").await.unwrap();
     assert_eq!(first.to_json()["answer"]["by"], "earlier answer a2");
+}
+
+// S15 G25 Seen to fail with nothing in `ANSWERS`.
+#[tokio::test(start_paused = true)]
+async fn what_a_child_answers_is_data_to_its_parent() {
+    for text in CORPUS {
+        let script = format!(
+            r#"
+            boss:
+              - calls: [{{Agent: {{prompt: "Look at it.", type: helper}}}}]
+              - calls: [{{subagent: {{action: spawn, agent: helper, task: "Look at it."}}}}]
+              - calls: [{{subagent: {{action: wait, timeout_ms: 5000}}}}]
+              - calls: [{{subagent: {{action: collect, task_id: t_02}}}}]
+              - calls: [{{bash: {{command: id}}}}]
+              - text: done
+            helper:
+              - text: {}
+            "#,
+            json!(text)
+        );
+        let (told, room) = play(script.leak(), &[Facade::Agent, Facade::Subagent]).await;
+        let records = room.store.records(&TaskId::root("s1")).await.unwrap();
+        let run = replay(&records, Default::default(), 0).unwrap().run;
+        let heard = run.messages().iter().find_map(|message| match message {
+            Message::Results { results } => Some(results[0].text.as_str()),
+            Message::User { .. } | Message::Assistant { .. } => None,
+        });
+        let (heard, answer) = (heard.unwrap(), told[0].text.as_str());
+        assert_eq!(heard, posse_core::provenance::marked("Agent", answer), "{text}");
+        // In the other form it is a value of JSON, which it cannot end either.
+        let collected: serde_json::Value = serde_json::from_str(&told[3].text).unwrap();
+        assert_eq!(collected["result"].as_str().map(str::trim), Some(text.trim()), "{collected}");
+        assert!(told[4].text.starts_with("refused: "), "{text}: {}", told[4].text);
+        assert_eq!(room.store.tasks(9).await.unwrap().len(), 3, "{text}");
+    }
 }

@@ -133,7 +133,7 @@ async fn readable(world: &World, paths: &[&str]) -> BTreeSet<String> {
     output.text.lines().filter(|line| paths.contains(line)).map(str::to_owned).collect()
 }
 
-// S01 S34 Seen to fail with `Gives::Everything` for what may be written, and without `places::read_root`.
+// S01 S34 Seen to fail without `places::read_root`.
 #[tokio::test]
 async fn a_command_reads_only_its_read_roots_and_no_link_widens_them() {
     let reading = |paths: &[&str]| Rights {

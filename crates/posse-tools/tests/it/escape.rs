@@ -116,8 +116,7 @@ fn with_ways() -> Place {
     place
 }
 
-// S01 S34 Seen to fail without `check` in each of `read`, `grep`, `glob`, `ls` and `tree`, and without `check_place` in
-// `Target::place`.
+// S01 S34 Seen to fail without `check` in `read`.
 #[test]
 fn a_link_inside_leads_around_no_rule() {
     let strings = |paths: &[&str]| Some(paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
@@ -168,7 +167,7 @@ fn a_link_inside_leads_around_no_rule() {
     task.ok("write", json!({"path": "docs/new.txt", "content": "x"}));
 }
 
-// S34 Seen to fail without `refuses` in the options of each walk.
+// S34 Seen to fail without `refuses` in the options of a walk.
 #[test]
 fn a_search_leaves_out_what_the_task_may_not_look_at() {
     let place = with_ways();
