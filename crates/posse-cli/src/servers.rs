@@ -130,25 +130,28 @@ impl Servers {
         met.into_iter().filter_map(|met| met.err()).collect()
     }
 
-    /// The tools that were accepted, those of projects with what they are, and what is wrong.
-    pub fn tools(&self) -> (Vec<Arc<dyn Tool>>, BTreeMap<String, String>, Vec<Error>) {
-        let (mut tools, mut foreign, mut problems) = (Vec::new(), BTreeMap::new(), Vec::new());
+    /// Adds the tools that were accepted, those of projects with what they are, and what is wrong.
+    pub fn add_tools(
+        &self,
+        tools: &mut Vec<Arc<dyn Tool>>,
+        foreign: &mut BTreeMap<String, String>,
+        problems: &mut Vec<Error>,
+    ) {
         for named in &self.all {
-            match named.server.tools() {
-                Ok(of_server) => {
-                    if named.origin != Origin::Operator {
-                        foreign.extend(
-                            of_server
-                                .iter()
-                                .map(|tool| (tool.spec().name.clone(), named.digest(tool.spec()))),
-                        );
-                    }
-                    tools.extend(of_server);
+            let of_server = match named.server.tools() {
+                Ok(of_server) => of_server,
+                Err(e) => {
+                    problems.push(e);
+                    continue;
                 }
-                Err(e) => problems.push(e),
+            };
+            if named.origin != Origin::Operator {
+                let digests =
+                    of_server.iter().map(|tool| (tool.spec().name.clone(), named.digest(tool.spec())));
+                foreign.extend(digests);
             }
+            tools.extend(of_server);
         }
-        (tools, foreign, problems)
     }
 
     /// What a person should know of what happened.

@@ -318,10 +318,7 @@ impl Setup {
             }
         }
         let servers = self.servers(Wanted::These(&[]));
-        let (of_servers, of_projects, wrong) = servers.tools();
-        tools.extend(of_servers);
-        foreign.extend(of_projects);
-        problems.extend(wrong);
+        servers.add_tools(&mut tools, &mut foreign, &mut problems);
         Ok(Tools { tools, foreign, problems, servers })
     }
 

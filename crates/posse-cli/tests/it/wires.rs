@@ -122,6 +122,7 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
         "refused_tools": [],
         "warnings": [],
         "left_running": [],
+        "kept_apart": [],
         "duration_ms": envelope["duration_ms"],
     });
     assert_eq!(*envelope, expected);
