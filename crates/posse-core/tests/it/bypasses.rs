@@ -41,6 +41,7 @@ fn decided(grant: &Grant, command: &str) -> &'static str {
 }
 
 // S05, S06, G23
+// Seen to fail when characters with a meaning are taken for plain ones, and when variables before a command are let through.
 #[test]
 fn no_command_in_the_table_gets_around_the_rules() {
     let (mut rules, mut checked, mut wrong) = (None, 0, Vec::new());
@@ -61,7 +62,7 @@ fn no_command_in_the_table_gets_around_the_rules() {
     assert!(checked >= 250, "{checked}");
 }
 
-// G23: the fifty-first part was not looked at elsewhere.
+// G23: the fifty-first part was not looked at elsewhere. Seen to fail when only the beginning of a line is looked at.
 #[test]
 fn a_denial_holds_however_many_commands_stand_before_it() {
     let never = grant("never bash(rm *)");
