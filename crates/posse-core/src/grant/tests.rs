@@ -314,6 +314,7 @@ fn reading_keeps_to_its_roots() {
 }
 
 // S22
+// Seen to fail when `permit` says yes to every address.
 #[test]
 fn a_task_reaches_the_hosts_it_was_given() {
     let root = Grant::root(["fetch", "bash", "web_search", "mcp__x", "read"].map(str::to_owned), 2);

@@ -182,6 +182,7 @@ async fn a_model_that_takes_too_long_meets_the_deadline() {
 }
 
 // S29
+// Seen to fail when the ledger authorises without looking.
 #[tokio::test]
 async fn a_spent_budget_ends_in_a_report_and_is_never_exceeded() {
     let mut stage = Stage::new(

@@ -260,7 +260,7 @@ async fn redirects_are_followed_a_few_times() {
     assert!(far.is_error && far.text.contains("more than 5 redirects"), "{}", far.text);
 }
 
-// S22: a host that was not given is not reached by way of one that was.
+// S22: a host that was not given is not reached by way of one that was. Seen to fail without `permitted` in `follow`.
 #[tokio::test]
 async fn a_redirect_leads_only_to_hosts_of_the_grant() {
     let server = Server::handler(|request| match request.path.as_str() {

@@ -35,6 +35,7 @@ async fn a_chatty_background_child_delays_the_result_by_two_seconds_at_most() {
 }
 
 // G8
+// Seen to fail when the helper is not the subreaper.
 #[tokio::test]
 async fn a_child_that_left_its_session_and_the_output_is_stopped() {
     let world = World::new("setsid");

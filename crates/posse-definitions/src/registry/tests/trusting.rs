@@ -3,6 +3,7 @@ use super::*;
 const FILE: &str = "project/.posse/agents/helper.md";
 
 // S10, S30
+// Seen to fail when any content of a project that somebody trusted is trusted.
 #[test]
 fn a_project_file_runs_only_after_a_yes_to_exactly_this_content() {
     let case = Case::new();
