@@ -198,6 +198,7 @@ async fn no_key_goes_to_a_server_that_a_project_names() {
 }
 
 // G22, S32
+// Seen to fail with a store that is made with mode 0644.
 #[test]
 fn what_posse_writes_is_for_its_user_alone_whatever_the_umask_says() {
     let place = Place::new();
