@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::approval::{Answer, By, Parked, Scope, Verdict, described};
-use posse_core::text::prefix;
+use posse_core::text::head_and_tail;
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::session::{Hosted, HostedTask};
@@ -60,11 +60,18 @@ async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, 
         answer["enum"] = json!(options);
     }
     let text = question["text"].as_str().unwrap_or_default();
-    let message = format!("{task}: {}", prefix(text, SHOWN_BYTES_MAX));
+    let message = format!("{task}: {}", head_and_tail(text, SHOWN_BYTES_MAX));
     let Some(given) = elicit(&peer, message, "answer", answer).await else { return };
     let Some(given) = given.as_str() else { return };
+    // Its time may be over, and the task may ask something else by now.
+    let asked = |now: &HostedTask| now.id.short() == task && now.status["question"]["id"] == question["id"];
+    if !hosted.tasks().await.unwrap_or_default().iter().any(asked) {
+        return;
+    }
     let call = json!({ "action": "answer", "task_id": task, "answer": given }).to_string();
-    hosted.call("subagent", &call, "elicited", CancellationToken::new()).await;
+    hosted
+        .call("subagent", &call, &format!("elicited/{task}/{}", question["id"]), CancellationToken::new())
+        .await;
 }
 
 /// Only a yes or a no of a person counts; whoever cancels has said nothing.
