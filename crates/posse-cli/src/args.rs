@@ -271,6 +271,22 @@ pub enum ServersCommand {
         /// The server's name.
         name: String,
     },
+    /// Sign in to a server that wants to know who asks.
+    Login {
+        /// The server's name.
+        name: String,
+        /// Print the address and open no browser.
+        #[arg(long)]
+        no_browser: bool,
+        /// Read the address that the browser was sent back to from standard input.
+        #[arg(long)]
+        paste: bool,
+    },
+    /// Forget what a server was told about who asks.
+    Logout {
+        /// The server's name.
+        name: String,
+    },
 }
 
 #[derive(Subcommand, Clone)]

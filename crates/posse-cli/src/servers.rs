@@ -19,7 +19,7 @@ use posse_core::text::visible;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust;
-use posse_mcp::client::{Endpoint, Server, ServerConfig, ServerName};
+use posse_mcp::client::{Endpoint, Remote, Server, ServerConfig, ServerName};
 use posse_messages::say;
 use posse_runtime::ports::{Agents, Tool};
 use posse_tools::launch::Launch;
@@ -170,7 +170,7 @@ impl Servers {
     }
 
     fn add(&mut self, setup: &Setup, origin: Origin, made: Result<(ServerConfig, Launch)>) {
-        let (config, launch) = match made {
+        let (mut config, launch) = match made {
             Ok(made) => made,
             Err(e) => return self.problems.push(e),
         };
@@ -186,9 +186,12 @@ impl Servers {
             ),
             Endpoint::Http(remote) => (say!("mcp-elsewhere"), remote.url.to_string()),
         };
-        let memory = Arc::new(Files::at(setup.state.join("mcp")));
+        if let Endpoint::Http(Remote { oauth: Some(oauth), .. }) = &mut config.endpoint {
+            oauth.exceptions = setup.config.network.allow_private.iter().map(|private| private.0).collect();
+        }
+        let memory = files(setup);
         let starter = Arc::new(Confined::new(launch, setup.server_grant()));
-        let server = Server::new(config, starter, memory);
+        let server = Server::with_vault(config, starter, memory.clone(), Some(memory));
         self.all.push(Named { server, origin, confinement, what });
     }
 
@@ -240,6 +243,15 @@ impl Servers {
         });
         self.add(setup, Origin::File(path.to_owned()), made);
     }
+}
+
+fn files(setup: &Setup) -> Arc<Files> {
+    Arc::new(Files::at(setup.state.join("mcp")))
+}
+
+/// What servers are told about who asks.
+pub fn secrets(setup: &Setup) -> Vec<String> {
+    files(setup).secrets()
 }
 
 impl Named {

@@ -414,9 +414,10 @@ impl Setup {
             providers().filter_map(|provider| std::fs::read_to_string(provider.api_key_file.as_ref()?).ok());
         let servers = self.config.mcp.servers.values();
         let of_servers = servers.clone().flat_map(|server| server.secrets());
-        let tokens = servers.filter_map(|server| server.bearer_env.clone());
+        let tokens = servers.flat_map(|server| server.secret_variables());
         let variables = self.key_variables().into_iter().chain(tokens).filter_map(|name| process_env(&name));
-        Redactor::default().knowing(headers.chain(files).chain(variables).chain(of_servers))
+        let granted = crate::servers::secrets(self);
+        Redactor::default().knowing(headers.chain(files).chain(variables).chain(of_servers).chain(granted))
     }
 
     fn key_variables(&self) -> Vec<String> {

@@ -52,6 +52,8 @@ codes! {
     LeaseHeld = "LEASE_HELD",
     IsolationUnavailable = "ISOLATION_UNAVAILABLE",
     McpServerUnavailable = "MCP_SERVER_UNAVAILABLE",
+    McpSignInFailed = "MCP_SIGN_IN_FAILED",
+    McpSignInRequired = "MCP_SIGN_IN_REQUIRED",
     MergeConflict = "MERGE_CONFLICT",
     KeyNotFound = "KEY_NOT_FOUND",
     InvalidKey = "INVALID_KEY",

@@ -1,20 +1,28 @@
 //! A client for the conformance suite of the protocol: it uses the server whose address is its last argument as agents would, and calls
-//! every tool that it offers. `cargo xtask test` runs it.
+//! every tool that it offers. Where the server wants that somebody signs in, it does as `posse servers login` does, with a browser that
+//! agrees to everything. `cargo xtask test` runs it.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http::{Request, Uri};
+use http_body_util::Full;
 use posse_core::Result;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_core::tool::ToolSpec;
 use posse_mcp::client::{
-    Annotations, Endpoint, Known, Memory, Process, Program, Remote, Server, ServerConfig, ServerName, Starter,
+    Annotations, Begun, Endpoint, Known, Memory, OAuth, Process, Program, Proof, Record, Remote, Server,
+    ServerConfig, ServerName, Starter, Vault,
 };
+use posse_net::Pool;
 use posse_runtime::ports::{BoxFuture, ToolContext, ToolInput};
 use serde_json::{Map, Value, json};
+
+/// More often nobody signs in for one purpose.
+const SIGN_INS_MAX: usize = 5;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -33,6 +41,7 @@ async fn converse(url: &str) -> Result<(), String> {
         url: url.parse().map_err(|_| format!("`{url}` is no address"))?,
         headers: Vec::new(),
         bearer: None,
+        oauth: Some(oauth()),
     });
     let name = ServerName::parse("conformance").map_err(|e| e.to_string())?;
     let (startup, call) = (Duration::from_secs(20), Duration::from_secs(20));
@@ -44,14 +53,34 @@ async fn converse(url: &str) -> Result<(), String> {
         call,
         annotations: Annotations::Ignored,
     };
-    let server = Server::new(config, Arc::new(NoProcess), Arc::new(Forgetful::default()));
-    server.meet().await.map_err(|e| e.to_string())?;
-    for tool in server.tools().map_err(|e| e.to_string())? {
+    let vault = Arc::new(InMemory::default());
+    let memory = Arc::new(Forgetful::default());
+    let server = Server::with_vault(config, Arc::new(NoProcess), memory, Some(vault));
+    let mut used = use_all(&server).await;
+    for _ in 0..SIGN_INS_MAX {
+        match &used {
+            // As a person does who is told so.
+            Err(why) if why.contains("posse servers login") => {
+                eprintln!("{why}");
+                sign_in(&server).await?;
+                used = use_all(&server).await;
+            }
+            _ => break,
+        }
+    }
+    server.close().await;
+    used
+}
+
+async fn use_all(server: &Arc<Server>) -> Result<(), String> {
+    let said = |e: posse_core::Error| format!("{e} {}", e.advice().unwrap_or_default());
+    server.meet().await.map_err(said)?;
+    for tool in server.tools().map_err(said)? {
         let context = ToolContext {
             task: TaskId::root("conformance"),
             grant: Arc::new(Grant::root([], 0)),
             cancel: Default::default(),
-            time_left: call,
+            time_left: Duration::from_secs(20),
             output_bytes_max: 10_000,
             nesting: None,
             fence: None,
@@ -64,8 +93,47 @@ async fn converse(url: &str) -> Result<(), String> {
             return Err(output.text);
         }
     }
-    server.close().await;
     Ok(())
+}
+
+/// What the suite says about who we are.
+fn oauth() -> OAuth {
+    let context: Value = std::env::var("MCP_CONFORMANCE_CONTEXT")
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let text = |key: &str| context[key].as_str().map(str::to_owned);
+    let is_machine =
+        std::env::var("MCP_CONFORMANCE_SCENARIO").is_ok_and(|name| name.contains("client-credentials"));
+    let proof = text("private_key_pem").map_or(Proof::Secret, Proof::Key);
+    OAuth {
+        client_id: text("client_id"),
+        client_secret: text("client_secret"),
+        client_metadata_url: Some("https://conformance-test.local/client-metadata.json".to_owned()),
+        issuer: text("issuer"),
+        machine: is_machine.then_some(proof),
+        ..OAuth::default()
+    }
+}
+
+async fn sign_in(server: &Server) -> Result<(), String> {
+    let keeper = server.keeper().ok_or("nobody can sign in")?;
+    let Begun::Person(sign_in) = keeper.sign_in().await.map_err(|e| e.to_string())? else { return Ok(()) };
+    let back = ask(sign_in.url()).await?.ok_or("the browser was not sent back")?;
+    let (redirect, shown) = tokio::join!(sign_in.redirected(), ask(&back));
+    shown?;
+    sign_in.finish(&redirect.map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())
+}
+
+/// One page; where it sends the browser.
+async fn ask(url: &str) -> Result<Option<String>, String> {
+    let uri: Uri = url.parse().map_err(|_| format!("`{url}` is no address"))?;
+    let pool = Pool::new(&uri, None, Duration::from_secs(10)).map_err(|e| e.to_string())?;
+    let mut request = Request::new(Full::default());
+    *request.uri_mut() = uri;
+    let response = pool.send(request).await.map_err(|e| e.to_string())?;
+    let location = response.headers().get("location").and_then(|value| value.to_str().ok());
+    Ok(location.map(str::to_owned))
 }
 
 /// Something of each type that the schema asks for.
@@ -104,5 +172,29 @@ impl Memory for Forgetful {
             all.insert(key.to_owned(), known.clone());
         }
         Ok(())
+    }
+}
+
+#[derive(Default)]
+struct InMemory(Mutex<HashMap<String, Record>>);
+
+impl Vault for InMemory {
+    fn load(&self, key: &str) -> Result<Option<Record>> {
+        Ok(self.0.lock().map(|records| records.get(key).cloned()).unwrap_or_default())
+    }
+
+    fn save(&self, key: &str, record: &Record) -> Result<()> {
+        if let Ok(mut all) = self.0.lock() {
+            all.insert(key.to_owned(), record.clone());
+        }
+        Ok(())
+    }
+
+    fn remove(&self, key: &str) -> Result<bool> {
+        Ok(self.0.lock().is_ok_and(|mut all| all.remove(key).is_some()))
+    }
+
+    fn lock<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Box<dyn Send>>> {
+        Box::pin(std::future::ready(Ok(Box::new(()) as Box<dyn Send>)))
     }
 }

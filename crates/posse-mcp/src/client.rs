@@ -11,6 +11,7 @@ mod far;
 mod hostile;
 mod http;
 mod lines;
+mod oauth;
 mod pace;
 mod pins;
 mod result;
@@ -33,6 +34,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use definition::{Annotations, Definitions, Offered, hash, offered};
+pub use oauth::{Begun, Granted, Keeper, OAuth, Proof, Record, SignIn, Standing, Vault};
 pub use pins::{Difference, Kind, Known, Memory};
 pub use server::Server;
 
@@ -120,6 +122,8 @@ pub struct Remote {
     pub url: Uri,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub bearer: Option<String>,
+    /// How somebody signs in to it, if no token is named.
+    pub oauth: Option<OAuth>,
 }
 
 impl ServerConfig {

@@ -1,4 +1,4 @@
-//! A client for addresses that a model named. A name is resolved once, every number it stands for is checked, and the
+//! A client for addresses that a model or a server named. A name is resolved once, every number it stands for is checked, and the
 //! connection goes to one of these numbers and nowhere else. Redirects are not followed here: whoever asked decides
 //! about each of them, and the next hop is resolved and checked like the first.
 
@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
-use http::{Request, Uri};
-use http_body_util::{BodyExt, Empty};
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -96,7 +97,7 @@ pub struct Page {
     /// Where a redirect leads.
     pub location: Option<String>,
     pub encoding: Option<String>,
-    body: hyper::body::Incoming,
+    body: Incoming,
 }
 
 impl Pinned {
@@ -106,17 +107,9 @@ impl Pinned {
 
     /// Asks for one page. Whoever calls this bounds the time it may take.
     pub async fn get(&self, address: &Address) -> Result<Page, Failure> {
-        let numbers = self.checked(address).await?;
-        let target = Uri::try_from(address.to_string()).map_err(|e| Failure::Forbidden(e.to_string()))?;
-        let mut request = Request::new(Empty::<Bytes>::new());
-        *request.uri_mut() = target;
-        let headers = request.headers_mut();
-        headers.insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
-        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
-        let dialler = HttpsConnector::from((Dialler { numbers: numbers.into() }, self.tls(address)?));
-        let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dialler);
-        let response = client.request(request).await.map_err(|e| Failure::Unreachable(causes(&e)))?;
+        let mut request = Request::new(Full::default());
+        request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
+        let response = self.send(address, request).await?;
         let said = |name: header::HeaderName| {
             response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
         };
@@ -129,6 +122,23 @@ impl Pinned {
             }),
             body: response.into_body(),
         })
+    }
+
+    /// Sends one request to this address, whatever it says itself about where it goes, and follows nothing.
+    pub async fn send(
+        &self,
+        address: &Address,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Failure> {
+        let numbers = self.checked(address).await?;
+        *request.uri_mut() =
+            Uri::try_from(address.to_string()).map_err(|e| Failure::Forbidden(e.to_string()))?;
+        let headers = request.headers_mut();
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        let dialler = HttpsConnector::from((Dialler { numbers: numbers.into() }, self.tls(address)?));
+        let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dialler);
+        client.request(request).await.map_err(|e| Failure::Unreachable(causes(&e)))
     }
 
     fn tls(&self, address: &Address) -> Result<Arc<ClientConfig>, Failure> {

@@ -1,10 +1,13 @@
 //! `posse servers`: the MCP servers that agents may use here, what they say about their tools, and a yes to what they changed.
 
+mod login;
+
 use std::process::ExitCode;
 
 use posse_core::Result;
+use posse_core::context::wire::utc;
 use posse_core::text::visible;
-use posse_mcp::client::{Definitions, Kind, Known};
+use posse_mcp::client::{Definitions, Kind, Known, Standing};
 use posse_messages::say;
 use serde_json::{Value, json};
 
@@ -23,6 +26,14 @@ pub async fn run(global: &Global, command: Option<ServersCommand>) -> Result<Exi
         Some(ServersCommand::Accept { name }) => {
             refuse_inside_a_task()?;
             accept(global, servers.find(&name)?)
+        }
+        Some(ServersCommand::Login { name, no_browser, paste }) => {
+            refuse_inside_a_task()?;
+            login::login(global, servers.find(&name)?, login::Way { no_browser, paste }).await
+        }
+        Some(ServersCommand::Logout { name }) => {
+            refuse_inside_a_task()?;
+            login::logout(global, servers.find(&name)?).await
         }
     };
     servers.close().await;
@@ -118,9 +129,29 @@ impl Named {
         }
     }
 
+    fn standing(&self) -> Option<Result<Standing>> {
+        self.server.keeper().map(|keeper| keeper.standing())
+    }
+
+    /// Whether somebody is signed in, if that is a question here.
+    pub fn sign_in(&self) -> Option<String> {
+        Some(match self.standing()? {
+            Ok(Standing::Unasked) => return None,
+            Ok(Standing::Needed) => say!("mcp-sign-in-wanted", server = self.server.config().name),
+            Ok(Standing::Ended) => say!("mcp-sign-in-ended", server = self.server.config().name),
+            Ok(Standing::SignedIn { expires_at: Some(end), renews: false }) => {
+                say!("mcp-signed-in-until", end = utc(end.saturating_mul(1_000)))
+            }
+            Ok(Standing::SignedIn { .. }) => say!("mcp-signed-in"),
+            Err(e) => e.message().to_owned(),
+        })
+    }
+
     pub fn line(&self) -> String {
         let (name, origin, what) = (&self.server.config().name, &self.origin, &self.what);
-        format!("{:<16} {} · {what} · {} · {origin}", name.as_str(), self.state(), self.confinement)
+        let state =
+            [Some(self.state()), self.sign_in()].into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        format!("{:<16} {state} · {what} · {} · {origin}", name.as_str(), self.confinement)
     }
 
     fn json(&self) -> Value {
@@ -133,6 +164,16 @@ impl Named {
             "tools": known.as_ref().map(|known| known.accepted.keys().collect::<Vec<_>>()),
             "changes": known.as_ref().map(|known| known.differences().len()),
             "state": self.state(),
+            "sign_in": match self.standing() {
+                None | Some(Ok(Standing::Unasked)) => json!(null),
+                Some(Ok(Standing::Needed)) => json!("needed"),
+                Some(Ok(Standing::SignedIn { .. })) => json!("signed_in"),
+                Some(Ok(Standing::Ended) | Err(_)) => json!("ended"),
+            },
+            "expires_at": match self.standing() {
+                Some(Ok(Standing::SignedIn { expires_at: Some(end), .. })) => json!(utc(end.saturating_mul(1_000))),
+                _ => json!(null),
+            },
         })
     }
 }

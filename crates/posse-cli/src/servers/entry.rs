@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Uri};
 use posse_core::{Error, ErrorCode, Result};
-use posse_mcp::client::{Annotations, CALL, Endpoint, Program, Remote, STARTUP, ServerConfig, ServerName};
+use posse_mcp::client::{
+    Annotations, CALL, Endpoint, OAuth, Program, Proof, Remote, STARTUP, ServerConfig, ServerName,
+};
 use posse_messages::say;
 use posse_net::is_loopback;
 use serde_json::Value;
@@ -33,11 +35,73 @@ pub struct McpServerConfig {
     pub headers: BTreeMap<String, String>,
     /// and the variable that holds the token.
     pub bearer_env: Option<String>,
+    /// Or how it is signed in to.
+    pub oauth: Option<OAuthConfig>,
     pub startup_timeout_s: Option<Whole<1, 600>>,
     pub timeout_s: Option<Whole<1, 3_600>>,
     /// Whether it is believed what it says about tools that change nothing.
     pub trust_annotations: bool,
     pub sandbox: Option<OwnSandbox>,
+}
+
+/// How a server elsewhere is signed in to, where that differs from what it says itself.
+#[derive(Clone, Default, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OAuthConfig {
+    /// Whether a person signs in, or Posse as a program.
+    pub grant: GrantKind,
+    pub client_id: Option<String>,
+    /// The variables that hold what shows who the client is.
+    pub client_secret_env: Option<String>,
+    pub private_key_env: Option<String>,
+    pub client_metadata_url: Option<String>,
+    pub scopes: Vec<String>,
+    pub issuer: Option<String>,
+    pub redirect_port: Option<std::num::NonZeroU16>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantKind {
+    #[default]
+    AuthorizationCode,
+    ClientCredentials,
+}
+
+impl OAuthConfig {
+    /// The error says what does not fit together, or which variable is missing.
+    fn oauth(&self, variable: impl Fn(&str) -> Option<String>) -> Result<OAuth, String> {
+        let of = |name: &Option<String>| match name {
+            None => Ok(None),
+            Some(name) => {
+                variable(name).map(Some).ok_or_else(|| say!("mcp-variable-missing", variable = name))
+            }
+        };
+        let (secret, key) = (of(&self.client_secret_env)?, of(&self.private_key_env)?);
+        let is_machine = self.grant == GrantKind::ClientCredentials;
+        let machine = match (is_machine, key, &secret) {
+            (false, None, _) => None,
+            (true, Some(key), None) => Some(Proof::Key(key)),
+            (true, None, Some(_)) => Some(Proof::Secret),
+            _ => return Err(say!("mcp-oauth-proof")),
+        };
+        if self.client_id.is_none() && (is_machine || secret.is_some()) {
+            return Err(say!("mcp-oauth-client"));
+        }
+        if let Some(url) = self.client_metadata_url.as_ref().filter(|url| !url.starts_with("https://")) {
+            return Err(say!("mcp-oauth-document", url = url.escape_default()));
+        }
+        Ok(OAuth {
+            client_id: self.client_id.clone(),
+            client_secret: secret,
+            client_metadata_url: self.client_metadata_url.clone(),
+            scopes: self.scopes.clone(),
+            issuer: self.issuer.clone(),
+            redirect_port: self.redirect_port.map(|port| port.get()),
+            machine,
+            exceptions: Vec::new(),
+        })
+    }
 }
 
 /// Values may be secrets.
@@ -74,10 +138,20 @@ impl McpServerConfig {
                     variable(name).ok_or_else(|| wrong(say!("mcp-variable-missing", variable = name)))
                 };
                 let bearer = self.bearer_env.as_ref().map(token).transpose()?;
-                Endpoint::Http(remote(&name, url, &self.headers, bearer)?)
+                let mut remote = remote(&name, url, &self.headers, bearer)?;
+                if let Some(config) = &self.oauth {
+                    // Two ways to say who asks are one too many.
+                    let oauth = config.oauth(&variable).map_err(&wrong)?;
+                    let free = remote.oauth.as_mut().ok_or_else(|| wrong(say!("mcp-oauth-and-token")))?;
+                    *free = oauth;
+                }
+                Endpoint::Http(remote)
             }
             _ => return Err(wrong(say!("mcp-command-or-url"))),
         };
+        if self.oauth.is_some() && matches!(endpoint, Endpoint::Stdio(_)) {
+            return Err(wrong(say!("mcp-oauth-elsewhere")));
+        }
         Ok(ServerConfig {
             name,
             endpoint,
@@ -86,6 +160,12 @@ impl McpServerConfig {
             call: self.timeout_s.map_or(CALL, |seconds| Duration::from_secs(seconds.0)),
             annotations: if self.trust_annotations { Annotations::Believed } else { Annotations::Ignored },
         })
+    }
+
+    /// The variables that hold what it is told about who asks.
+    pub fn secret_variables(&self) -> impl Iterator<Item = String> {
+        let of_oauth = self.oauth.as_ref().map(|oauth| [&oauth.client_secret_env, &oauth.private_key_env]);
+        self.bearer_env.iter().chain(of_oauth.into_iter().flatten().flatten()).cloned()
     }
 
     /// What must not be seen in results: headers, and variables that look like keys.
@@ -185,8 +265,10 @@ fn remote(
             _ => Err(wrong(name, say!("mcp-header-invalid", header = key.escape_default()))),
         }
     };
-    let headers = headers.iter().map(header).collect::<Result<_>>()?;
-    Ok(Remote { url: uri, headers, bearer })
+    let headers: Vec<_> = headers.iter().map(header).collect::<Result<_>>()?;
+    let is_told = bearer.is_some() || headers.iter().any(|(name, _)| name == http::header::AUTHORIZATION);
+    let oauth = (!is_told).then(OAuth::default);
+    Ok(Remote { url: uri, headers, bearer, oauth })
 }
 
 /// `${NAME}` and `${NAME:-default}` as other tools have them. What commands do not get is not there.
@@ -273,6 +355,39 @@ mod tests {
         refused("url = \"http://a.test/mcp\"\nbearer_env = \"TOKEN\"");
         refused("url = \"http://a.test/mcp\"\nheaders = { Authorization = \"x\" }");
         assert!(of("url = \"http://127.0.0.1:1/mcp\"\nbearer_env = \"TOKEN\"").is_ok());
+    }
+
+    // S08 Seen to fail without the question whether there is a token already.
+    #[test]
+    fn what_is_said_about_signing_in_fits_together() {
+        let at = "url = \"https://a.test/mcp\"\n";
+        let oauth = |text: &str| match of(&format!("{at}{text}")).map(|server| server.endpoint) {
+            Ok(Endpoint::Http(remote)) => remote.oauth,
+            _ => None,
+        };
+        assert!(oauth("").is_some() && oauth("bearer_env = \"TOKEN\"").is_none());
+        assert!(oauth("headers = { Authorization = \"x\" }").is_none());
+        let client = oauth("oauth = { client_id = \"c\", client_secret_env = \"TOKEN\" }").unwrap();
+        assert_eq!((client.client_secret.as_deref(), client.machine.is_none()), (Some("t0k3n"), true));
+        let machine = "grant = \"client_credentials\", client_id = \"c\"";
+        assert!(
+            oauth(&format!("oauth = {{ {machine}, private_key_env = \"TOKEN\" }}"))
+                .unwrap()
+                .machine
+                .is_some()
+        );
+        for wrong in [
+            "bearer_env = \"TOKEN\"\noauth = {}",
+            "oauth = { client_secret_env = \"TOKEN\" }",
+            "oauth = { client_id = \"c\", client_secret_env = \"MISSING\" }",
+            "oauth = { client_id = \"c\", private_key_env = \"TOKEN\" }",
+            "oauth = { grant = \"client_credentials\", client_secret_env = \"TOKEN\" }",
+            &format!("oauth = {{ {machine} }}"),
+            "oauth = { client_metadata_url = \"http://a.test/client\" }",
+        ] {
+            refused(&format!("{at}{wrong}"));
+        }
+        refused("command = \"x\"\noauth = {}");
     }
 
     // S10 S13 G21 Seen to fail with all of the environment in place of what commands get.

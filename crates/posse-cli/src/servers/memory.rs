@@ -1,16 +1,24 @@
-//! What was accepted of servers, one small file for each in the state directory.
+//! What was accepted of servers and what they are told about who asks, small files for each in the state directory.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_mcp::client::{Known, Memory};
+use posse_mcp::client::{Known, Memory, Record, Vault};
 use posse_messages::say;
+use posse_runtime::ports::BoxFuture;
 
 /// Twice what a server may say about its tools, with room for escapes.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// How files end that say how a server is signed in to.
+const SIGN_IN: &str = ".sign-in.json";
+/// How long somebody else may renew what a server is told.
+const LOCK_PATIENCE: Duration = Duration::from_secs(60);
+const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
 pub struct Files {
     directory: PathBuf,
@@ -26,6 +34,78 @@ impl Files {
     }
 }
 
+impl Files {
+    fn sign_in_path(&self, key: &str) -> PathBuf {
+        self.directory.join(format!("{key}{SIGN_IN}"))
+    }
+
+    /// What servers are told about who asks, which must not be seen anywhere.
+    pub fn secrets(&self) -> Vec<String> {
+        let files = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().into_string().ok());
+        let keys = names.filter_map(|name| name.strip_suffix(SIGN_IN).map(str::to_owned));
+        let granted = keys.filter_map(|key| Vault::load(self, &key).ok()??.granted);
+        granted.flat_map(|granted| granted.secrets().collect::<Vec<_>>()).collect()
+    }
+}
+
+impl Vault for Files {
+    fn load(&self, key: &str) -> Result<Option<Record>> {
+        let path = self.sign_in_path(key);
+        let unusable = |why: String| {
+            let text = say!("mcp-sign-in-unusable", path = path.display(), why);
+            Error::new(ErrorCode::Io, text).hint(say!("mcp-sign-in-unusable-hint"))
+        };
+        let text = read(&path, 0o077).map_err(|e| unusable(e.to_string()))?;
+        // What does not parse is not shown: it holds secrets.
+        let parsed =
+            text.map(|text| serde_json::from_str(&text).map_err(|_| unusable(say!("mcp-sign-in-damaged"))));
+        parsed.transpose()
+    }
+
+    fn save(&self, key: &str, record: &Record) -> Result<()> {
+        let path = self.sign_in_path(key);
+        let text = serde_json::to_string(record).unwrap_or_default();
+        write(&self.directory, &path, text.as_bytes()).map_err(|e| unwritten(&path, e))
+    }
+
+    fn remove(&self, key: &str) -> Result<bool> {
+        let path = self.sign_in_path(key);
+        match fs::remove_file(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            removed => removed.map(|()| true).map_err(|e| unwritten(&path, e)),
+        }
+    }
+
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Box<dyn Send>>> {
+        Box::pin(async move {
+            let path = self.directory.join(format!("{key}.lock"));
+            let file = lock_file(&self.directory, &path).map_err(|e| unwritten(&path, e))?;
+            let until = Instant::now() + LOCK_PATIENCE;
+            loop {
+                match file.try_lock() {
+                    Ok(()) => return Ok(Box::new(file) as Box<dyn Send>),
+                    Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                        tokio::time::sleep(LOCK_PAUSE).await
+                    }
+                    Err(e) => return Err(unwritten(&path, e.into())),
+                }
+            }
+        })
+    }
+}
+
+fn lock_file(directory: &Path, path: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options.open(path)
+}
+
+fn unwritten(path: &Path, cause: io::Error) -> Error {
+    Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(cause)
+}
+
 impl Memory for Files {
     fn load(&self, key: &str) -> Result<Option<Known>> {
         let path = self.path(key);
@@ -33,7 +113,7 @@ impl Memory for Files {
             let text = say!("mcp-memory-unusable", path = path.display(), why);
             Error::new(ErrorCode::Io, text).hint(say!("mcp-memory-unusable-hint"))
         };
-        match read(&path) {
+        match read(&path, 0o022) {
             Ok(None) => Ok(None),
             Ok(Some(text)) => serde_json::from_str(&text).map(Some).map_err(|e| unusable(e.to_string())),
             Err(e) => Err(unusable(e.to_string())),
@@ -43,20 +123,19 @@ impl Memory for Files {
     fn save(&self, key: &str, known: &Known) -> Result<()> {
         let path = self.path(key);
         let text = serde_json::to_string(known).unwrap_or_default();
-        write(&self.directory, &path, text.as_bytes()).map_err(|e| {
-            Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e)
-        })
+        write(&self.directory, &path, text.as_bytes()).map_err(|e| unwritten(&path, e))
     }
 }
 
-fn read(path: &Path) -> io::Result<Option<String>> {
+/// `forbidden` are the rights that nobody else may have.
+fn read(path: &Path, forbidden: u32) -> io::Result<Option<String>> {
     let file = match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
     let about = file.metadata()?;
     // Whoever can write it decides what is accepted. SAFETY: reads a number.
-    if about.uid() != unsafe { libc::geteuid() } || about.mode() & 0o022 != 0 {
+    if about.uid() != unsafe { libc::geteuid() } || about.mode() & forbidden != 0 {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let mut text = String::new();
@@ -81,23 +160,54 @@ fn write(directory: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+    use std::task::{Context, Waker};
 
     // S13 S32 Seen to fail with `Ok(None)` for what cannot be read: a damaged file would make any definition the first one.
     #[test]
     fn what_cannot_be_read_is_an_error_and_never_a_server_that_nobody_knows() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::at(dir.path().join("mcp"));
-        assert_eq!(files.load("k").unwrap(), None);
+        assert_eq!(Memory::load(&files, "k").unwrap(), None);
         let known = Known { accepted: [("t".to_owned(), serde_json::json!({"a": 1}))].into(), waiting: None };
-        files.save("k", &known).unwrap();
-        assert_eq!(files.load("k").unwrap(), Some(known.clone()));
+        Memory::save(&files, "k", &known).unwrap();
+        assert_eq!(Memory::load(&files, "k").unwrap(), Some(known.clone()));
         let path = files.path("k");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::metadata(dir.path().join("mcp")).unwrap().mode() & 0o777, 0o700);
         fs::write(&path, "{ damaged").unwrap();
-        assert!(files.load("k").is_err());
-        files.save("k", &known).unwrap();
+        assert!(Memory::load(&files, "k").is_err());
+        Memory::save(&files, "k", &known).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-        assert!(files.load("k").is_err());
+        assert!(Memory::load(&files, "k").is_err());
+    }
+
+    // S26 S32 Seen to fail with the mask of the other files, and with a lock that nobody waits for.
+    #[tokio::test]
+    async fn what_a_server_is_told_is_in_a_file_of_this_user_alone_and_changed_by_one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::at(dir.path().join("mcp"));
+        let record = Record {
+            server: "https://a.test/".to_owned(),
+            challenge: Some("Bearer".to_owned()),
+            granted: None,
+        };
+        Vault::save(&files, "k", &record).unwrap();
+        let path = files.sign_in_path("k");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(Vault::load(&files, "k").unwrap().unwrap().server, record.server);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        assert!(Vault::load(&files, "k").is_err(), "others could read it");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, r#"{"access_token":"s3cret"#).unwrap();
+        let error = Vault::load(&files, "k").err().unwrap();
+        assert!(!error.message().contains("s3cret"), "{error}");
+        let held = files.lock("k").await.unwrap();
+        let other = Files::at(dir.path().join("mcp"));
+        let mut waiting = other.lock("k");
+        let mut nobody = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut nobody).is_pending(), "somebody holds it");
+        drop(held);
+        waiting.await.unwrap();
+        assert!(files.remove("k").unwrap() && !files.remove("k").unwrap());
     }
 }

@@ -29,6 +29,7 @@ use tokio::sync::Mutex;
 use super::definition::{Definitions, collect};
 use super::http::Http;
 use super::lines::Lines;
+use super::oauth::Keeper;
 use super::tap::Tap;
 use super::{Endpoint, Life, MESSAGE_BYTES_MAX, Remote, ServerConfig, Starter};
 
@@ -66,11 +67,16 @@ impl Connection {
     pub fn open<'a>(
         config: &'a ServerConfig,
         starter: &'a dyn Starter,
+        keeper: Option<Arc<Keeper>>,
     ) -> BoxFuture<'a, Result<Self, String>> {
-        Box::pin(Self::opened(config, starter))
+        Box::pin(Self::opened(config, starter, keeper))
     }
 
-    async fn opened(config: &ServerConfig, starter: &dyn Starter) -> Result<Self, String> {
+    async fn opened(
+        config: &ServerConfig,
+        starter: &dyn Starter,
+        keeper: Option<Arc<Keeper>>,
+    ) -> Result<Self, String> {
         let (tap, is_stale) = (Arc::<Tap>::default(), Arc::<AtomicBool>::default());
         let refuser = Refuser { is_stale: is_stale.clone() };
         let (service, life) = match &config.endpoint {
@@ -83,7 +89,7 @@ impl Connection {
                 }
             }
             Endpoint::Http(remote) => {
-                let transport = reach(remote, tap.clone())?;
+                let transport = reach(remote, tap.clone(), keeper)?;
                 let shaken = refuser.serve_with_lifecycle(transport, lifecycle()).await;
                 (shaken.map_err(|error| unshaken(&error))?, None)
             }
@@ -190,7 +196,11 @@ fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
-fn reach(remote: &Remote, tap: Arc<Tap>) -> Result<StreamableHttpClientTransport<Http>, String> {
+fn reach(
+    remote: &Remote,
+    tap: Arc<Tap>,
+    keeper: Option<Arc<Keeper>>,
+) -> Result<StreamableHttpClientTransport<Http>, String> {
     let host = remote.url.host().unwrap_or_default();
     let pool =
         Pool::new(&remote.url, system_proxies(is_loopback(host)), DIAL).map_err(|cause| cause.to_string())?;
@@ -201,13 +211,16 @@ fn reach(remote: &Remote, tap: Arc<Tap>) -> Result<StreamableHttpClientTransport
     if let Some(bearer) = &remote.bearer {
         config = config.auth_header(bearer.clone());
     }
-    Ok(StreamableHttpClientTransport::with_client(Http::new(pool, tap), config))
+    Ok(StreamableHttpClientTransport::with_client(Http::new(pool, tap, keeper), config))
 }
 
 fn unshaken(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::JsonRpcError(error) => words(&error.message),
         ClientInitializeError::ConnectionClosed(_) => say!("mcp-server-ended"),
+        // What it is about, without where in the SDK it was noticed.
+        ClientInitializeError::TransportError { error, .. } => words(&posse_net::causes(&*error.error)),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => unshaken(fallback),
         other => words(&posse_net::causes(other)),
     }
 }
@@ -216,6 +229,7 @@ fn failure(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(error) => words(&error.message),
         ServiceError::TransportClosed => say!("mcp-server-ended"),
+        ServiceError::TransportSend(error) => words(&posse_net::causes(&*error.error)),
         other => words(&posse_net::causes(other)),
     }
 }

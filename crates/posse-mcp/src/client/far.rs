@@ -135,6 +135,7 @@ fn server(url: &str) -> Arc<Server> {
         url: url.parse().unwrap(),
         headers: vec![(HeaderName::from_static("x-team"), HeaderValue::from_static("a"))],
         bearer: Some("t0k3n".to_owned()),
+        oauth: None,
     };
     let config = ServerConfig {
         name: ServerName::parse("far").unwrap(),

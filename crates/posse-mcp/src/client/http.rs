@@ -27,6 +27,7 @@ use sse_stream::{Sse, SseStream};
 
 use super::MESSAGE_BYTES_MAX;
 use super::lines::{discovered, discovery, unusable};
+use super::oauth::{Challenge, Keeper};
 use super::pace::Pace;
 use super::tap::Tap;
 
@@ -43,16 +44,46 @@ const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 pub(super) struct Http {
     pool: Pool,
     tap: Arc<Tap>,
+    /// Who knows what the server is told about who asks, if that is not said in the configuration.
+    keeper: Option<Arc<Keeper>>,
 }
 
 type Failed = StreamableHttpError<io::Error>;
 
 impl Http {
-    pub fn new(pool: Pool, tap: Arc<Tap>) -> Self {
-        Self { pool, tap }
+    pub fn new(pool: Pool, tap: Arc<Tap>, keeper: Option<Arc<Keeper>>) -> Self {
+        Self { pool, tap, keeper }
     }
 
+    /// Sends a request that says who asks, and once more if that is refused and there is something else to say.
     async fn send(
+        &self,
+        method: Method,
+        uri: &str,
+        mut own: Vec<(HeaderName, String)>,
+        bearer: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failed> {
+        let bearing = |token: &String| (AUTHORIZATION, format!("Bearer {token}"));
+        let Some(keeper) = &self.keeper else {
+            own.extend(bearer.as_ref().map(bearing));
+            return self.transmit(method, uri, own, custom, body).await;
+        };
+        let said = keeper.token().await.map_err(|denied| not_let_in(denied.why()))?;
+        let with = |token: &Option<String>| own.iter().cloned().chain(token.as_ref().map(bearing)).collect();
+        let response = self.transmit(method.clone(), uri, with(&said), custom.clone(), body.clone()).await?;
+        let Some(challenge) = challenge(&response) else { return Ok(response) };
+        let other = keeper.refused(&challenge, said.as_deref()).await;
+        let other = other.map_err(|denied| not_let_in(denied.why()))?;
+        let response = self.transmit(method, uri, with(&other), custom, body).await?;
+        match self::challenge(&response) {
+            None => Ok(response),
+            Some(challenge) => Err(not_let_in(keeper.refused_again(&challenge).why())),
+        }
+    }
+
+    async fn transmit(
         &self,
         method: Method,
         uri: &str,
@@ -190,9 +221,8 @@ impl StreamableHttpClient for Http {
         let mut own = vec![(ACCEPT, format!("{EVENTS}, {JSON}")), (CONTENT_TYPE, JSON.to_owned())];
         let has_session = session.is_some();
         own.extend(session.map(|id| (SESSION, id.to_string())));
-        own.extend(bearer.map(|token| (AUTHORIZATION, format!("Bearer {token}"))));
         let body = Bytes::from(serde_json::to_vec(&message)?);
-        let response = self.send(Method::POST, &uri, own, custom, body).await?;
+        let response = self.send(Method::POST, &uri, own, bearer, custom, body).await?;
         denied(&response)?;
         self.answer(&message, response, has_session).await
     }
@@ -204,10 +234,9 @@ impl StreamableHttpClient for Http {
         bearer: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failed> {
-        let mut own = vec![(SESSION, session.to_string())];
-        own.extend(bearer.map(|token| (AUTHORIZATION, format!("Bearer {token}"))));
+        let own = vec![(SESSION, session.to_string())];
         // Whether it keeps the session is its business.
-        self.send(Method::DELETE, &uri, own, custom, Bytes::new()).await.map(|_| ())
+        self.send(Method::DELETE, &uri, own, bearer, custom, Bytes::new()).await.map(|_| ())
     }
 
     async fn get_stream(
@@ -221,8 +250,7 @@ impl StreamableHttpClient for Http {
         let mut own = vec![(ACCEPT, EVENTS.to_owned())];
         own.extend(session.map(|id| (SESSION, id.to_string())));
         own.extend(last_event.map(|id| (LAST_EVENT, id)));
-        own.extend(bearer.map(|token| (AUTHORIZATION, format!("Bearer {token}"))));
-        let response = self.send(Method::GET, &uri, own, custom, Bytes::new()).await?;
+        let response = self.send(Method::GET, &uri, own, bearer, custom, Bytes::new()).await?;
         denied(&response)?;
         let kind = text(response.headers(), &CONTENT_TYPE);
         match response.status() {
@@ -246,6 +274,15 @@ fn denied(response: &Response<Incoming>) -> Result<(), Failed> {
         }
         _ => Ok(()),
     }
+}
+
+fn challenge(response: &Response<Incoming>) -> Option<Challenge> {
+    let said = text(response.headers(), &WWW_AUTHENTICATE);
+    Challenge::of(response.status().as_u16(), said.as_deref())
+}
+
+fn not_let_in(why: String) -> Failed {
+    StreamableHttpError::AuthRequired(AuthRequiredError::new(why))
 }
 
 fn is_reserved(name: &HeaderName) -> bool {

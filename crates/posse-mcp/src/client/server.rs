@@ -13,10 +13,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Called, Connection, with_words};
 use super::definition::{Definitions, hash, offered, shown};
+use super::oauth::{Denied, Keeper, Vault};
 use super::pins::{Kind, Known, Memory};
 use super::result;
 use super::tool::ServerTool;
-use super::{ServerConfig, Starter};
+use super::{Endpoint, Remote, ServerConfig, Starter};
 
 /// How often a server may fail in a session before it is left alone.
 const FAILURES_MAX: u32 = 5;
@@ -29,6 +30,8 @@ pub struct Server {
     config: ServerConfig,
     starter: Arc<dyn Starter>,
     memory: Arc<dyn Memory>,
+    /// Who knows how it is signed in to; nobody does for a server that is not elsewhere, or is given a token.
+    keeper: Option<Arc<Keeper>>,
     /// Held while it is started, so that it is started once.
     state: Mutex<State>,
     remarks: StdMutex<Vec<String>>,
@@ -51,12 +54,33 @@ struct Up {
 
 impl Server {
     pub fn new(config: ServerConfig, starter: Arc<dyn Starter>, memory: Arc<dyn Memory>) -> Arc<Self> {
+        Self::with_vault(config, starter, memory, None)
+    }
+
+    /// A server that somebody may sign in to.
+    pub fn with_vault(
+        config: ServerConfig,
+        starter: Arc<dyn Starter>,
+        memory: Arc<dyn Memory>,
+        vault: Option<Arc<dyn Vault>>,
+    ) -> Arc<Self> {
         let (state, remarks) = (Mutex::default(), StdMutex::default());
-        Arc::new(Self { config, starter, memory, state, remarks })
+        let keeper = match (&config.endpoint, vault) {
+            (Endpoint::Http(Remote { url, oauth: Some(oauth), .. }), Some(vault)) => {
+                Some(Arc::new(Keeper::new(url.clone(), config.key(), oauth.clone(), vault)))
+            }
+            _ => None,
+        };
+        Arc::new(Self { config, starter, memory, keeper, state, remarks })
     }
 
     pub fn config(&self) -> &ServerConfig {
         &self.config
+    }
+
+    /// Who knows how it is signed in to, if somebody can.
+    pub fn keeper(&self) -> Option<&Arc<Keeper>> {
+        self.keeper.as_ref()
     }
 
     /// What is remembered of it, without starting it.
@@ -141,10 +165,24 @@ impl Server {
             Err(why) => return self.error(why),
         };
         match connection.call(tool, arguments, input.idempotency_key, over(true)).await {
-            Called::Answered(result) => result::output(&result, input.context.output_bytes_max),
+            Called::Answered(result) => self.seen(result::output(&result, input.context.output_bytes_max)),
             Called::Failed(why) => self.error(why),
+            // Whoever was not let in has not done anything.
+            Called::Lost(why) if self.denied(&why).is_some() => self.error(why),
             Called::Lost(why) => ToolOutput::cut_off(self.error(why).text),
         }
+    }
+
+    /// A server that sends back what it was told about who asks does not show it to anybody.
+    fn seen(&self, output: ToolOutput) -> ToolOutput {
+        match &self.keeper {
+            Some(keeper) => ToolOutput { text: keeper.hide(output.text), ..output },
+            None => output,
+        }
+    }
+
+    fn denied(&self, why: &str) -> Option<Denied> {
+        self.keeper.as_ref()?.denied(why)
     }
 
     /// A connection to a server whose tool is the one that was accepted.
@@ -192,7 +230,10 @@ impl Server {
                 Ok(both)
             }
             Err(why) => {
-                state.failed();
+                // Somebody may sign in at any moment.
+                if self.denied(&why).is_none() {
+                    state.failed();
+                }
                 Err(why)
             }
         }
@@ -200,7 +241,7 @@ impl Server {
 
     async fn start(&self) -> Result<Up, String> {
         let opening = async {
-            let connection = Connection::open(&self.config, &*self.starter).await?;
+            let connection = Connection::open(&self.config, &*self.starter, self.keeper.clone()).await?;
             match self.listed(&connection).await {
                 Ok(definitions) => {
                     let (connection, definitions) = (Arc::new(connection), Arc::new(definitions));
@@ -249,10 +290,18 @@ impl Server {
     }
 
     fn error(&self, why: String) -> ToolOutput {
-        ToolOutput::error(say!("mcp-remark", server = self.config.name, text = why))
+        let Some(denied) = self.denied(&why) else {
+            return self.seen(ToolOutput::error(say!("mcp-remark", server = self.config.name, text = why)));
+        };
+        let error = denied.error(self.config.name.as_str());
+        let advice = error.advice().unwrap_or_default();
+        ToolOutput::error(say!("mcp-error-with-hint", text = error.message(), hint = advice))
     }
 
     fn unavailable(&self, why: String) -> Error {
+        if let Some(denied) = self.denied(&why) {
+            return denied.error(self.config.name.as_str());
+        }
         let text = say!("mcp-remark", server = self.config.name, text = why);
         Error::new(ErrorCode::McpServerUnavailable, text).hint(say!("mcp-server-unavailable-hint"))
     }

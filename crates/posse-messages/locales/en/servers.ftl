@@ -27,6 +27,32 @@ mcp-wants-input = it wants an answer of a person or of a model before it goes on
 mcp-server-ended = it ended
 mcp-last-words = { $why }; it last wrote: { $last }
 
+## client/oauth.rs, client/oauth/*.rs
+
+mcp-sign-in-needed = it wants that somebody signs in
+mcp-sign-in-hint = sign in with `posse servers login { $server }`
+mcp-scopes-needed = it wants more than was granted: { $scopes }
+mcp-scopes-withheld = it wants { $scopes }, which was asked for and does not satisfy it; signing in again would not help
+mcp-scopes-withheld-hint = whoever runs the server has to give this account more
+mcp-token-not-renewed = what it is told about who asks could not be renewed: { $why }
+mcp-token-not-renewed-hint = try again later, or sign in anew with `posse servers login { $server }`
+mcp-error-with-hint = { $text }. Only a person can change that: { $hint }
+mcp-sign-in-failed = nobody was signed in: { $why }
+mcp-sign-in-no-answer = no answer within { $seconds } s
+mcp-sign-in-in-the-clear = `{ $address }` is not reached over https, and only a server on this machine may do without
+mcp-key-unusable = the private key cannot be used: it has to be one of P-256 or RSA, as `-----BEGIN PRIVATE KEY-----`
+mcp-grant-refused = refused with status { $status }: { $words }
+mcp-other-issuer = `{ $other }` grants for it, and the configuration says `{ $issuer }`
+mcp-cannot-listen = the browser has nowhere to come back to: { $why }
+mcp-no-sign-in = it does not say how, and never wanted it
+mcp-not-registered-hint = register Posse there by hand, and name `oauth.client_id` in the server's configuration
+mcp-nobody-signed-in = nobody came back within { $minutes } minutes
+mcp-browser-done = Posse has what it needs. You can close this window.
+mcp-browser-unexpected = Posse does not wait for this.
+mcp-other-state = this is not the answer to this question
+mcp-other-state-hint = begin anew, and use the address that was printed last
+mcp-sign-in-refused = it was refused: { $words }
+
 ## client/result.rs
 
 mcp-answer-empty = [the answer is empty]
@@ -71,11 +97,19 @@ mcp-transport-unknown = Posse speaks stdio and streamable HTTP, not `{ $kind }`
 mcp-url-invalid = its `url` is no address such as `https://example.com/mcp`
 mcp-secret-in-the-clear = headers and tokens go over https, or to this machine
 mcp-header-invalid = `{ $header }` is no header
+mcp-oauth-proof = `oauth` with `grant = "client_credentials"` needs either `client_secret_env` or `private_key_env`, and a key is for that alone
+mcp-oauth-client = `oauth` needs `client_id` for whoever has a secret or a key
+mcp-oauth-document = `{ $url }` is no address of a document over https
+mcp-oauth-and-token = it has either `oauth` or a token, not both
+mcp-oauth-elsewhere = `oauth` is for servers with a `url`
 
 ## posse-cli: servers/memory.rs
 
 mcp-memory-unusable = what was accepted of this server cannot be read ({ $path }: { $why }), so none of its tools is used
 mcp-memory-unusable-hint = remove the file to get to know the server anew
+mcp-sign-in-unusable = what this server is told about who asks cannot be used ({ $path }: { $why })
+mcp-sign-in-unusable-hint = remove the file and sign in anew
+mcp-sign-in-damaged = it is damaged
 
 ## posse-cli: commands/servers.rs
 
@@ -88,6 +122,20 @@ mcp-change-gone = `{ $server }` has no `{ $tool }` any more:
 mcp-state-unknown = never asked
 mcp-state-known = { $tools } tools
 mcp-state-changed = { $tools } tools, { $changes } changes wait for a yes
+mcp-sign-in-wanted = wants that you sign in: `posse servers login { $server }`
+mcp-sign-in-ended = the sign-in ended: `posse servers login { $server }`
+mcp-signed-in-until = signed in until { $end }
+mcp-signed-in = signed in
+
+## posse-cli: commands/servers/login.rs
+
+mcp-signed-in-now = { $server }: { $until } · { $tools } tools
+mcp-signed-out-now = what `{ $server }` was told about who asks is forgotten here; it may still count there
+mcp-was-not-signed-in = nobody was signed in to `{ $server }`
+mcp-nobody-signs-in = nobody signs in to `{ $server }`: it is a program here, or its token is in the configuration
+mcp-sign-in-there = Sign in to `{ $server }` in a browser, at this address:
+mcp-paste-here = If the browser is on another machine, paste the address that it was sent to in the end here.
+mcp-nothing-pasted = no address came from standard input
 
 ## posse-cli: commands/doctor.rs, commands/trust.rs
 

@@ -1,0 +1,116 @@
+//! `posse servers login` and `logout`: somebody signs in to a server in a browser, here or on another machine.
+
+use std::io::BufRead;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use posse_core::{Error, ErrorCode, Result};
+use posse_mcp::client::{Begun, Keeper, SignIn, Standing};
+use posse_messages::say;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use crate::args::Global;
+use crate::servers::Named;
+use crate::terminal;
+
+/// What opens an address in the browser of whoever sits here.
+const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+
+/// How somebody goes to the browser and comes back.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    pub no_browser: bool,
+    pub paste: bool,
+}
+
+pub async fn login(global: &Global, named: &Named, way: Way) -> Result<()> {
+    let keeper = keeper(named)?;
+    if keeper.standing()? == Standing::Unasked {
+        // It says itself where to sign in and for what, when it refuses; why else it cannot be used is said below.
+        let _ = named.server.look().await;
+    }
+    if let Begun::Person(sign_in) = keeper.sign_in().await? {
+        show(global, named, sign_in.url(), way);
+        let redirect = redirect(&sign_in, way).await?;
+        sign_in.finish(&redirect).await?;
+    }
+    let known = named.server.look().await?;
+    let server = named.server.config().name.as_str();
+    let until = named.sign_in().unwrap_or_default();
+    match global.json {
+        true => {
+            terminal::out(&json!({ "server": server, "sign_in": "signed_in", "state": until }).to_string())
+        }
+        false => terminal::out(&say!("mcp-signed-in-now", server, until, tools = known.accepted.len())),
+    }
+    Ok(())
+}
+
+pub async fn logout(global: &Global, named: &Named) -> Result<()> {
+    let was_signed_in = keeper(named)?.sign_out().await?;
+    let server = named.server.config().name.as_str();
+    match (global.json, was_signed_in) {
+        (true, _) => terminal::out(&json!({ "server": server, "was_signed_in": was_signed_in }).to_string()),
+        (false, true) => terminal::out(&say!("mcp-signed-out-now", server)),
+        (false, false) => terminal::out(&say!("mcp-was-not-signed-in", server)),
+    }
+    Ok(())
+}
+
+fn keeper(named: &Named) -> Result<&Arc<Keeper>> {
+    let server = &named.server.config().name;
+    let nobody = || Error::new(ErrorCode::InvalidRequest, say!("mcp-nobody-signs-in", server));
+    named.server.keeper().ok_or_else(nobody)
+}
+
+/// The address is printed in any case; a browser is opened only for somebody who sits here.
+fn show(global: &Global, named: &Named, url: &str, way: Way) {
+    let server = named.server.config().name.as_str();
+    if global.json {
+        terminal::out(&json!({ "server": server, "url": url }).to_string());
+    } else {
+        terminal::note(&say!("mcp-sign-in-there", server));
+        terminal::out(url);
+    }
+    if way.paste || terminal::is_attended() {
+        terminal::note(&say!("mcp-paste-here"));
+    }
+    if !way.no_browser && !way.paste && terminal::is_attended() {
+        let _ = Command::new(OPENER)
+            .arg(url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+    }
+}
+
+/// What the browser was sent back to: it comes here, or somebody pastes it.
+async fn redirect(sign_in: &SignIn<'_>, way: Way) -> Result<String> {
+    if way.paste || terminal::is_attended() {
+        tokio::select! {
+            came = sign_in.redirected() => came,
+            pasted = pasted(way) => pasted,
+        }
+    } else {
+        sign_in.redirected().await
+    }
+}
+
+/// A line of standard input. The thread that reads it ends with the process.
+async fn pasted(way: Way) -> Result<String> {
+    let (sender, receiver) = oneshot::channel();
+    std::thread::spawn(move || {
+        let lines = std::io::stdin().lock().lines().map_while(|line| line.ok());
+        if let Some(line) = lines.map(|line| line.trim().to_owned()).find(|line| !line.is_empty()) {
+            let _ = sender.send(line);
+        }
+    });
+    match receiver.await {
+        Ok(line) => Ok(line),
+        Err(_) if way.paste => Err(Error::new(ErrorCode::InvalidRequest, say!("mcp-nothing-pasted"))),
+        // Nobody types any more, but the browser may come.
+        Err(_) => std::future::pending().await,
+    }
+}

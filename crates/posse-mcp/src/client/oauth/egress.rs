@@ -1,0 +1,122 @@
+//! How what signing in needs is asked for. The server's own address was named by whoever named the server; every other one is
+//! the server's word, so it is reached only where it is public or where the operator said so, and nothing is followed.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, HeaderValue};
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use posse_core::web::{Address, Host};
+use posse_messages::say;
+use posse_net::{Exception, Failure, Pinned, Pool, SystemResolver, causes, is_loopback, system_proxies};
+use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
+
+/// Documents about servers and tokens are small.
+const ANSWER_BYTES_MAX: usize = 256 * 1024;
+const PATIENCE: Duration = Duration::from_secs(30);
+const DIAL: Duration = Duration::from_secs(10);
+
+pub(super) struct Egress {
+    server: Uri,
+    pinned: Pinned,
+}
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+impl Egress {
+    pub fn new(server: &Uri, exceptions: &[Exception]) -> Self {
+        let mut exceptions = exceptions.to_vec();
+        if is_here(server) {
+            // A server on this machine may be signed in to on this machine.
+            exceptions.extend(["127.0.0.1", "::1"].iter().filter_map(|number| Exception::parse(number)));
+        }
+        Self { server: server.clone(), pinned: Pinned::new(std::sync::Arc::new(SystemResolver), exceptions) }
+    }
+
+    pub async fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
+        tokio::time::timeout(PATIENCE, self.sent(request))
+            .await
+            .map_err(|_| Cause::from(say!("mcp-sign-in-no-answer", seconds = PATIENCE.as_secs())))?
+    }
+
+    async fn sent(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
+        let target = request.uri().clone();
+        check(&self.server, &target)?;
+        let mut request = request.map(|body| Full::new(Bytes::from(body)));
+        request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
+        let proxies = system_proxies(is_here(&target));
+        let address = Address::parse(&target.to_string())?;
+        // Which names lead where is then the proxy's business; numbers are checked here in any case.
+        let is_proxied = matches!(address.host(), Host::Name(_))
+            && proxies.as_ref().is_some_and(|proxies| proxies.intercept(&target).is_some());
+        let response = if is_proxied || origin(&target) == origin(&self.server) {
+            Pool::new(&target, proxies, DIAL)?.send(request).await.map_err(|cause| causes(&cause))?
+        } else {
+            self.pinned.send(&address, request).await.map_err(|failure| match failure {
+                Failure::Forbidden(why) | Failure::Unreachable(why) => why,
+            })?
+        };
+        let (head, body) = response.into_parts();
+        let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?;
+        Ok(Response::from_parts(head, body.to_bytes().into()))
+    }
+}
+
+impl OAuthHttpClient for Egress {
+    /// Redirects of metadata are followed by the SDK, within one origin; a redirect of anything else is an answer like others.
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(self.send(request.request))
+    }
+}
+
+/// What has to do with signing in goes over https; with a server on this machine also within it.
+pub(super) fn check(server: &Uri, target: &Uri) -> Result<(), String> {
+    let is_clear = target.scheme_str() == Some("http") && is_here(server) && is_here(target);
+    match target.scheme_str() == Some("https") || is_clear {
+        true => Ok(()),
+        false => Err(say!("mcp-sign-in-in-the-clear", address = target)),
+    }
+}
+
+/// Whether an address is on this machine.
+pub(super) fn is_here(address: &Uri) -> bool {
+    address.host().is_some_and(is_loopback)
+}
+
+fn origin(address: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
+    let usual = if address.scheme_str() == Some("https") { 443 } else { 80 };
+    let port = address.port_u16().or(Some(usual));
+    (address.scheme_str(), address.host().map(str::to_ascii_lowercase), port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn refusal(server: &str, target: &str) -> String {
+        let egress = Egress::new(&server.parse().unwrap(), &[]);
+        let request = Request::get(target).body(Vec::new()).unwrap();
+        egress.send(request).await.unwrap_err().to_string()
+    }
+
+    // S21 Seen to fail with the pool in place of the pinned client, and without the question for the scheme.
+    #[tokio::test]
+    async fn a_server_elsewhere_leads_nobody_into_the_private_network_or_into_the_clear() {
+        for target in
+            ["https://10.0.0.9/token", "https://169.254.169.254/", "https://[::1]/", "https://127.0.0.1:1/"]
+        {
+            let why = refusal("https://mcp.example/mcp", target).await;
+            assert!(why.contains("which is"), "{target}: {why}");
+        }
+        for (server, target) in [
+            ("https://mcp.example/mcp", "http://auth.example/token"),
+            ("https://mcp.example/mcp", "http://127.0.0.1:1/token"),
+            ("http://127.0.0.1:1/mcp", "http://auth.example/token"),
+        ] {
+            assert!(refusal(server, target).await.contains("https"), "{target}");
+        }
+        let here = refusal("http://127.0.0.1:1/mcp", "http://localhost:1/token").await;
+        assert!(here.contains("refused"), "{here}");
+    }
+}

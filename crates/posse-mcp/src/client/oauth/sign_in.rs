@@ -1,0 +1,248 @@
+//! Somebody signs in: where their browser has to go, and what it comes back with.
+
+use std::time::Duration;
+
+use http::Uri;
+use posse_core::text::prefix;
+use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
+use rmcp::transport::auth::{
+    AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource, OAuthClientConfig,
+};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use url::Url;
+
+use super::egress::check;
+use super::{Challenge, Denied, Granted, Keeper, now, words};
+
+const PATH: &str = "/callback";
+/// How long somebody may take to sign in.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// What a browser sends, and how long it may take for that.
+const HEAD_BYTES_MAX: u64 = 16 * 1024;
+const HEAD_PATIENCE: Duration = Duration::from_secs(5);
+/// What we are called by whoever grants.
+const CLIENT: &str = "Posse";
+
+/// How signing in begins.
+pub enum Begun<'a> {
+    /// A person has to go on.
+    Person(Box<SignIn<'a>>),
+    /// It is done: the program is known.
+    Done,
+}
+
+/// Somebody on their way.
+pub struct SignIn<'a> {
+    keeper: &'a Keeper,
+    manager: AuthorizationManager,
+    client: OAuthClientConfig,
+    issuer: Option<String>,
+    scopes: Vec<String>,
+    url: String,
+    state: String,
+    listener: TcpListener,
+}
+
+impl Keeper {
+    /// Finds out who grants, and says who we are.
+    pub async fn sign_in(&self) -> Result<Begun<'_>> {
+        if !self.is_safe() {
+            return Err(failed(say!("mcp-secret-in-the-clear")));
+        }
+        if self.oauth.machine.is_some() {
+            let before = self.granted()?.map(|granted| granted.access_token);
+            let unknown = |denied: Denied| failed(denied.why());
+            let _alone = self.alone().await.map_err(unknown)?;
+            self.renewed(before.as_deref()).await.map_err(unknown)?;
+            return Ok(Begun::Done);
+        }
+        let listener = TcpListener::bind(("127.0.0.1", self.oauth.redirect_port.unwrap_or(0))).await;
+        let listener = listener.map_err(|e| failed(say!("mcp-cannot-listen", why = e)))?;
+        let port = listener.local_addr().map_err(|e| failed(e.to_string()))?.port();
+        let redirect = format!("http://127.0.0.1:{port}{PATH}");
+        let record = self.record()?;
+        let challenge = record.as_ref().and_then(|record| record.challenge.as_deref());
+        let mut manager = self.manager().await.map_err(|denied| failed(denied.why()))?;
+        let resolved = manager.resolve_metadata_from_challenge(challenge).await.map_err(refused)?;
+        if challenge.is_none() && resolved.source == AuthorizationMetadataSource::LegacyEndpointFallback {
+            return Err(failed(say!("mcp-no-sign-in")));
+        }
+        self.check_issuer(&resolved.metadata).map_err(|denied| failed(denied.why()))?;
+        let metadata = resolved.metadata;
+        manager.set_metadata(metadata.clone());
+        let scopes = self.scopes(&manager, &metadata, challenge).await?;
+        let client = self.client(&mut manager, &metadata, &redirect, &scopes).await?;
+        manager.configure_client(client.clone()).map_err(refused)?;
+        let asked: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let url = manager.get_authorization_url(&asked).await.map_err(refused)?;
+        // It is opened in a browser, so it must not be the name of a program or a file.
+        let address: Uri = url.parse().map_err(|_| failed(say!("mcp-answer-not-understood")))?;
+        check(&self.server, &address).map_err(failed)?;
+        let state = parameter(&url, "state").ok_or_else(|| failed(say!("mcp-answer-not-understood")))?;
+        let issuer = metadata.issuer;
+        Ok(Begun::Person(Box::new(SignIn {
+            keeper: self,
+            manager,
+            client,
+            issuer,
+            scopes,
+            url,
+            state,
+            listener,
+        })))
+    }
+
+    /// Who grants is who the operator named, if they named somebody.
+    pub(super) fn check_issuer(&self, metadata: &AuthorizationMetadata) -> Result<(), Denied> {
+        match &self.oauth.issuer {
+            Some(issuer) if metadata.issuer.as_ref() != Some(issuer) => {
+                let other = words(metadata.issuer.as_deref().unwrap_or("-"));
+                Err(Denied::Failed(say!("mcp-other-issuer", issuer, other)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is asked for: what the operator says, or else what the server wants; and what was granted before, if more is wanted now.
+    async fn scopes(
+        &self,
+        manager: &AuthorizationManager,
+        metadata: &AuthorizationMetadata,
+        challenge: Option<&str>,
+    ) -> Result<Vec<String>> {
+        let wanted = challenge.and_then(|text| Challenge::of(403, Some(text)));
+        let mut scopes = self.oauth.scopes.clone();
+        if let Some(more) = wanted {
+            scopes.extend(self.granted()?.map(|granted| granted.scopes).unwrap_or_default());
+            scopes.extend(more.scopes(&self.url()));
+        }
+        if scopes.is_empty() {
+            return Ok(manager.select_initial_scopes(&[]).await);
+        }
+        let supported = metadata.scopes_supported.iter().flatten();
+        scopes.extend(supported.filter(|scope| *scope == "offline_access").cloned());
+        let mut seen = std::collections::BTreeSet::new();
+        scopes.retain(|scope| seen.insert(scope.clone()));
+        Ok(scopes)
+    }
+
+    /// Who we are for whoever grants: known by hand, by a document, or from now on.
+    async fn client(
+        &self,
+        manager: &mut AuthorizationManager,
+        metadata: &AuthorizationMetadata,
+        redirect: &str,
+        scopes: &[String],
+    ) -> Result<OAuthClientConfig> {
+        if let Some(id) = &self.oauth.client_id {
+            let client = OAuthClientConfig::new(id, redirect);
+            return Ok(match &self.oauth.client_secret {
+                Some(secret) => client.with_client_secret(secret),
+                None => client,
+            });
+        }
+        let reads_documents = metadata.additional_fields.get("client_id_metadata_document_supported");
+        if let Some(url) = &self.oauth.client_metadata_url
+            && reads_documents == Some(&Value::Bool(true))
+        {
+            return Ok(OAuthClientConfig::new(url, redirect));
+        }
+        let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let registered = manager.register_client(CLIENT, redirect, &scopes).await;
+        registered.map_err(|error| refused(error).hint(say!("mcp-not-registered-hint")))
+    }
+}
+
+impl SignIn<'_> {
+    /// Where the browser has to go.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Waits for the browser to come back, and returns with what. Whoever else comes is sent away.
+    pub async fn redirected(&self) -> Result<String> {
+        let coming = async {
+            loop {
+                let (socket, _) = self.listener.accept().await.map_err(|e| failed(e.to_string()))?;
+                let heard = tokio::time::timeout(HEAD_PATIENCE, self.hear(socket)).await;
+                if let Ok(Some(redirect)) = heard {
+                    return Ok(redirect);
+                }
+            }
+        };
+        let over = || failed(say!("mcp-nobody-signed-in", minutes = PATIENCE.as_secs() / 60));
+        tokio::time::timeout(PATIENCE, coming).await.unwrap_or_else(|_| Err(over()))
+    }
+
+    /// One request; what it says if it is the one that is waited for.
+    async fn hear(&self, socket: TcpStream) -> Option<String> {
+        let mut socket = BufReader::new(socket);
+        let mut head = (&mut socket).take(HEAD_BYTES_MAX);
+        let (mut first, mut line) = (String::new(), String::new());
+        head.read_line(&mut first).await.ok()?;
+        while head.read_line(&mut line).await.ok()? > 2 {
+            line.clear();
+        }
+        let target = first.strip_prefix("GET ").and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+        let redirect = format!("http://127.0.0.1{target}");
+        let is_ours = target.split('?').next() == Some(PATH)
+            && parameter(&redirect, "state") == Some(self.state.clone());
+        let (status, text) = match is_ours {
+            true => ("200 OK", say!("mcp-browser-done")),
+            false => ("400 Bad Request", say!("mcp-browser-unexpected")),
+        };
+        let page = format!("<!doctype html><meta charset=utf-8><title>Posse</title><p>{text}</p>");
+        let head = "content-type: text/html; charset=utf-8\r\ncache-control: no-store\r\nreferrer-policy: no-referrer\r\nconnection: close";
+        let answer = format!("HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {}\r\n\r\n{page}", page.len());
+        let _ = socket.get_mut().write_all(answer.as_bytes()).await;
+        let _ = socket.get_mut().shutdown().await;
+        is_ours.then_some(redirect)
+    }
+
+    /// What the browser came back with becomes what the server is told from now on.
+    pub async fn finish(self, redirect: &str) -> Result<()> {
+        let redirect = prefix(redirect.trim(), 16 * 1024);
+        let said = |name| parameter(redirect, name);
+        if said("state").as_deref() != Some(&self.state) {
+            return Err(failed(say!("mcp-other-state")).hint(say!("mcp-other-state-hint")));
+        }
+        if let Some(error) = said("error") {
+            let more = said("error_description").unwrap_or_default();
+            return Err(failed(say!("mcp-sign-in-refused", words = words(&format!("{error} {more}")))));
+        }
+        let code = said("code").ok_or_else(|| failed(say!("mcp-answer-not-understood")))?;
+        let issuer = said("iss");
+        let exchanged =
+            self.manager.exchange_code_for_token_with_issuer(&code, &self.state, issuer.as_deref()).await;
+        let received = serde_json::to_value(exchanged.map_err(refused)?).unwrap_or_default();
+        let before = Granted {
+            issuer: self.issuer,
+            client_id: self.client.client_id,
+            client_secret: self.client.client_secret.filter(|_| self.keeper.oauth.client_secret.is_none()),
+            access_token: String::new(),
+            refresh_token: None,
+            scopes: self.scopes,
+            expires_at: None,
+        };
+        let granted = before.followed_by(&received, now());
+        let granted = granted.ok_or_else(|| failed(say!("mcp-answer-not-understood")))?;
+        let _alone = self.keeper.alone().await.map_err(|denied| failed(denied.why()))?;
+        self.keeper.grant(granted)
+    }
+}
+
+fn parameter(url: &str, name: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
+}
+
+fn failed(why: String) -> Error {
+    Error::new(ErrorCode::McpSignInFailed, say!("mcp-sign-in-failed", why))
+}
+
+fn refused(error: rmcp::transport::auth::AuthError) -> Error {
+    failed(words(&posse_net::causes(&error)))
+}
