@@ -1,6 +1,6 @@
 //! A client for the conformance suite of the protocol: it uses the server whose address is its last argument as agents would, and calls
-//! every tool that it offers. Where the server wants that somebody signs in, it does as `posse servers login` does, with a browser that
-//! agrees to everything. `cargo xtask test` runs it.
+//! what the suite names, or else every tool that the server offers. Where the server wants that somebody signs in, it does as
+//! `posse servers login` does, with a browser that agrees to everything. `cargo xtask test` runs it.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use posse_mcp::client::{
     ServerConfig, ServerName, Starter, Vault,
 };
 use posse_net::Pool;
-use posse_runtime::ports::{BoxFuture, ToolContext, ToolInput};
+use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput};
 use serde_json::{Map, Value, json};
 
 /// More often nobody signs in for one purpose.
@@ -75,7 +75,8 @@ async fn converse(url: &str) -> Result<(), String> {
 async fn use_all(server: &Arc<Server>) -> Result<(), String> {
     let said = |e: posse_core::Error| format!("{e} {}", e.advice().unwrap_or_default());
     server.meet().await.map_err(said)?;
-    for tool in server.tools().map_err(said)? {
+    let tools = server.tools().map_err(said)?;
+    for (tool, arguments) in calls(&tools)? {
         let context = ToolContext {
             task: TaskId::root("conformance"),
             grant: Arc::new(Grant::root([], 0)),
@@ -85,7 +86,7 @@ async fn use_all(server: &Arc<Server>) -> Result<(), String> {
             nesting: None,
             fence: None,
         };
-        let (key, arguments) = (CallKey { turn: 1, index: 0 }, arguments(tool.spec()));
+        let (key, arguments) = (CallKey { turn: 1, index: 0 }, arguments.to_string());
         let input = ToolInput { key, arguments: &arguments, idempotency_key: "1", context: &context };
         let output = tool.call(input).await;
         eprintln!("{}: {}", tool.spec().name, output.text);
@@ -136,9 +137,43 @@ async fn ask(url: &str) -> Result<Option<String>, String> {
     Ok(location.map(str::to_owned))
 }
 
+/// A tool and what it is called with.
+type Call<'a> = (&'a Arc<dyn Tool>, Value);
+
+/// What the suite wants to be called in this scenario.
+fn calls(tools: &[Arc<dyn Tool>]) -> Result<Vec<Call<'_>>, String> {
+    let named = |name: &str| {
+        let found = tools.iter().find(|tool| tool.spec().name == format!("mcp__conformance__{name}"));
+        found.ok_or_else(|| format!("`{name}` is not offered"))
+    };
+    match std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default().as_str() {
+        "http-custom-headers" => {
+            let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+            let context: Value = serde_json::from_str(&context).map_err(|e| e.to_string())?;
+            let calls = context["toolCalls"].as_array().into_iter().flatten();
+            let call = |call: &Value| {
+                Ok((named(call["name"].as_str().unwrap_or_default())?, call["arguments"].clone()))
+            };
+            calls.map(call).collect()
+        }
+        // Its server answers no calls: the list is what counts.
+        "json-schema-ref-no-deref" => Ok(Vec::new()),
+        // A schema as the model sees it goes back to the server.
+        "json-schema-2020-12-preservation" => {
+            let seen = schema(named("json_schema_2020_12_tool")?.spec());
+            Ok(vec![(named("json_schema_echo")?, json!({"schema": seen}))])
+        }
+        _ => Ok(tools.iter().map(|tool| (tool, arguments(tool.spec()))).collect()),
+    }
+}
+
+fn schema(spec: &ToolSpec) -> Value {
+    serde_json::from_str(&spec.input_schema).unwrap_or_default()
+}
+
 /// Something of each type that the schema asks for.
-fn arguments(spec: &ToolSpec) -> String {
-    let schema: Value = serde_json::from_str(&spec.input_schema).unwrap_or_default();
+fn arguments(spec: &ToolSpec) -> Value {
+    let schema = schema(spec);
     let properties = schema["properties"].as_object().into_iter().flatten();
     let value = |property: &Value| match property["type"].as_str() {
         Some("number" | "integer") => json!(7),
@@ -148,7 +183,6 @@ fn arguments(spec: &ToolSpec) -> String {
         _ => json!("text"),
     };
     Value::Object(properties.map(|(name, property)| (name.clone(), value(property))).collect::<Map<_, _>>())
-        .to_string()
 }
 
 struct NoProcess;

@@ -1,8 +1,9 @@
-//! What tests of several members share: doubles of the ports, one conformance suite per port, and a provider on the
-//! loopback. Nothing here is part of the product.
+//! What tests of several members share: doubles of the ports, one conformance suite per port, a provider on the
+//! loopback, and a server that wants that somebody signs in. Nothing here is part of the product.
 
 pub mod approval_suite;
 pub mod context_suite;
+pub mod guarded;
 pub mod memory;
 pub mod server;
 pub mod store_suite;

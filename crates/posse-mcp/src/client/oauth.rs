@@ -9,6 +9,8 @@ mod assertion;
 mod egress;
 mod machine;
 mod sign_in;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -193,6 +195,9 @@ impl Keeper {
         challenge: &Challenge,
         said: Option<&str>,
     ) -> Result<Option<String>, Denied> {
+        if !self.is_safe() {
+            return Err(self.deny(Denied::Failed(say!("mcp-secret-in-the-clear"))));
+        }
         let _alone = self.alone().await?;
         if let Some(token) = self.newer(said)? {
             return Ok(Some(token));
@@ -323,7 +328,7 @@ impl Keeper {
             is_client
                 && self.oauth.issuer.as_ref().is_none_or(|issuer| granted.issuer.as_ref() == Some(issuer))
         };
-        let granted = granted.filter(fits);
+        let granted = granted.filter(|granted| self.is_safe() && fits(granted));
         if let Some(granted) = &granted {
             self.know(granted);
         }

@@ -165,7 +165,9 @@ impl Server {
             Err(why) => return self.error(why),
         };
         match connection.call(tool, arguments, input.idempotency_key, over(true)).await {
-            Called::Answered(result) => self.seen(result::output(&result, input.context.output_bytes_max)),
+            Called::Answered(result, asked) => {
+                self.seen(result::output(&result, asked, input.context.output_bytes_max))
+            }
             Called::Failed(why) => self.error(why),
             // Whoever was not let in has not done anything.
             Called::Lost(why) if self.denied(&why).is_some() => self.error(why),
