@@ -338,6 +338,9 @@ impl Setup {
         let problems = servers.meet(&wanted).await;
         for problem in servers.problems().iter().chain(&problems) {
             terminal::note(&say!("warning", text = visible(problem.message())));
+            if let Some(hint) = problem.advice() {
+                terminal::note(&format!("  {}", say!("error-hint", hint = visible(hint))));
+            }
         }
     }
 

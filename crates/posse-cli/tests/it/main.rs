@@ -21,6 +21,7 @@ mod review;
 mod rights;
 mod secrets;
 mod servers;
+mod sign_in;
 mod stopping;
 mod support;
 mod tasks;

@@ -150,10 +150,13 @@ async fn the_answer_to_another_question_is_refused_and_the_right_one_still_count
         assert_eq!(error.code(), ErrorCode::McpSignInFailed, "{wrong}");
     }
     assert_eq!(guarded.count("/token"), 0, "no code was given away");
+    let fourth = begun(&server).await;
+    let back = browse(fourth.url()).await.unwrap();
+    let origin = guarded.url().trim_end_matches("/mcp").to_owned();
+    let error = fourth.finish(&back.replace(&origin, "http://evil.test")).await.unwrap_err();
+    assert!(error.message().contains("mismatch"), "{error}");
+    assert_eq!(guarded.count("/token"), 0, "somebody else answered");
     let back = browse(second.url()).await.unwrap();
-    let other = back.replace(guarded.url().trim_end_matches("/mcp"), "http://evil.test");
-    let error = begun(&server).await.finish(&other).await.unwrap_err();
-    assert_eq!(error.code(), ErrorCode::McpSignInFailed);
     second.finish(&back).await.unwrap();
     server.meet().await.unwrap();
 }
