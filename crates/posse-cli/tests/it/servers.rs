@@ -221,6 +221,21 @@ fn a_server_that_crashes_fails_its_own_calls_and_nothing_else() {
     }
 }
 
+// Seen to fail with a deadline around all of the start.
+#[test]
+fn whoever_waited_for_a_server_in_vain_reads_what_it_wrote() {
+    let (place, program) = place();
+    place.write("server/run.sh", "#!/bin/sh\necho 'a licence is missing' >&2\nexec sleep 300\n");
+    let server = format!("[mcp.servers.tester]\ncommand = \"{program}\"\nstartup_timeout_s = 1\n");
+    place.write("home/.config/posse/config.toml", &server);
+    let ran = place.run(["servers", "show", "tester", "--start"]);
+    assert!(
+        ran.code != 0 && ran.stderr.contains("within 1 s; it last wrote: a licence is missing"),
+        "{ran:?}"
+    );
+    until("it is gone", || left(&place).is_empty().then_some(()));
+}
+
 #[test]
 fn nothing_of_a_server_outlives_a_posse_that_was_killed() {
     let place = configured("");
