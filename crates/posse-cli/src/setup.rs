@@ -356,10 +356,14 @@ impl Setup {
         Grant::of_root(Root { sandbox, depth: 1, ..Root::default() })
     }
 
-    /// How a server is started, in a sandbox that may differ from that of commands.
-    pub fn launch_for(&self, own: &Option<OwnSandbox>) -> Result<Launch> {
+    /// How a server is started, in a sandbox that may differ from that of commands and that lets it read what it is made of.
+    pub fn launch_for(&self, own: &Option<OwnSandbox>, packages: Vec<PathBuf>) -> Result<Launch> {
         let usual = self.launch();
-        let Some(own) = own else { return Ok(usual) };
+        if own.is_none() && packages.is_empty() {
+            return Ok(usual);
+        }
+        let mut own = own.clone().unwrap_or_default();
+        own.read.extend(packages);
         let (home, toolchains) = (process_env("HOME").map(PathBuf::from), usual.environment.toolchains());
         let config = own.of(&self.config.sandbox);
         let sandbox = sandbox(&config, &self.workspace, &self.state, home.as_deref(), toolchains)?;

@@ -54,7 +54,7 @@ fn greeted(place: &Place) -> Host {
     host
 }
 
-// Seen to wait for the server, and to give the task a grant without its tools.
+// Seen to wait for the server with a head start of any length.
 #[test]
 fn a_host_is_answered_before_a_server_that_nobody_knows_and_its_tools_are_there_when_they_are_needed() {
     let place = place_with_a_stranger();
