@@ -41,7 +41,7 @@ async fn converse(url: &str) -> Result<(), String> {
         url: url.parse().map_err(|_| format!("`{url}` is no address"))?,
         headers: Vec::new(),
         bearer: None,
-        oauth: Some(oauth()),
+        oauth: Some(Box::new(oauth())),
     });
     let name = ServerName::parse("conformance").map_err(|e| e.to_string())?;
     let (startup, call) = (Duration::from_secs(20), Duration::from_secs(20));

@@ -76,7 +76,7 @@ impl ServerName {
 
     /// As it stands in the names of tools. Two servers must not have the same.
     pub fn canonical(&self) -> String {
-        own_name(&self.0)
+        own_name(&self.0).into_owned()
     }
 }
 
@@ -124,7 +124,7 @@ pub struct Remote {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub bearer: Option<String>,
     /// How somebody signs in to it, if no token is named.
-    pub oauth: Option<OAuth>,
+    pub oauth: Option<Box<OAuth>>,
 }
 
 impl ServerConfig {

@@ -143,7 +143,7 @@ impl McpServerConfig {
                     // Two ways to say who asks are one too many.
                     let oauth = config.oauth(&variable).map_err(&wrong)?;
                     let free = remote.oauth.as_mut().ok_or_else(|| wrong(say!("mcp-oauth-and-token")))?;
-                    *free = oauth;
+                    **free = oauth;
                 }
                 Endpoint::Http(remote)
             }
@@ -267,7 +267,7 @@ fn remote(
     };
     let headers: Vec<_> = headers.iter().map(header).collect::<Result<_>>()?;
     let is_told = bearer.is_some() || headers.iter().any(|(name, _)| name == http::header::AUTHORIZATION);
-    let oauth = (!is_told).then(OAuth::default);
+    let oauth = (!is_told).then(Box::default);
     Ok(Remote { url: uri, headers, bearer, oauth })
 }
 

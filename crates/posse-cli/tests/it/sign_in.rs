@@ -17,7 +17,7 @@ fn place(guarded: &Guarded) -> Place {
     place
 }
 
-/// Signs in with a browser that agrees to everything. `how` is what is done with the address that it is sent back to.
+/// Signs in with a browser that agrees to everything. The address that it is sent back to is asked for, or pasted.
 async fn login(mut command: Command, is_pasted: bool) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -59,7 +59,7 @@ async fn stands(place: &Place) -> Value {
     run(place, &["servers", "--json"]).await.json().remove(0)
 }
 
-// S08 S26 S32 Seen to fail with 0644 for the file, without `hide` and without what servers are told in the redactor.
+// S08 S26 S32 Seen to fail without `hide` and without what servers are told in the redactor.
 #[tokio::test]
 async fn somebody_signs_in_uses_the_server_and_signs_out_and_nothing_of_it_is_seen() {
     let guarded = Guarded::start().await;
