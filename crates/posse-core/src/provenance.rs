@@ -16,8 +16,8 @@ const ANSWERS: &[&str] = &["agent", "run_subagent"];
 /// Whether what a tool returns comes from outside.
 pub fn is_foreign(tool: &str) -> bool {
     let name = canonical(tool);
-    let ours = SESSION_TOOLS.contains(&name.as_str()) || OWN_WORDS.contains(&name.as_str());
-    !ours || ANSWERS.contains(&own_name(tool).as_str())
+    let ours = SESSION_TOOLS.contains(&name.as_ref()) || OWN_WORDS.contains(&name.as_ref());
+    !ours || ANSWERS.contains(&own_name(tool).as_ref())
 }
 
 /// Puts the marks around a text. A text that contains the mark of an end gets marks that it does not contain, so it cannot

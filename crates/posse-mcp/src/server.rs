@@ -4,6 +4,7 @@
 mod asking;
 mod bounded;
 mod door;
+mod entrance;
 pub mod http;
 mod prompts;
 mod resources;
@@ -13,6 +14,7 @@ mod watch;
 mod wire;
 
 pub use door::{Door, Serving};
+pub use entrance::{Entrance, Opener};
 pub use resources::Transcripts;
 pub use tools::Offer;
 pub use wire::Wire;

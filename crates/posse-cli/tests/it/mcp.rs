@@ -6,6 +6,7 @@ mod host;
 mod http;
 mod reading;
 mod rough;
+mod strangers;
 
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,9 @@
 //! answers of a person, no list of directories.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
 use posse_core::text::{prefix, visible};
@@ -12,9 +13,9 @@ use posse_net::{Pool, is_loopback, system_proxies};
 use posse_runtime::ports::BoxFuture;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
-    ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorData, Implementation, JsonObject,
-    ListRootsRequestMethod, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, RequestMetaObject,
-    ServerResult,
+    ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorCode, ErrorData, Implementation,
+    JsonObject, ListRootsRequestMethod, ListToolsRequest, PaginatedRequestParams, ProtocolVersion,
+    RequestMetaObject, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions,
@@ -25,15 +26,19 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout_at};
 
 use super::definition::{Definitions, collect};
 use super::http::Http;
+use super::input::{ROUNDS_MAX, declined, pause};
 use super::lines::Lines;
 use super::tap::Tap;
 use super::{Endpoint, Life, MESSAGE_BYTES_MAX, Remote, ServerConfig, Starter};
 
 /// Pages of a list of tools: more is a server that never ends.
 const PAGES_MAX: usize = 64;
+/// A list is not asked for more often than this because of its age.
+const LIST_AGE_MIN: Duration = Duration::from_secs(60);
 /// How long a server is told that nobody waits any more, or that it is over.
 const GOODBYE: Duration = Duration::from_secs(1);
 /// How long opening a connection may take.
@@ -47,6 +52,8 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, Refuser>,
     tap: Arc<Tap>,
     is_stale: Arc<AtomicBool>,
+    /// Until when the server says that its list holds, if it says so.
+    fresh_until: StdMutex<Option<Instant>>,
     life: Mutex<Option<Box<dyn Life>>>,
     /// One list at a time, because its answers are listened to.
     listing: Mutex<()>,
@@ -54,51 +61,68 @@ pub(super) struct Connection {
 
 /// How a call went.
 pub(super) enum Called {
-    Answered(Box<CallToolResult>),
+    Answered(Box<CallToolResult>, Asked),
     /// The server, or the SDK, says why not.
     Failed(String),
     /// There is no answer, and nobody knows how far it came.
     Lost(String),
 }
 
+/// Whom a server wanted to ask before it answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Nobody,
+    /// It was told that they decline.
+    Person,
+}
+
 impl Connection {
-    /// Starts or reaches the server and shakes hands. The error is why not, with what the server last said.
+    /// Starts or reaches the server and shakes hands, in time. The error is why not, with what the server last said.
     pub fn open<'a>(
         config: &'a ServerConfig,
         starter: &'a dyn Starter,
+        until: Instant,
     ) -> BoxFuture<'a, Result<Self, String>> {
-        Box::pin(Self::opened(config, starter))
+        Box::pin(Self::opened(config, starter, until))
     }
 
-    async fn opened(config: &ServerConfig, starter: &dyn Starter) -> Result<Self, String> {
+    async fn opened(config: &ServerConfig, starter: &dyn Starter, until: Instant) -> Result<Self, String> {
         let (tap, is_stale) = (Arc::<Tap>::default(), Arc::<AtomicBool>::default());
         let refuser = Refuser { is_stale: is_stale.clone() };
+        let too_long = |_| too_long(config.startup);
         let (service, life) = match &config.endpoint {
             Endpoint::Stdio(program) => {
-                let process = starter.start(&config.name, program).await?;
+                let process =
+                    timeout_at(until, starter.start(&config.name, program)).await.map_err(too_long)??;
                 let lines = Lines::new(process.output, process.input, tap.clone());
-                match refuser.serve_with_lifecycle(lines, lifecycle()).await {
+                let shaken = timeout_at(until, refuser.serve_with_lifecycle(lines, lifecycle())).await;
+                match shaken.map_err(too_long).and_then(|shaken| shaken.map_err(|error| unshaken(&error))) {
                     Ok(service) => (service, Some(process.life)),
-                    Err(error) => return Err(with_words(unshaken(&error), process.life.end().await)),
+                    Err(why) => return Err(with_words(why, process.life.end().await)),
                 }
             }
             Endpoint::Http(remote) => {
                 let transport = reach(remote, tap.clone())?;
-                let shaken = refuser.serve_with_lifecycle(transport, lifecycle()).await;
-                (shaken.map_err(|error| unshaken(&error))?, None)
+                let shaken = timeout_at(until, refuser.serve_with_lifecycle(transport, lifecycle())).await;
+                (shaken.map_err(too_long)?.map_err(|error| unshaken(&error))?, None)
             }
         };
-        let (life, listing) = (Mutex::new(life), Mutex::new(()));
-        Ok(Self { service, tap, is_stale, life, listing })
+        let (fresh_until, life, listing) = (StdMutex::default(), Mutex::new(life), Mutex::new(()));
+        Ok(Self { service, tap, is_stale, fresh_until, life, listing })
     }
 
     pub fn is_closed(&self) -> bool {
         self.service.is_closed() || self.service.is_transport_closed()
     }
 
-    /// Whether the server said since the last list that there is another one.
+    /// Whether the server said since the last list that there is another one, or that the last one holds no longer than until now.
     pub fn is_stale(&self) -> bool {
-        self.is_stale.load(Ordering::Acquire)
+        let is_old = self.fresh_until().is_some_and(|until| Instant::now() >= until);
+        is_old || self.is_stale.load(Ordering::Acquire)
+    }
+
+    fn fresh_until(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.fresh_until.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// All tools as the server describes them, and what cannot be used of that.
@@ -113,6 +137,7 @@ impl Connection {
 
     async fn names(&self) -> Result<Vec<String>, String> {
         let (mut names, mut cursor) = (Vec::new(), None);
+        let mut age_ms = None;
         for _ in 0..PAGES_MAX {
             let params = PaginatedRequestParams::default().with_cursor(cursor);
             // Not through the SDK's own list, which may answer from memory.
@@ -123,15 +148,20 @@ impl Connection {
                 Err(error) => return Err(failure(&error)),
             };
             names.extend(page.tools.into_iter().map(|tool| tool.name.into_owned()));
+            age_ms = [age_ms, page.ttl_ms].into_iter().flatten().min();
             cursor = page.next_cursor;
             if cursor.is_none() {
+                *self.fresh_until() = age_ms.and_then(|age_ms| {
+                    Instant::now().checked_add(Duration::from_millis(age_ms).max(LIST_AGE_MIN))
+                });
                 return Ok(names);
             }
         }
         Err(say!("mcp-list-endless", most = PAGES_MAX))
     }
 
-    /// Calls a tool until the answer or `over` comes; then the server is told that nobody waits.
+    /// Calls a tool until the answer or `over` comes; then the server is told that nobody waits. A server that wants something first is
+    /// told no, and asked again with what it wants to be reminded of.
     pub async fn call(
         &self,
         tool: &str,
@@ -144,32 +174,65 @@ impl Connection {
         let mut meta = JsonObject::new();
         meta.insert(IDEMPOTENCY_KEY.to_owned(), Value::from(key));
         params.meta = Some(RequestMetaObject::from(meta));
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         tokio::pin!(over);
+        let mut asked = Asked::Nobody;
+        for round in 0..ROUNDS_MAX {
+            let wanted = match self.once(params.clone(), over.as_mut()).await {
+                Ok(ServerResult::CallToolResult(result)) => return Called::Answered(Box::new(result), asked),
+                Ok(ServerResult::InputRequiredResult(wanted)) => wanted,
+                Ok(_) => return Called::Failed(say!("mcp-answer-not-understood")),
+                Err(called) => return called,
+            };
+            let Some(answers) = declined(&wanted.input_requests.unwrap_or_default()) else {
+                return Called::Failed(say!("mcp-wants-input"));
+            };
+            if answers.is_empty() {
+                tokio::select! {
+                    why = &mut over => return Called::Lost(why),
+                    () = tokio::time::sleep(pause(round)) => {}
+                }
+            } else {
+                asked = Asked::Person;
+            }
+            params.input_responses = (!answers.is_empty()).then_some(answers);
+            params.request_state = wanted.request_state;
+        }
+        Called::Failed(say!("mcp-asks-endlessly", most = ROUNDS_MAX))
+    }
+
+    /// One request and what comes of it.
+    async fn once(
+        &self,
+        params: CallToolRequestParams,
+        mut over: Pin<&mut impl Future<Output = String>>,
+    ) -> Result<ServerResult, Called> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::no_options();
         let mut handle = tokio::select! {
             biased;
-            why = &mut over => return Called::Lost(why),
-            sent = self.service.send_request_with_option(request, options) => match sent {
-                Ok(handle) => handle,
-                Err(error) => return Called::Lost(failure(&error)),
-            },
+            why = over.as_mut() => return Err(Called::Lost(why)),
+            sent = self.service.send_request_with_option(request, options) => {
+                sent.map_err(|error| Called::Lost(failure(&error)))?
+            }
         };
         let answer = tokio::select! {
             biased;
             answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
             why = over => {
                 let _ = tokio::time::timeout(GOODBYE, handle.cancel(Some(why.clone()))).await;
-                return Called::Lost(why);
+                return Err(Called::Lost(why));
             }
         };
-        match answer {
-            Ok(ServerResult::CallToolResult(result)) => Called::Answered(Box::new(result)),
-            Ok(ServerResult::InputRequiredResult(_)) => Called::Failed(say!("mcp-wants-input")),
-            Ok(_) => Called::Failed(say!("mcp-answer-not-understood")),
-            Err(error @ ServiceError::McpError(_)) => Called::Failed(failure(&error)),
-            Err(error) => Called::Lost(failure(&error)),
-        }
+        answer.map_err(|error| match &error {
+            ServiceError::McpError(said) => {
+                // Its list says something else about headers than the one that we have.
+                if said.code == ErrorCode::HEADER_MISMATCH {
+                    self.is_stale.store(true, Ordering::Release);
+                }
+                Called::Failed(failure(&error))
+            }
+            _ => Called::Lost(failure(&error)),
+        })
     }
 
     /// Says goodbye, ends the process, and returns what it last said.
@@ -218,6 +281,10 @@ fn failure(error: &ServiceError) -> String {
         ServiceError::TransportClosed => say!("mcp-server-ended"),
         other => words(&posse_net::causes(other)),
     }
+}
+
+pub(super) fn too_long(patience: Duration) -> String {
+    say!("mcp-start-too-long", seconds = patience.as_secs_f64())
 }
 
 /// Somebody else's words, bounded and visible.
