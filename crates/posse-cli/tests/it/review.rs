@@ -563,7 +563,7 @@ fn what_the_reviewer_reads_is_as_it_was_agreed() {
     assert!(differs.is_none() && text.len() == agreed.len(), "{differs:?}");
 }
 
-// S07 Seen to fail without the `--` of `look`, and without both `--end-of-options` and `--verify` of `commit`.
+// S07 Seen to fail without the `--` after the commit in `changes`, and without both `--end-of-options` and `--verify` in `commit`.
 #[test]
 fn no_name_is_taken_for_an_option_of_git() {
     let place = changed();

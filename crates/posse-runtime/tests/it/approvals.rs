@@ -70,7 +70,7 @@ async fn with_answers(stage: &Stage, verdict: Verdict, scope: Scope) -> (Outcome
     (outcome, asked)
 }
 
-// G23
+// G23 Seen to fail, after all its time, when what has to be asked about is executed: nobody is asked.
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_its_yes_and_what_was_shown_is_executed() {
     let stage = asking(FIRE);

@@ -218,8 +218,7 @@ fn assert_is_no_page(what: &str, reply: &Reply) {
     assert!(!reply.head.contains('<'), "{what}: {reply:?}");
 }
 
-// S20 G24 Seen to fail without `harmless`, without each of its four headers, and with the content types that the SDK sets or leaves
-// out.
+// S20 G24 Seen to fail without `harmless`, and with the content types that the SDK sets or leaves out.
 #[test]
 fn nothing_that_is_answered_is_a_page() {
     let place = place();
