@@ -90,6 +90,8 @@ const OF_PRIORITIES: &[(i64, u32)] = &[
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
 ];
+/// Of `setpriority` and of `ioprio_set`: all processes of a user.
+const PRIO_USER: u32 = 2;
 const IOPRIO_WHO_USER: u32 = 3;
 
 /// Whoever runs a file with one of these bits has the rights of its owner: it would outlive the sandbox.
@@ -184,7 +186,7 @@ impl Filter {
                 filter.deny_if(*call, *whose, &[(IF_AT_LEAST, 1)]);
             }
         }
-        filter.deny_if(libc::SYS_setpriority, 0, &[(IF_EQUAL, libc::PRIO_USER as u32)]);
+        filter.deny_if(libc::SYS_setpriority, 0, &[(IF_EQUAL, PRIO_USER)]);
         filter.deny_if(libc::SYS_ioprio_set, 0, &[(IF_EQUAL, IOPRIO_WHO_USER)]);
         // Their flags and modes are in memory, where a filter cannot look. Libraries fall back to `clone` and `openat`.
         filter.deny(libc::SYS_clone3, libc::ENOSYS);
