@@ -1,6 +1,8 @@
 //! What a tool says about itself, and the one table of names that other tools and vendors use for ours.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +41,18 @@ pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context", "ask_parent",
 /// Names are compared in this form: lower snake case, aliases resolved. Unknown names only change case.
 pub fn canonical(name: &str) -> Cow<'_, str> {
     let lower = own_name(name);
-    let known = ALIASES.iter().find(|(_, aliases)| aliases.contains(&lower.as_ref()));
-    known.map_or(lower, |(canonical, _)| Cow::Borrowed(*canonical))
+    match KNOWN.get(lower.as_ref()) {
+        Some(canonical) => Cow::Borrowed(canonical),
+        None => lower,
+    }
 }
+
+/// `ALIASES` the other way round: every call is looked up several times.
+static KNOWN: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let pairs =
+        ALIASES.iter().flat_map(|(canonical, aliases)| aliases.iter().map(|alias| (*alias, *canonical)));
+    pairs.collect()
+});
 
 /// A tool's own name in one spelling: lower snake case, aliases as they are.
 pub fn own_name(name: &str) -> Cow<'_, str> {

@@ -92,13 +92,13 @@ impl Entries {
                     spent.add(&reply.usage);
                     spent.add(&reply.lost);
                     entries.turns += 1;
-                    entries.change_row |= reply.lost != Usage::default()
+                    entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
                     used = Some((reply.model.clone(), reply.usage));
                 }
                 Record::Unanswered { failure, .. } => {
                     spent.add(&failure.lost);
-                    entries.change_row |= failure.lost != Usage::default();
+                    entries.change_row |= !failure.lost.is_nothing();
                 }
                 Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
                 Record::Resumed { .. } | Record::Said { .. } => entries.status = Some(RUNNING),

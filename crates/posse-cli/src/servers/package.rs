@@ -134,7 +134,7 @@ mod tests {
         home.opens("absent", &["~/absent.js"], &[]);
     }
 
-    // S13 Seen to fail without each of the conditions of `is_own`, and without the look at the workspace.
+    // S13 Seen to fail without the look at home, without that at who can write, and without that at the workspace.
     #[test]
     fn neither_home_nor_what_tasks_or_others_can_write_is_opened_by_a_mark() {
         let home = Home::with(&[

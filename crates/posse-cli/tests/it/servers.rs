@@ -98,7 +98,6 @@ fn a_server_runs_in_the_sandbox_with_the_variables_that_it_was_given() {
     assert_eq!(left, [""; 0], "nothing of it is left");
 }
 
-// Seen to fail without the packages in `launch_for`.
 #[test]
 fn a_server_reads_the_package_that_it_is_a_part_of_and_no_other_directory() {
     let place = configured("");
