@@ -553,7 +553,7 @@ mod tests {
         assert!(wire.contains("unknown variant `open-ai`, expected one of `anthropic`, `openai`"), "{wire}");
     }
 
-    // G21, S10
+    // G21, S10 Seen to fail without `forbid_rights`.
     #[test]
     fn a_project_cannot_redirect_keys_or_allow_itself_tools() {
         let dir = tempfile::tempdir().unwrap();

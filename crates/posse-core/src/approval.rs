@@ -522,7 +522,7 @@ mod tests {
         Answer::new(Verdict::Approve, By::Person("ada".to_owned()), 1_500)
     }
 
-    // G23
+    // G23 Seen to fail without `check_hash`, and without the comparison of task and call in `permits`.
     #[test]
     fn a_yes_is_for_this_call_and_for_a_while() {
         let parked = answered(yes());

@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_write_needs_the_lease_it_was_begun_with_and_nobody_elses() {
-        // G9
+        // G9 Seen to fail without the comparison of epochs, and without that of tokens.
         let own = lease("s.t_01", places("/w", &["src/**"]));
         let now = Writing {
             epoch: 2,

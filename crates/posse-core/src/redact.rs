@@ -381,7 +381,7 @@ mod tests {
         format!("{prefix}{}", "Ab3dE5".repeat(length).get(..length).unwrap())
     }
 
-    // G22, S26
+    // G22, S26 Seen to fail without `named`, and without `web_token`.
     #[test]
     fn keys_are_told_by_their_shape() {
         let upper = |prefix: &str| format!("{prefix}{}", "A2B3".repeat(4));

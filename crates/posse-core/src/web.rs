@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    // G26, S21, S22
+    // G26, S21, S22 Seen to fail when what stands before `@` is left out instead of refused, and with `0x` taken for a name.
     #[test]
     fn what_two_readers_could_understand_differently_is_no_address() {
         for raw in [

@@ -1,5 +1,6 @@
 //! The tool `bash`: a shell command in the workspace.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
@@ -70,7 +71,7 @@ impl Bash {
         let job = Job {
             task: input.context.task.clone(),
             program: self.shell.into(),
-            args: vec!["-c".into(), arguments.command.into()],
+            args: shell_args(&arguments.command),
             directory: self.launch.directory.clone(),
             environment: self.launch.environment.select(&[]),
             stdin: Vec::new(),
@@ -96,6 +97,11 @@ impl Tool for Bash {
 /// The shell that commands are written for.
 pub(crate) fn shell(launch: &Launch) -> &'static str {
     if has_bash(launch) { "bash" } else { "sh" }
+}
+
+/// The command is the first argument that is no option, so one that begins with a dash has to stand behind the end of options.
+pub(crate) fn shell_args(command: &str) -> Vec<OsString> {
+    ["-c", "--", command].map(OsString::from).to_vec()
 }
 
 fn has_bash(launch: &Launch) -> bool {

@@ -243,6 +243,10 @@ impl Sandbox {
         };
         if walls.writes() {
             walls.guarded = self.kept.protected(scene.workspace)?;
+            // What keeps something in an open directory is a mount, and there is none over a link.
+            if walls.guarded.iter().any(|path| scene.workspace.join(path).is_symlink()) {
+                walls.top = Top::Closed;
+            }
         }
         let mut rulesets = Rulesets::default();
         if tier == Tier::Kernel {

@@ -6,7 +6,7 @@ use posse_core::verify::{Ending, Evidence};
 use posse_messages::say;
 use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
 
-use crate::bash::{ending, leftovers, shell};
+use crate::bash::{ending, leftovers, shell, shell_args};
 use crate::confinement::Confinement;
 use crate::launch::{Launch, NotRun};
 use crate::output;
@@ -37,7 +37,7 @@ impl Verifier for Commands {
             let job = Job {
                 task: context.task.clone(),
                 program: self.shell.into(),
-                args: vec!["-c".into(), command.into()],
+                args: shell_args(command),
                 directory: self.launch.directory.clone(),
                 environment: self.launch.environment.select(&[]),
                 stdin: Vec::new(),

@@ -14,7 +14,7 @@ const ROWS: usize = 46;
 fn marked_in_the_sources() -> Tested {
     let mut found = Tested::new();
     for directory in DIRECTORIES {
-        sources(&crate::root().join(directory), &mut |source| {
+        sources(&crate::root().join(directory), &mut |_, source| {
             if source.contains(LOOPBACK) {
                 marked(source, 'P', &mut found);
             }

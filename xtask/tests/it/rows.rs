@@ -52,13 +52,39 @@ pub fn marked(source: &str, table: char, found: &mut Tested) {
     }
 }
 
-pub fn sources(directory: &Path, look: &mut impl FnMut(&str)) {
+/// What is said in the comments before and inside of each test of a file.
+pub fn comments(source: &str) -> Vec<(String, String)> {
+    let lines: Vec<&str> = source.lines().collect();
+    let is_comment = |line: &&&str| line.trim_start().starts_with("//");
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let text = line.trim_start();
+        let Some(rest) = text.strip_prefix("async fn ").or_else(|| text.strip_prefix("fn ")) else {
+            continue;
+        };
+        let is_before = |line: &&&str| is_comment(line) || line.trim_start().starts_with("#[");
+        let before: Vec<&&str> = lines[..at].iter().rev().take_while(is_before).collect();
+        let is_test =
+            |line: &&&str| ["#[test", "#[tokio::test"].iter().any(|mark| line.trim_start().starts_with(mark));
+        if !before.iter().any(is_test) {
+            continue;
+        }
+        let end = format!("{}}}", &line[..line.len() - text.len()]);
+        let within = lines[at..].iter().take_while(|line| ***line != end);
+        let said = before.into_iter().rev().chain(within).filter(is_comment).copied();
+        let name = rest.split('(').next().unwrap_or_default().to_owned();
+        found.push((name, said.collect::<Vec<_>>().join(" ")));
+    }
+    found
+}
+
+pub fn sources(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             sources(&path, look);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            look(&fs::read_to_string(&path).unwrap());
+            look(&path, &fs::read_to_string(&path).unwrap());
         }
     }
 }

@@ -348,7 +348,7 @@ mod tests {
         }
     }
 
-    // S08 S13 S26
+    // S08 S13 S26 Seen to fail when every `http:` address gets headers and tokens.
     #[test]
     fn keys_of_providers_go_to_no_server_and_tokens_not_in_the_clear() {
         refused("command = \"x\"\nenv_from = [\"API_KEY\"]");

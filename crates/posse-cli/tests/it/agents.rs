@@ -86,7 +86,7 @@ fn an_agent_of_a_project_runs_after_a_person_said_yes_to_what_it_says_now() {
     assert_eq!(run_reviewer(&place, "[{text: Fine.}]", &[]).code, 1);
 }
 
-// S14
+// S14 Seen to fail without `ASKED_FOR` in `Setup::grant`: the definition gets `bash`.
 #[test]
 fn a_definition_never_gets_more_than_the_operator_grants() {
     let place = project();
@@ -379,7 +379,7 @@ fn a_new_agent_says_whom_it_hides_and_where_it_is_seen() {
     assert!(init.stderr.contains("posse trust"), "{init:?}");
 }
 
-// S27
+// S27 Seen to fail with a `visible` that changes nothing.
 #[test]
 fn what_an_untrusted_file_says_cannot_steer_a_terminal_behind_a_pipe() {
     let place = project();

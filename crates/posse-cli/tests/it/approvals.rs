@@ -37,7 +37,7 @@ fn list(place: &Place) -> Vec<Value> {
     ran.json()
 }
 
-// G23
+// G23 Seen to fail without `check_hash`: an answer to something else counts.
 #[test]
 fn what_one_process_asks_another_answers() {
     let (place, model) = place(ASKS);
@@ -91,7 +91,7 @@ fn a_no_from_another_process_reaches_the_model() {
 }
 
 /// Killed while it waits. The answer comes while nobody drives the task, or after somebody took it up.
-// G23
+// G23 Seen to fail when `park_again` asks anew about what was answered.
 #[test]
 fn a_question_outlives_its_process() {
     for answered_before in [true, false] {
@@ -219,7 +219,7 @@ fn talk(place: &Place, args: &[&str], typed: &[(&str, &str)]) -> (i32, String) {
 
 const CHOICES: &str = "[v]iew everything, then Enter: ";
 
-// G29 S28
+// G29 S28 Seen to fail when whatever is typed counts as a yes.
 #[test]
 fn whoever_sits_at_the_terminal_is_asked_there() {
     let (place, model) = place(ASKS);

@@ -1,6 +1,7 @@
 //! Write leases between processes: a holder that is stopped or killed, and what a person sees of it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 
@@ -298,4 +299,58 @@ fn a_command_is_ended_when_its_lease_is_taken_away() {
     assert_eq!(holder.end().code, 0);
     let told = place.run(["tasks", "show", &id, "--result", "1.0"]).stdout;
     assert!(told.contains("stopped: the task lost the right to write"), "{told}");
+}
+
+/// A program of the user that says of itself that it only looks.
+fn own_tool(place: &Place, script: &str) {
+    let manifest = r#"{"name": "peek", "description": "Looks", "command": ["./run.sh"], "effect": "pure",
+        "input_schema": {"type": "object"}}"#;
+    place.write("home/.config/posse/tools/peek/tool.json", manifest);
+    let program = place.write("home/.config/posse/tools/peek/run.sh", &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+const PEEK: &str = "[{calls: [{peek: {}}]}, {text: Done.}]";
+
+#[test]
+fn neither_a_check_nor_a_tool_that_only_looks_writes_where_another_holds_a_lease() {
+    // G9 Seen to fail without the fence in `Life::verify`, and with `may_write` false for whatever says it is pure.
+    let place = place_with_commands("");
+    let thinks = script(&place, "thinks", "[{delay_ms: 600000, text: Done.}]");
+    let mut holder = start(&place, "holder", &thinks);
+    holder.until(|line| line["type"] == "turn");
+    own_tool(
+        &place,
+        "(echo new >> src/a.txt) 2>/dev/null; (echo new > src/t.txt) 2>/dev/null; echo new > other/t.txt",
+    );
+    let check = "(echo new >> src/a.txt; echo new > src/v.txt) 2>/dev/null; echo new > other/v.txt";
+    let model = script(&place, "free", PEEK);
+    let ran = place.run(["run", "--json", "--allow", "peek", "--verify", check, "--model", &model, "Look"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(has(&place, "other/t.txt") && has(&place, "other/v.txt"), "both were run: {ran:?}");
+    assert!(!has(&place, "src/t.txt") && !has(&place, "src/v.txt"), "{ran:?}");
+    assert_eq!(fs::read_to_string(place.workspace().join("src/a.txt")).unwrap(), "old\n");
+    holder.kill();
+}
+
+#[test]
+fn a_check_and_a_tool_that_only_looks_are_ended_when_the_lease_is_taken_away() {
+    // G9 Seen to fail without the fence in `Life::verify`, and with `may_write` false for whatever says it is pure.
+    for by_check in [true, false] {
+        let place = place_with_commands("");
+        own_tool(&place, "touch src/begun; sleep 600");
+        let (check, steps) =
+            if by_check { ("touch src/begun; sleep 600", "[{text: Done.}]") } else { ("true", PEEK) };
+        let model = script(&place, "holder", steps);
+        let run = ["run", "--json", "--agent", "holder", "--allow", "peek", "--verify", check];
+        let mut running = Running::start(place.posse(run.into_iter().chain(["--model", &model, "Write"])));
+        until("it has begun", || has(&place, "src/begun").then_some(()));
+        let id = leases(&place)[0]["task_id"].as_str().unwrap().to_owned();
+        assert_eq!(place.run(["leases", "release", &id, "--force"]).code, 0);
+        let told = running.until(|line| {
+            line["type"] == "verified" || (line["type"] == "tool_finished" && line["tool"] == "peek")
+        });
+        assert!(told.to_string().contains("lost the right to write"), "{told}");
+        running.end();
+    }
 }

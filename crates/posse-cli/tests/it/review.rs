@@ -562,3 +562,22 @@ fn what_the_reviewer_reads_is_as_it_was_agreed() {
     let differs = text.lines().zip(agreed.lines()).find(|(now, before)| now != before);
     assert!(differs.is_none() && text.len() == agreed.len(), "{differs:?}");
 }
+
+// S07 Seen to fail without the `--` after the commit in `changes`, and without both `--end-of-options` and `--verify` in `commit`.
+#[test]
+fn no_name_is_taken_for_an_option_of_git() {
+    let place = changed();
+    for base in ["--output=made", "--since=yesterday", "--git-dir", "-h", "--upload-pack=touch made", "--all"]
+    {
+        let ran = review(&place, &answer(&[]), &[&format!("--base={base}")]);
+        assert!(ran.code != 0 && ran.stderr.contains(base), "{base}: {ran:?}");
+    }
+    place.write("workspace/--output=made", "a file like any other\n");
+    place.write("workspace/--others", "and this\n");
+    let ran = review(&place, &answer(&[]), &["--", "--output=made", "--others"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let asked = asked(&place);
+    assert!(asked.contains("+a file like any other") && asked.contains("+and this"), "{asked}");
+    assert!(!asked.contains("+second"), "nothing else was looked at: {asked}");
+    assert!(!place.workspace().join("made").exists());
+}

@@ -67,7 +67,7 @@ fn a_tool_of_the_project_does_not_take_the_place_or_the_right_of_one_of_the_user
     assert!(call(&place, "other", &["--allow", "other"]).0.contains("the project"));
 }
 
-// S10 To be seen failing without `strange` in `grant_again`.
+// S10 Seen to fail without `strange` in `grant_again`.
 #[tokio::test]
 async fn a_tool_of_the_project_goes_on_with_a_task_only_as_it_was_allowed() {
     for changes in [false, true] {

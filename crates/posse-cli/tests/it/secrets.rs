@@ -106,7 +106,7 @@ async fn no_key_is_in_anything_that_posse_wrote_or_sent() {
     assert!(!collector.requests().is_empty() && server.requests().len() >= 6);
 }
 
-// G22
+// G22 Seen to fail without `redact` in `excerpt`.
 #[tokio::test]
 async fn a_provider_that_echoes_a_key_in_an_error_does_not_get_it_written_down() {
     for status in [400, 401, 403, 404, 429, 500, 529] {
@@ -159,7 +159,8 @@ fn the_operator_can_have_results_as_they_are() {
     assert!(plain.contains(&key), "{plain}");
 }
 
-// G21, S10: keys go where the user's own configuration says, whatever a project brings along.
+// G21, S10: keys go where the user's own configuration says, whatever a project brings along. Seen to fail without
+// `forbid_rights`.
 #[tokio::test]
 async fn no_key_goes_to_a_server_that_a_project_names() {
     let evil = Server::handler(|request| Say::text("Done.").answer(request)).await;

@@ -452,7 +452,8 @@ fn a_task_without_an_end_in_sight_cannot_have_its_files_taken() {
     running.kill();
 }
 
-// S09 A program that a task could have put into the workspace is not the git that we start.
+// S09 A program that a task could have put into the workspace is not the git that we start. Seen to fail with all of the search path
+// in `search`.
 #[test]
 fn a_git_in_the_workspace_is_not_started() {
     use std::os::unix::fs::PermissionsExt;
@@ -467,4 +468,53 @@ fn a_git_in_the_workspace_is_not_started() {
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(ran.envelope()["changed_files"], serde_json::json!(["sub/new.txt"]));
     assert!(!place.home().join("ran").exists());
+}
+
+/// Names that are options of git, or more than a name, wherever they are taken for one.
+const NAMES_LIKE_OPTIONS: [&str; 8] = [
+    "-rf",
+    "--output=x",
+    "--upload-pack=touch ran",
+    "-ccore.fsmonitor=touch ran",
+    "--",
+    "--all/-n",
+    ":(exclude)*",
+    "@{-1}",
+];
+
+// S07 Seen to fail with the names as arguments of `git add` in `Worktrees::commit`, and without `GIT_LITERAL_PATHSPECS`.
+#[test]
+fn no_name_in_a_repository_is_taken_for_an_option() {
+    let place = place();
+    for name in NAMES_LIKE_OPTIONS {
+        place.write(&format!("workspace/{name}"), "old\n");
+    }
+    // A branch that git itself would not have made.
+    let head = git(&place.workspace(), &["rev-parse", "HEAD"]);
+    place.write("workspace/.git/refs/heads/--upload-pack=touch ran", &head);
+    place.write("workspace/.git/HEAD", "ref: refs/heads/--upload-pack=touch ran\n");
+    let before = fingerprint(&place.workspace());
+    let calls: String = NAMES_LIKE_OPTIONS
+        .iter()
+        .map(|name| {
+            let (read, write) = (
+                serde_json::json!({ "path": name }),
+                serde_json::json!({ "path": name, "content": format!("new {name}\n") }),
+            );
+            format!("- calls: [{{read: {read}}}]\n- calls: [{{write: {write}}}]\n")
+        })
+        .collect();
+    let ran = run(&place, &format!("{calls}- text: Done.\n"));
+    assert_eq!(fingerprint(&place.workspace()), before);
+    let mut changed: Vec<&str> = NAMES_LIKE_OPTIONS.to_vec();
+    changed.sort_unstable();
+    assert_eq!(ran.envelope()["changed_files"], serde_json::json!(changed));
+    let applied = place.run(["tasks", "apply", &id(&ran), "--json"]);
+    assert_eq!(applied.code, 0, "{applied:?}");
+    for name in NAMES_LIKE_OPTIONS {
+        assert_eq!(content(&place, name), format!("new {name}\n"));
+    }
+    for made in ["x", "ran"] {
+        assert!(!place.workspace().join(made).exists(), "{made}");
+    }
 }

@@ -74,7 +74,7 @@ fn a_denial_holds_however_many_commands_stand_before_it() {
     assert_eq!(decided(&never, &long), "deny");
 }
 
-// G23: a longer command takes longer in proportion.
+// G23: a longer command takes longer in proportion. Seen to fail, after minutes, when a pattern is compared anew from each word on.
 #[test]
 fn deciding_about_a_long_command_takes_no_longer_than_reading_it() {
     let never = grant("never bash(a * b * c); never bash(rm * -rf *)");

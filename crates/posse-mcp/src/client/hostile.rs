@@ -519,7 +519,7 @@ async fn what_a_server_changed_is_not_called_before_a_person_said_yes() {
     assert_eq!(last.call("fourth").await.text, "fourth");
 }
 
-// S13 Seen never to end without the look at `is_stale`, before it had an end.
+// S13 Seen to fail with an `is_stale` that is always false.
 #[tokio::test(start_paused = true)]
 async fn a_change_in_the_middle_of_a_session_is_noticed_too() {
     let play = Play::new(Mode::ChangesInBetween);

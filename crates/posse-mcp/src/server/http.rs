@@ -1,5 +1,6 @@
 //! Streamable HTTP. Whoever connects must know the token, and must mean this server: a page that was rebound to this machine by its
-//! name server says another host, and a page of another site says its origin.
+//! name server says another host, and a page of another site says its origin. Nothing that is answered is a page: a browser that is
+//! led here shows text and runs nothing.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -7,8 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -34,6 +38,18 @@ const CONNECTIONS_MAX: usize = 256;
 const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// After the system refused a connection, for want of descriptors for instance.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What is answered may repeat words of the request, of a model or of a file. So that no browser takes them for a page: no guessing
+/// what they are, nothing loaded or run, no frame, nothing kept, nothing told to others.
+const HARMLESS: [(HeaderName, &str); 4] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
+    (REFERRER_POLICY, "no-referrer"),
+    (CACHE_CONTROL, "no-store"),
+];
+/// What the protocol speaks. Everything else is text.
+const SPOKEN: [&str; 2] = ["application/json", "text/event-stream"];
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 /// Who is let in.
 #[derive(Debug, Clone)]
@@ -120,7 +136,7 @@ pub async fn serve<H: ServerHandler>(
 async fn converse<H: ServerHandler>(stream: TcpStream, service: Service<H>, guard: Arc<Guard>) {
     let answer = service_fn(move |request: Request<Incoming>| {
         let (service, guard) = (service.clone(), guard.clone());
-        async move { Ok::<_, Infallible>(answer(&service, &guard, request).await) }
+        async move { Ok::<_, Infallible>(harmless(answer(&service, &guard, request).await)) }
     });
     // What goes wrong with one connection concerns nobody else.
     let _ = http1::Builder::new()
@@ -134,7 +150,7 @@ async fn answer<H: ServerHandler>(service: &Service<H>, guard: &Guard, request: 
     if !guard.knows(request.headers()) {
         let mut refused =
             plain(StatusCode::UNAUTHORIZED, "Unauthorized: the bearer token is missing or wrong");
-        refused.headers_mut().insert(WWW_AUTHENTICATE, http::HeaderValue::from_static("Bearer"));
+        refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return refused;
     }
     match request.uri().path() {
@@ -147,6 +163,19 @@ fn plain(status: StatusCode, text: &'static str) -> Answer {
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *response.status_mut() = status;
     response
+}
+
+/// The same answer as no browser can take for a page.
+fn harmless(mut answer: Answer) -> Answer {
+    let headers = answer.headers_mut();
+    for (name, value) in HARMLESS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !SPOKEN.contains(&kind.split(';').next().unwrap_or_default().trim()) {
+        headers.insert(CONTENT_TYPE, TEXT);
+    }
+    answer
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ async fn with_answers(stage: &Stage, verdict: Verdict, scope: Scope) -> (Outcome
     (outcome, asked)
 }
 
-// G23
+// G23 Seen to fail, after all its time, when what has to be asked about is executed: nobody is asked.
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_for_its_yes_and_what_was_shown_is_executed() {
     let stage = asking(FIRE);
@@ -213,7 +213,7 @@ async fn an_answer_for_the_task_is_an_answer_for_the_rest_of_it() {
 
 /// Whatever instant a process dies at: what waits goes on waiting, what was answered is not asked about again, and nothing is
 /// done twice or without a yes.
-// G23
+// G23 Seen to fail when `park_again` asks anew about what was answered.
 #[tokio::test(start_paused = true)]
 async fn a_question_and_its_answer_survive_their_process() {
     const TWICE: &str = "[{calls: [{fire: {n: 1}}]}, {calls: [{fire: {n: 2}}]}, {text: done}]";
@@ -249,7 +249,7 @@ async fn a_question_and_its_answer_survive_their_process() {
 }
 
 /// Somebody changed the store: what waits there is not what would be executed.
-// G23
+// G23 Seen to fail without `check_hash`: then it is asked about, with the hash that somebody put there.
 #[tokio::test(start_paused = true)]
 async fn a_yes_to_another_call_is_no_yes() {
     let model = asking(FIRE);

@@ -271,7 +271,7 @@ async fn children_work_inside_of_what_their_parent_holds() {
 /// Between the moment a call began and the moment its file would be put in place, somebody else got the files.
 #[tokio::test(start_paused = true)]
 async fn what_was_begun_with_a_lease_that_is_lost_is_not_written() {
-    // G9 T19
+    // G9 T19 Seen to fail without both looks of `permit`, at the token and at what others hold.
     let script = r#"
         boss:
           - calls: [{write: {path: src/a.rs}}]

@@ -143,7 +143,7 @@ pub fn answer(path: &Path, name: &str) {
     });
 }
 
-// G23
+// G23 Seen to fail when `Parked::answer` takes an answer after the first.
 #[test]
 fn of_a_hundred_answers_from_ten_processes_one_counts() {
     let (_directory, path) = place();

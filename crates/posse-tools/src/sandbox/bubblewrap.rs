@@ -67,8 +67,9 @@ pub(crate) fn arguments(
             view.same("--bind-try", &workspace.join(holder));
         }
     }
-    for path in &layout.guarded {
-        view.same("--ro-bind-try", &workspace.join(path));
+    // A mount would be made where a link leads, and of what is there.
+    for path in layout.guarded.iter().map(|path| workspace.join(path)).filter(|path| !path.is_symlink()) {
+        view.same("--ro-bind-try", &path);
     }
     let outside = walls.also.iter().filter(|path| !path.starts_with(workspace));
     for path in outside.chain([&walls.scratch]) {

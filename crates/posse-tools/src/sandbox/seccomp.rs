@@ -81,6 +81,19 @@ const OF_OTHERS: &[i64] = &[
     libc::SYS_mq_unlink,
 ];
 
+/// Calls that say how much of the machine a process gets, and which of their arguments says whose: nobody's is one's own. A
+/// supervisor that gets nothing beside many busy processes ends none of them. Inside of name spaces it cannot be named.
+const OF_PRIORITIES: &[(i64, u32)] = &[
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+];
+/// Of `setpriority` and of `ioprio_set`: all processes of a user.
+const PRIO_USER: u32 = 2;
+const IOPRIO_WHO_USER: u32 = 3;
+
 /// Whoever runs a file with one of these bits has the rights of its owner: it would outlive the sandbox.
 const SET_ID: u32 = 0o6000;
 /// Flags of `open` with which a file is made, so that there is a mode: `O_CREAT` and the part of `O_TMPFILE` that says so.
@@ -168,6 +181,13 @@ impl Filter {
                 filter.deny(*call, libc::EPERM);
             }
         }
+        if tier < Tier::Namespaces {
+            for (call, whose) in OF_PRIORITIES {
+                filter.deny_if(*call, *whose, &[(IF_AT_LEAST, 1)]);
+            }
+        }
+        filter.deny_if(libc::SYS_setpriority, 0, &[(IF_EQUAL, PRIO_USER)]);
+        filter.deny_if(libc::SYS_ioprio_set, 0, &[(IF_EQUAL, IOPRIO_WHO_USER)]);
         // Their flags and modes are in memory, where a filter cannot look. Libraries fall back to `clone` and `openat`.
         filter.deny(libc::SYS_clone3, libc::ENOSYS);
         filter.deny(libc::SYS_openat2, libc::ENOSYS);

@@ -55,6 +55,9 @@ connect to a socket in the file system   denied   denied
 connect to an abstract socket            denied   denied
 send from one of a pair of sockets       denied   denied
 signal a process outside                 denied   denied
+slow down a process outside              denied   denied
+let a process outside run when idle      denied   denied
+slow down all processes of the user      denied   denied
 trace a process outside                  denied   denied
 read the memory of a process outside     denied   denied
 find the runtime's key in a process      denied   denied
@@ -83,11 +86,12 @@ run a program                            allowed  allowed
 make a file executable                   allowed  allowed
 talk over a pair of sockets              allowed  allowed
 signal a child                           allowed  allowed
+slow down oneself                        allowed  allowed
 ";
 
 // G18 S08 S23 S25 Seen to fail on tier T1, as superuser, without `drop_all` (the key in /proc), the scope flags, the
 // filter of sockets, with `/` as a read root, with a full network, and without `OF_OTHERS`, `OF_MODES`, `OF_OPENING` and
-// the refusal of `openat2` in the filter together.
+// the refusal of `openat2` in the filter together; as nobody without `OF_PRIORITIES`.
 #[test]
 fn every_attack_ends_as_the_table_says() {
     match std::env::var(ROLE).as_deref() {
@@ -329,6 +333,16 @@ fn attack(facts: &Facts) {
     });
     // SAFETY, here and below: plain numbers and live buffers.
     attempt("signal a process outside", || done(unsafe { libc::kill(*victim, 0) }.into()));
+    attempt("slow down a process outside", || {
+        done(unsafe { libc::setpriority(libc::PRIO_PROCESS, *victim as libc::id_t, 19) }.into())
+    });
+    attempt("let a process outside run when idle", || {
+        let parameters = libc::sched_param { sched_priority: 0 };
+        done(unsafe { libc::sched_setscheduler(*victim, libc::SCHED_IDLE, &raw const parameters) }.into())
+    });
+    attempt("slow down all processes of the user", || {
+        done(unsafe { libc::setpriority(libc::PRIO_USER, 0, 1) }.into())
+    });
     attempt("trace a process outside", || done(unsafe { libc::ptrace(libc::PTRACE_ATTACH, *victim, 0, 0) }));
     attempt("read the memory of a process outside", || memory_of(*victim));
     attempt("find the runtime's key in a process", find_the_key);
@@ -398,6 +412,7 @@ fn attack(facts: &Facts) {
         other.read_exact(&mut [0])
     });
     attempt("signal a child", || Command::new("sleep").arg("300").spawn()?.kill());
+    attempt("slow down oneself", || done(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) }.into()));
 }
 
 /// Ways to a file that runs with the rights of its owner, whoever starts it.

@@ -5,9 +5,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use posse_runtime::ports::ToolOutput;
+use posse_runtime::ports::{ToolOutput, Verifier};
 use posse_tools::launch::Environment;
 use posse_tools::supervisor::Directory;
+use posse_tools::verify::Commands;
 use serde_json::json;
 
 use crate::world::World;
@@ -169,4 +170,14 @@ async fn output_of_a_background_child_that_ends_soon_is_waited_for() {
     let world = World::new("late");
     let output = world.bash("(sleep 0.03; echo late) & echo now").await;
     assert_eq!(output, ToolOutput::text("now\nlate"));
+}
+
+// S07 Seen to fail without the `--` in `shell_args`: the shell takes the command for options of its own.
+#[tokio::test]
+async fn a_command_that_begins_with_a_dash_is_a_command() {
+    let world = World::new("dash");
+    let output = world.bash("--rcfile=x || echo ran").await;
+    assert!(output.text.contains("--rcfile=x: ") && output.text.ends_with("ran"), "{}", output.text);
+    let check = Commands::new(world.launch.clone()).run("-l || true", &world.context).await;
+    assert!(check.passed(), "{}", check.ending());
 }

@@ -181,7 +181,7 @@ async fn nothing_but_the_public_network_is_reached() {
     assert_eq!(server.requests(), []);
 }
 
-// G26, S21
+// G26, S21 Seen to fail with a look at the first number of a name alone.
 #[tokio::test]
 async fn a_name_is_resolved_once_and_every_number_of_it_is_checked() {
     let server = Server::handler(|_| html("page")).await;
@@ -201,7 +201,7 @@ async fn a_name_is_resolved_once_and_every_number_of_it_is_checked() {
     assert_eq!(server.requests().len(), 1, "nothing more was connected to");
 }
 
-// G26, S21: the redirector asks for what must not be reached.
+// G26, S21: the redirector asks for what must not be reached. Seen to fail without the look at numbers: `inner` answers.
 #[tokio::test]
 async fn every_redirect_is_checked_like_the_first_address() {
     let inner = Server::handler(|_| html("inner secret")).await;

@@ -24,7 +24,7 @@ fn project() -> Place {
     place
 }
 
-// S07: no built-in tool hands its arguments to a program, so nothing in them is an option.
+/// No file tool hands its arguments to a program, so nothing in them is an option.
 #[test]
 fn what_begins_with_a_dash_is_a_text_like_any_other() {
     let place = Place::new(&[("-rf/--pre", "--pre=./x\n-e\n"), ("x", "no")]);

@@ -1,7 +1,7 @@
 //! A rule about the source itself: files are opened by handle and by nothing else.
 
 /// Opening by path would bring back the race between checking a path and using it.
-// S02
+// S02 Seen to fail with `std::fs::read` in `read.rs`.
 #[test]
 fn no_file_tool_opens_a_file_by_path() {
     let allowed = [

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use super::leave::joined;
 use crate::args::Global;
 use crate::models::NONE;
 use crate::terminal;
@@ -62,7 +63,7 @@ impl Server {
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         for (flag, path) in [("--state", &global.state), ("--config", &global.config)] {
             if let Some(path) = path {
-                command.arg(flag).arg(path);
+                command.arg(joined(flag, path));
             }
         }
         // All tools would be too many for a look; a room of its own leaves the tasks of hosts alone.

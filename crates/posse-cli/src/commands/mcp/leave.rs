@@ -1,7 +1,9 @@
 //! The end of a server. Hosts end theirs in every way there is: by closing its input, with SIGINT, with SIGTERM; and a host that answers one
 //! question and exits is gone long before its tasks are done.
 
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use posse_core::{Error, ErrorCode, Result};
@@ -46,6 +48,11 @@ pub async fn leave(global: &Global, hosted: &Hosted, on_exit: OnExit) -> Result<
     Ok(())
 }
 
+/// `--flag=path`: whatever a path begins with, it is no flag of its own.
+pub fn joined(flag: &str, path: &Path) -> OsString {
+    [OsStr::new(flag), OsStr::new("="), path.as_os_str()].into_iter().collect()
+}
+
 /// In a session of its own, so that whatever ends the host's processes does not end this one.
 fn start_worker(global: &Global) -> Result<()> {
     let failed = |e| Error::new(ErrorCode::Io, say!("mcp-worker-not-started")).caused_by(e);
@@ -53,7 +60,7 @@ fn start_worker(global: &Global) -> Result<()> {
     command.args(["worker", "--local", "--until-idle"]);
     for (flag, path) in [("--state", &global.state), ("--config", &global.config), ("--log", &global.log)] {
         if let Some(path) = path {
-            command.arg(flag).arg(path);
+            command.arg(joined(flag, path));
         }
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

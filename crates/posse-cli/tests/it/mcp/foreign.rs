@@ -59,7 +59,6 @@ const GENERIC: [(&str, &str); 19] = [
     ("http-header-validation", "2026-07-28"),
 ];
 
-// S17
 #[test]
 fn the_conformance_suite_passes_on_the_product() {
     let Some(programs) = programs("conformance") else { return };

@@ -96,7 +96,8 @@ fn initialize() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
 }
 
-// S16 S17 S18 G24 Seen to fail when `answer` does not ask whether the token is known.
+// S16 S17 S18 G24 Seen to fail when `answer` does not ask whether the token is known, with `disable_allowed_hosts` in place of our
+// hosts (left out, the SDK has a list of its own), and without both `with_allowed_origins` and `enforce_origin_validation`.
 #[test]
 fn only_who_knows_the_token_and_means_this_server_is_let_in() {
     let place = place();
@@ -116,6 +117,12 @@ fn only_who_knows_the_token_and_means_this_server_is_let_in() {
     // A handshake that would make it another protocol is an ordinary request here.
     let upgrade = [("Host", host.as_str()), ("Upgrade", "websocket"), ("Origin", "http://evil.example")];
     assert_eq!(served.send("GET", "/mcp", &upgrade, "").status, 401);
+    let known = format!("Bearer {}", served.token);
+    let upgrade = [&upgrade[..], &[("Connection", "Upgrade"), ("Authorization", &known)]].concat();
+    assert_eq!(served.send("GET", "/mcp", &upgrade, "").status, 403, "also from whoever knows the token");
+    let upgrade = [&upgrade[..2], &upgrade[3..], &[("Accept", "*/*")]].concat();
+    let reply = served.send("GET", "/mcp", &upgrade, "");
+    assert!(reply.status >= 400, "there is no other protocol: {reply:?}");
     for wrong in ["Bearer x", "Bearer ", "Basic abc", ""] {
         assert_eq!(served.post(&[("Authorization", wrong)], &initialize()).status, 401, "{wrong}");
     }
@@ -176,5 +183,105 @@ fn knowing_a_session_is_no_right_without_the_token() {
     let known = [("Mcp-Session-Id", session.as_str()), ("Authorization", "Bearer guess")];
     assert_eq!(served.post(&known, &list).status, 401);
     assert_eq!(served.post(&[("Mcp-Session-Id", "made-up")], &list).status, 404);
+    served.stop();
+}
+
+/// What a browser would run if it took an answer for a page.
+const MARKUP: [&str; 5] = [
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<!doctype html><html><body onload=alert(1)>",
+    "</title><iframe srcdoc='<script>alert(1)</script>'></iframe>",
+];
+
+fn percent(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02x}")).collect()
+}
+
+/// No browser shows this answer as a page, keeps it or frames it, whatever words of the request are in it.
+fn assert_is_no_page(what: &str, reply: &Reply) {
+    let header = |name: &str| reply.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox"),
+        ("referrer-policy", "no-referrer"),
+        ("cache-control", "no-store"),
+    ] {
+        assert_eq!(header(name), Some(value), "{what}: {reply:?}");
+    }
+    let kind = header("content-type").unwrap_or_else(|| panic!("{what}: {reply:?}"));
+    assert!(
+        ["application/json", "text/event-stream", "text/plain; charset=utf-8"].contains(&kind),
+        "{what}: {reply:?}"
+    );
+    assert!(!reply.head.contains('<'), "{what}: {reply:?}");
+}
+
+// S20 G24 Seen to fail without `harmless`, and with the content types that the SDK sets or leaves out.
+#[test]
+fn nothing_that_is_answered_is_a_page() {
+    let place = place();
+    let answers: String = MARKUP.iter().map(|text| format!("- text: {}\n", json!(text))).collect();
+    let model = place.script(&format!("page:\n{answers}"));
+    let agent =
+        format!("---\nname: page\ndescription: Says markup\nmodel: {model}#page\n---\nYou are page.\n");
+    place.write("home/.config/posse/agents/page.md", &agent);
+    let mut served = Served::start(&place, &[]);
+    served.ask("initialize", initialize()["params"].clone());
+    let session = served.session.clone().unwrap();
+    let known = format!("Bearer {}", served.token);
+    let host = format!("127.0.0.1:{}", served.port);
+    for (at, markup) in MARKUP.iter().enumerate() {
+        // Nobody's requests, and those of somebody who knows the token.
+        for token in ["", markup, known.as_str()] {
+            for method in ["GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "PATCH", "SCRIPT"] {
+                for path in
+                    [format!("/{}", percent(markup)), format!("/mcp?x={}", percent(markup)), "/".to_owned()]
+                {
+                    let headers = [("Host", host.as_str()), ("Authorization", token), ("X-Any", markup)];
+                    let reply = served.send(method, &path, &headers, markup);
+                    assert_is_no_page(&format!("{method} {path}"), &reply);
+                }
+            }
+        }
+        let list = json!({ "jsonrpc": "2.0", "id": markup, "method": "tools/list", "params": {} });
+        for header in [
+            "Host",
+            "Origin",
+            "Accept",
+            "Content-Type",
+            "Mcp-Session-Id",
+            "Mcp-Protocol-Version",
+            "Last-Event-Id",
+            "Mcp-Method",
+        ] {
+            assert_is_no_page(header, &served.post(&[(header, markup)], &list));
+        }
+        // What is no request at all is answered with nothing but a number.
+        for (method, path) in [(*markup, "/mcp"), ("GET", *markup)] {
+            let reply = served.send(method, path, &[("Host", &host), ("Authorization", &known)], "");
+            assert!(reply.status == 400 && reply.body.is_empty(), "{reply:?}");
+        }
+        let within = [("Mcp-Session-Id", session.as_str())];
+        let call = |arguments: Value| json!({ "jsonrpc": "2.0", "id": markup, "method": "tools/call", "params": arguments });
+        let spawn = json!({ "action": "spawn", "agent": "page", "task": markup });
+        let task = format!("t_{:02}", at + 1);
+        for message in [
+            json!(markup),
+            json!({ "jsonrpc": "2.0", "id": markup, "method": markup }),
+            json!({ "jsonrpc": markup, "id": 1, "method": "tools/list" }),
+            call(json!({ "name": markup, "arguments": {} })),
+            call(json!({ "name": "subagent_result", "arguments": { "task_id": markup } })),
+            call(json!({ "name": "subagent", "arguments": spawn })),
+            call(json!({ "name": "subagent_wait", "arguments": { "task_ids": [task] } })),
+        ] {
+            assert_is_no_page(&message.to_string(), &served.post(&within, &message));
+        }
+        let result = served
+            .post(&within, &call(json!({ "name": "subagent_result", "arguments": { "task_id": task } })));
+        assert_is_no_page("result", &result);
+        assert!(result.body.contains("alert(1)"), "the result was read: {result:?}");
+    }
     served.stop();
 }
