@@ -14,6 +14,7 @@ const STARTERS: &[&str] = &[
     "posse-cli/src/commands/mcp/doctor.rs",
     "posse-cli/src/commands/mcp/leave.rs",
     "posse-cli/src/commands/review/git.rs",
+    "posse-cli/src/commands/servers/login.rs",
     "posse-tools/src/sandbox/bubblewrap.rs",
     "posse-tools/src/supervisor.rs",
     "posse-tools/src/supervisor/helper.rs",

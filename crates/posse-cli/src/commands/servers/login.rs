@@ -77,6 +77,7 @@ fn show(global: &Global, named: &Named, url: &str, way: Way) {
         terminal::note(&say!("mcp-paste-here"));
     }
     if !way.no_browser && !way.paste && terminal::is_attended() {
+        // The address is one of http or https (`Keeper::sign_in`), so it is no option and no file.
         let _ = Command::new(OPENER)
             .arg(url)
             .stdin(Stdio::null())
