@@ -20,6 +20,7 @@ use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::Places;
 use posse_definitions::trust::{Trust, TrustStore};
+use posse_mcp::server::Hosts;
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
@@ -144,6 +145,8 @@ pub struct Setup {
     pub sandbox: Arc<Sandbox>,
     /// The MCP servers of this session, once somebody asked for them.
     pub servers: OnceLock<Arc<Servers>>,
+    /// The hosts that delegate to this process: none but in `posse mcp`.
+    pub hosts: Arc<Hosts>,
 }
 
 impl Setup {
@@ -171,7 +174,8 @@ impl Setup {
         let state = state_dir(global)?;
         let toolchains = Environment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
         let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref(), toolchains)?;
-        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers: OnceLock::new() })
+        let (servers, hosts) = (OnceLock::new(), Hosts::none());
+        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers, hosts })
     }
 
     /// What to say about `sandbox.top` where it has no effect.
@@ -189,7 +193,8 @@ impl Setup {
             (None, Some(path)) => Tape::Replay(path.clone()),
             (None, None) => Tape::None,
         };
-        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?.sharing(&self.state)))
+        let source = ModelSource::new(self.config.clone(), process_env, tape)?;
+        Ok(Arc::new(source.sharing(&self.state).lent_by(self.hosts.clone())))
     }
 
     /// The agent that `run` and `chat` talk to.
@@ -714,7 +719,7 @@ mod tests {
     fn bare(config: Config) -> Setup {
         let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
         let (telemetry, sandbox, servers) = (Telemetry::default(), Sandbox::off(), OnceLock::new());
-        Setup { config, workspace, project, state, telemetry, sandbox, servers }
+        Setup { config, workspace, project, state, telemetry, sandbox, servers, hosts: Hosts::none() }
     }
 
     fn limits(config: &str, model: &str) -> Limits {

@@ -7,6 +7,7 @@ mod door;
 pub mod http;
 mod prompts;
 mod resources;
+mod sampling;
 mod tasks;
 mod tools;
 mod watch;
@@ -14,6 +15,7 @@ mod wire;
 
 pub use door::{Door, Serving};
 pub use resources::Transcripts;
+pub use sampling::{ANY, HostModel, Hosts, PROVIDER};
 pub use tools::Offer;
 pub use wire::Wire;
 

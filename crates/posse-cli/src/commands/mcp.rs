@@ -14,7 +14,7 @@ use posse_core::agent::Agent;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::server::http::{self, Guard};
-use posse_mcp::server::{Door, Offer, Serving, Transcripts, Wire, converse};
+use posse_mcp::server::{Door, Hosts, Offer, Serving, Transcripts, Wire, converse};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store, TaskQuery, Which};
@@ -44,7 +44,7 @@ pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
 async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
     // Before anything can be written: standard output carries the protocol and nothing else.
     let pipes = args.http.is_none().then(take_pipes).transpose()?;
-    let setup = Setup::load(global)?;
+    let setup = Setup { hosts: Hosts::served(), ..Setup::load(global)? };
     let on_exit = args.on_exit.or(setup.config.mcp.on_exit).unwrap_or(OnExit::HandOver);
     let leaving = CancellationToken::new();
     let (door, hosted) = open(&setup, args.clone(), leaving.clone()).await?;
@@ -111,6 +111,7 @@ async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Resul
         hosted: hosted.clone(),
         agents,
         transcripts,
+        hosts: setup.hosts.clone(),
         offers,
         process: owner::owner(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -6,6 +6,7 @@ mod host;
 mod http;
 mod reading;
 mod rough;
+mod sampling;
 
 use std::time::{Duration, Instant};
 
