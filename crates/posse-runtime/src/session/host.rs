@@ -171,9 +171,10 @@ impl Hosted {
         self.family.running().iter().map(|task| task.id.clone()).collect()
     }
 
-    /// Takes in what other processes delegated in this session since it was last looked at.
+    /// Takes in what other processes defined and delegated in this session since it was last looked at.
     async fn look(&self) -> Result<()> {
         let _one_at_a_time = self.looking.lock().await;
+        self.session.recall_agents().await?;
         let of = Which::ChildrenOf(self.family.parent.id.clone());
         let newest = TaskQuery { limit: RECALLED_MAX, ..TaskQuery::of(of.clone()) };
         let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
