@@ -1,5 +1,5 @@
 //! A client for the conformance suite of the protocol: it uses the server whose address is its last argument as agents would, and calls
-//! every tool that it offers. `cargo xtask test` runs it.
+//! what the suite names, or else every tool that the server offers. `cargo xtask test` runs it.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use posse_core::tool::ToolSpec;
 use posse_mcp::client::{
     Annotations, Endpoint, Known, Memory, Process, Program, Remote, Server, ServerConfig, ServerName, Starter,
 };
-use posse_runtime::ports::{BoxFuture, ToolContext, ToolInput};
+use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput};
 use serde_json::{Map, Value, json};
 
 #[tokio::main(flavor = "current_thread")]
@@ -46,7 +46,8 @@ async fn converse(url: &str) -> Result<(), String> {
     };
     let server = Server::new(config, Arc::new(NoProcess), Arc::new(Forgetful::default()));
     server.meet().await.map_err(|e| e.to_string())?;
-    for tool in server.tools().map_err(|e| e.to_string())? {
+    let tools = server.tools().map_err(|e| e.to_string())?;
+    for (tool, arguments) in calls(&tools)? {
         let context = ToolContext {
             task: TaskId::root("conformance"),
             grant: Arc::new(Grant::root([], 0)),
@@ -56,7 +57,7 @@ async fn converse(url: &str) -> Result<(), String> {
             nesting: None,
             fence: None,
         };
-        let (key, arguments) = (CallKey { turn: 1, index: 0 }, arguments(tool.spec()));
+        let (key, arguments) = (CallKey { turn: 1, index: 0 }, arguments.to_string());
         let input = ToolInput { key, arguments: &arguments, idempotency_key: "1", context: &context };
         let output = tool.call(input).await;
         eprintln!("{}: {}", tool.spec().name, output.text);
@@ -68,9 +69,43 @@ async fn converse(url: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// A tool and what it is called with.
+type Call<'a> = (&'a Arc<dyn Tool>, Value);
+
+/// What the suite wants to be called in this scenario.
+fn calls(tools: &[Arc<dyn Tool>]) -> Result<Vec<Call<'_>>, String> {
+    let named = |name: &str| {
+        let found = tools.iter().find(|tool| tool.spec().name == format!("mcp__conformance__{name}"));
+        found.ok_or_else(|| format!("`{name}` is not offered"))
+    };
+    match std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default().as_str() {
+        "http-custom-headers" => {
+            let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+            let context: Value = serde_json::from_str(&context).map_err(|e| e.to_string())?;
+            let calls = context["toolCalls"].as_array().into_iter().flatten();
+            let call = |call: &Value| {
+                Ok((named(call["name"].as_str().unwrap_or_default())?, call["arguments"].clone()))
+            };
+            calls.map(call).collect()
+        }
+        // Its server answers no calls: the list is what counts.
+        "json-schema-ref-no-deref" => Ok(Vec::new()),
+        // A schema as the model sees it goes back to the server.
+        "json-schema-2020-12-preservation" => {
+            let seen = schema(named("json_schema_2020_12_tool")?.spec());
+            Ok(vec![(named("json_schema_echo")?, json!({"schema": seen}))])
+        }
+        _ => Ok(tools.iter().map(|tool| (tool, arguments(tool.spec()))).collect()),
+    }
+}
+
+fn schema(spec: &ToolSpec) -> Value {
+    serde_json::from_str(&spec.input_schema).unwrap_or_default()
+}
+
 /// Something of each type that the schema asks for.
-fn arguments(spec: &ToolSpec) -> String {
-    let schema: Value = serde_json::from_str(&spec.input_schema).unwrap_or_default();
+fn arguments(spec: &ToolSpec) -> Value {
+    let schema = schema(spec);
     let properties = schema["properties"].as_object().into_iter().flatten();
     let value = |property: &Value| match property["type"].as_str() {
         Some("number" | "integer") => json!(7),
@@ -80,7 +115,6 @@ fn arguments(spec: &ToolSpec) -> String {
         _ => json!("text"),
     };
     Value::Object(properties.map(|(name, property)| (name.clone(), value(property))).collect::<Map<_, _>>())
-        .to_string()
 }
 
 struct NoProcess;

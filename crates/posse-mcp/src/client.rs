@@ -10,6 +10,7 @@ mod far;
 #[cfg(test)]
 mod hostile;
 mod http;
+mod input;
 mod lines;
 mod pace;
 mod pins;

@@ -2,8 +2,9 @@
 //! answers of a person, no list of directories.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
 use posse_core::text::{prefix, visible};
@@ -12,9 +13,9 @@ use posse_net::{Pool, is_loopback, system_proxies};
 use posse_runtime::ports::BoxFuture;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
-    ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorData, Implementation, JsonObject,
-    ListRootsRequestMethod, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, RequestMetaObject,
-    ServerResult,
+    ElicitRequestParams, ElicitResult, ElicitationCreateRequestMethod, ErrorCode, ErrorData, Implementation,
+    JsonObject, ListRootsRequestMethod, ListToolsRequest, PaginatedRequestParams, ProtocolVersion,
+    RequestMetaObject, ServerResult,
 };
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, PeerRequestOptions,
@@ -25,15 +26,19 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use super::definition::{Definitions, collect};
 use super::http::Http;
+use super::input::{ROUNDS_MAX, declined, pause};
 use super::lines::Lines;
 use super::tap::Tap;
 use super::{Endpoint, Life, MESSAGE_BYTES_MAX, Remote, ServerConfig, Starter};
 
 /// Pages of a list of tools: more is a server that never ends.
 const PAGES_MAX: usize = 64;
+/// A list is not asked for more often than this because of its age.
+const LIST_AGE_MIN: Duration = Duration::from_secs(60);
 /// How long a server is told that nobody waits any more, or that it is over.
 const GOODBYE: Duration = Duration::from_secs(1);
 /// How long opening a connection may take.
@@ -47,6 +52,8 @@ pub(super) struct Connection {
     service: RunningService<RoleClient, Refuser>,
     tap: Arc<Tap>,
     is_stale: Arc<AtomicBool>,
+    /// Until when the server says that its list holds, if it says so.
+    fresh_until: StdMutex<Option<Instant>>,
     life: Mutex<Option<Box<dyn Life>>>,
     /// One list at a time, because its answers are listened to.
     listing: Mutex<()>,
@@ -54,11 +61,19 @@ pub(super) struct Connection {
 
 /// How a call went.
 pub(super) enum Called {
-    Answered(Box<CallToolResult>),
+    Answered(Box<CallToolResult>, Asked),
     /// The server, or the SDK, says why not.
     Failed(String),
     /// There is no answer, and nobody knows how far it came.
     Lost(String),
+}
+
+/// Whom a server wanted to ask before it answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    Nobody,
+    /// It was told that they decline.
+    Person,
 }
 
 impl Connection {
@@ -88,17 +103,22 @@ impl Connection {
                 (shaken.map_err(|error| unshaken(&error))?, None)
             }
         };
-        let (life, listing) = (Mutex::new(life), Mutex::new(()));
-        Ok(Self { service, tap, is_stale, life, listing })
+        let (fresh_until, life, listing) = (StdMutex::default(), Mutex::new(life), Mutex::new(()));
+        Ok(Self { service, tap, is_stale, fresh_until, life, listing })
     }
 
     pub fn is_closed(&self) -> bool {
         self.service.is_closed() || self.service.is_transport_closed()
     }
 
-    /// Whether the server said since the last list that there is another one.
+    /// Whether the server said since the last list that there is another one, or that the last one holds no longer than until now.
     pub fn is_stale(&self) -> bool {
-        self.is_stale.load(Ordering::Acquire)
+        let is_old = self.fresh_until().is_some_and(|until| Instant::now() >= until);
+        is_old || self.is_stale.load(Ordering::Acquire)
+    }
+
+    fn fresh_until(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.fresh_until.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// All tools as the server describes them, and what cannot be used of that.
@@ -113,6 +133,7 @@ impl Connection {
 
     async fn names(&self) -> Result<Vec<String>, String> {
         let (mut names, mut cursor) = (Vec::new(), None);
+        let mut age_ms = None;
         for _ in 0..PAGES_MAX {
             let params = PaginatedRequestParams::default().with_cursor(cursor);
             // Not through the SDK's own list, which may answer from memory.
@@ -123,15 +144,20 @@ impl Connection {
                 Err(error) => return Err(failure(&error)),
             };
             names.extend(page.tools.into_iter().map(|tool| tool.name.into_owned()));
+            age_ms = [age_ms, page.ttl_ms].into_iter().flatten().min();
             cursor = page.next_cursor;
             if cursor.is_none() {
+                *self.fresh_until() = age_ms.and_then(|age_ms| {
+                    Instant::now().checked_add(Duration::from_millis(age_ms).max(LIST_AGE_MIN))
+                });
                 return Ok(names);
             }
         }
         Err(say!("mcp-list-endless", most = PAGES_MAX))
     }
 
-    /// Calls a tool until the answer or `over` comes; then the server is told that nobody waits.
+    /// Calls a tool until the answer or `over` comes; then the server is told that nobody waits. A server that wants something first is
+    /// told no, and asked again with what it wants to be reminded of.
     pub async fn call(
         &self,
         tool: &str,
@@ -144,32 +170,65 @@ impl Connection {
         let mut meta = JsonObject::new();
         meta.insert(IDEMPOTENCY_KEY.to_owned(), Value::from(key));
         params.meta = Some(RequestMetaObject::from(meta));
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         tokio::pin!(over);
+        let mut asked = Asked::Nobody;
+        for round in 0..ROUNDS_MAX {
+            let wanted = match self.once(params.clone(), over.as_mut()).await {
+                Ok(ServerResult::CallToolResult(result)) => return Called::Answered(Box::new(result), asked),
+                Ok(ServerResult::InputRequiredResult(wanted)) => wanted,
+                Ok(_) => return Called::Failed(say!("mcp-answer-not-understood")),
+                Err(called) => return called,
+            };
+            let Some(answers) = declined(&wanted.input_requests.unwrap_or_default()) else {
+                return Called::Failed(say!("mcp-wants-input"));
+            };
+            if answers.is_empty() {
+                tokio::select! {
+                    why = &mut over => return Called::Lost(why),
+                    () = tokio::time::sleep(pause(round)) => {}
+                }
+            } else {
+                asked = Asked::Person;
+            }
+            params.input_responses = (!answers.is_empty()).then_some(answers);
+            params.request_state = wanted.request_state;
+        }
+        Called::Failed(say!("mcp-asks-endlessly", most = ROUNDS_MAX))
+    }
+
+    /// One request and what comes of it.
+    async fn once(
+        &self,
+        params: CallToolRequestParams,
+        mut over: Pin<&mut impl Future<Output = String>>,
+    ) -> Result<ServerResult, Called> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::no_options();
         let mut handle = tokio::select! {
             biased;
-            why = &mut over => return Called::Lost(why),
-            sent = self.service.send_request_with_option(request, options) => match sent {
-                Ok(handle) => handle,
-                Err(error) => return Called::Lost(failure(&error)),
-            },
+            why = over.as_mut() => return Err(Called::Lost(why)),
+            sent = self.service.send_request_with_option(request, options) => {
+                sent.map_err(|error| Called::Lost(failure(&error)))?
+            }
         };
         let answer = tokio::select! {
             biased;
             answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
             why = over => {
                 let _ = tokio::time::timeout(GOODBYE, handle.cancel(Some(why.clone()))).await;
-                return Called::Lost(why);
+                return Err(Called::Lost(why));
             }
         };
-        match answer {
-            Ok(ServerResult::CallToolResult(result)) => Called::Answered(Box::new(result)),
-            Ok(ServerResult::InputRequiredResult(_)) => Called::Failed(say!("mcp-wants-input")),
-            Ok(_) => Called::Failed(say!("mcp-answer-not-understood")),
-            Err(error @ ServiceError::McpError(_)) => Called::Failed(failure(&error)),
-            Err(error) => Called::Lost(failure(&error)),
-        }
+        answer.map_err(|error| match &error {
+            ServiceError::McpError(said) => {
+                // Its list says something else about headers than the one that we have.
+                if said.code == ErrorCode::HEADER_MISMATCH {
+                    self.is_stale.store(true, Ordering::Release);
+                }
+                Called::Failed(failure(&error))
+            }
+            _ => Called::Lost(failure(&error)),
+        })
     }
 
     /// Says goodbye, ends the process, and returns what it last said.

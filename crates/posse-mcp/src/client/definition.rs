@@ -1,7 +1,7 @@
 //! What a server says about a tool, and what becomes of it: a name that cannot be mistaken for another one's, a text that cannot hide
 //! anything, a hash of all that was said.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use posse_core::text::{prefix, visible};
@@ -57,7 +57,7 @@ fn hex(bytes: &[u8], length: usize) -> String {
 /// What came over the wire for these names, and what cannot be told apart.
 pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<String>) {
     let (mut definitions, mut problems) = (Definitions::new(), Vec::new());
-    let mut said: HashMap<String, Vec<Value>> = HashMap::new();
+    let mut said: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for tool in raw {
         if let Some(name) = tool.get("name").and_then(Value::as_str) {
             said.entry(name.to_owned()).or_default().push(tool);
@@ -75,6 +75,11 @@ pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<St
         } else {
             definitions.insert(name.clone(), tool);
         }
+    }
+    // The SDK takes no tool from a server elsewhere whose parameters could not be sent as headers.
+    for name in said.keys() {
+        let why = say!("mcp-tool-headers-invalid");
+        problems.push(say!("mcp-tool-unusable", tool = shown(name), why));
     }
     (definitions, problems)
 }
@@ -221,10 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn two_definitions_of_one_name_are_none() {
+    fn two_definitions_of_one_name_are_none_and_neither_is_one_that_the_sdk_did_not_take() {
         let (found, problems) =
             collect(&["a".to_owned(), "b".to_owned()], vec![tool("a"), tool("a"), tool("b"), tool("c")]);
-        assert_eq!((found.keys().cloned().collect::<Vec<_>>(), problems.len()), (vec!["b".to_owned()], 1));
+        assert_eq!((found.keys().cloned().collect::<Vec<_>>(), problems.len()), (vec!["b".to_owned()], 2));
     }
 
     // S13 G25 Seen to fail with the hash of what is shown (name, description, schema) instead of the whole object.

@@ -24,7 +24,12 @@ enum Mode {
     Denies,
     /// Sends whoever asks to another address.
     SendsAway,
+    /// Of the protocol without sessions. It asks a person before it answers.
+    Newest,
 }
+
+/// What a server wants to be reminded of.
+const STATE: &str = "{\"round\": 1} \u{e9}";
 
 /// The head of each request and what it said.
 type Heard = Arc<Mutex<Vec<(String, Value)>>>;
@@ -82,9 +87,16 @@ async fn answer(socket: &mut TcpStream, mode: Mode, head: &str, message: &Value)
         return socket.write_all(plain("405 No").as_bytes()).await.ok();
     }
     let result = match method {
+        "server/discover" | "tools/list" | "tools/call" if mode == Mode::Newest => newest(message),
         "initialize" => {
             let info = json!({"name": "far", "version": "1"});
-            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+            // They answer with what they have, whatever is asked for.
+            let version = match mode {
+                Mode::Json => "2025-11-25",
+                Mode::Events => "2025-03-26",
+                _ => "2024-11-05",
+            };
+            json!({"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
         }
         "tools/list" => {
             let tool = json!({"name": "echo", "inputSchema": {"type": "object"}, "x-unknown": 7});
@@ -117,6 +129,29 @@ async fn answer(socket: &mut TcpStream, mode: Mode, head: &str, message: &Value)
             socket.write_all(format!("{head}{text}").as_bytes()).await.ok()
         }
     }
+}
+
+fn newest(message: &Value) -> Value {
+    let property = |header: &str| json!({"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": header}}});
+    let params = &message["params"];
+    let mut result = match message["method"].as_str().unwrap() {
+        "server/discover" => json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}),
+        "tools/list" => json!({"tools": [
+            {"name": "echo", "inputSchema": property("Text")},
+            {"name": "smuggle", "inputSchema": property("Text: x")},
+        ]}),
+        _ if params.get("inputResponses").is_none() => {
+            let schema =
+                json!({"type": "object", "properties": {"sure": {"type": "boolean", "default": true}}});
+            let question = json!({"method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": schema}});
+            return json!({"resultType": "input_required", "inputRequests": {"q": question}, "requestState": STATE});
+        }
+        _ => json!({"content": [{"type": "text", "text": params["arguments"]["text"]}]}),
+    };
+    result["resultType"] = json!("complete");
+    result["ttlMs"] = json!(0);
+    result["cacheScope"] = json!("private");
+    result
 }
 
 /// 100 MB, or as much of it as somebody wants.
@@ -180,6 +215,51 @@ async fn a_server_elsewhere_is_used_like_one_here_and_told_who_asks() {
             );
         }
     }
+}
+
+// Seen to fail when the first version to try was the older one, when the state was left out, and when the answer to a person's question
+// was an empty one.
+#[tokio::test]
+async fn the_newest_protocol_is_spoken_without_a_session_and_a_question_to_a_person_is_declined() {
+    let (url, heard) = listen(Mode::Newest).await;
+    let server = server(&url);
+    server.meet().await.unwrap();
+    let remarks = server.remarks();
+    assert!(remarks.len() == 1 && remarks[0].contains("`smuggle` cannot be used"), "{remarks:?}");
+    assert_eq!(server.tools().unwrap().len(), 1, "what cannot be sent as a header is not offered");
+    let output = call(&server).await;
+    assert!(!output.is_error && output.text.ends_with("\nhello"), "{}", output.text);
+    assert!(output.text.starts_with("[the server asked a person something"), "{}", output.text);
+    server.close().await;
+    let heard = heard.lock().unwrap();
+    let methods: Vec<&str> = heard.iter().filter_map(|(_, said)| said["method"].as_str()).collect();
+    assert_eq!(methods, ["server/discover", "tools/list", "tools/call", "tools/call"]);
+    for (head, said) in heard.iter() {
+        let method = said["method"].as_str().unwrap();
+        let head = head.to_ascii_lowercase();
+        assert!(head.contains("mcp-protocol-version: 2026-07-28\r\n"), "{head}");
+        assert!(
+            head.contains(&format!("mcp-method: {method}\r\n")) && !head.contains("mcp-session-id"),
+            "{head}"
+        );
+        let meta = &said["params"]["_meta"];
+        assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28", "{said}");
+        assert_eq!(meta["io.modelcontextprotocol/clientCapabilities"], json!({}), "{said}");
+        assert_eq!(meta["io.modelcontextprotocol/clientInfo"]["name"], "posse", "{said}");
+        let is_call = method == "tools/call";
+        let named = "mcp-name: echo\r\n";
+        assert_eq!(
+            (head.contains(named), head.contains("mcp-param-text: hello\r\n")),
+            (is_call, is_call),
+            "{head}"
+        );
+    }
+    let (first, second) = (&heard[2].1, &heard[3].1);
+    assert_eq!(first["params"].get("requestState"), None);
+    assert_eq!(second["params"]["requestState"], STATE);
+    assert_eq!(second["params"]["inputResponses"], json!({"q": {"action": "decline"}}));
+    assert_eq!(first["params"]["arguments"], second["params"]["arguments"]);
+    assert_ne!(first["id"], second["id"]);
 }
 
 // S13 T42 Seen to fail when an event that is too large only ended the connection: nobody was told why.

@@ -5,18 +5,24 @@ use posse_messages::say;
 use posse_runtime::ports::ToolOutput;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
+use super::connection::Asked;
+
 /// At most `bytes_max` bytes.
-pub(super) fn output(result: &CallToolResult, bytes_max: usize) -> ToolOutput {
+pub(super) fn output(result: &CallToolResult, asked: Asked, bytes_max: usize) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(part).collect();
     if parts.is_empty()
         && let Some(value) = &result.structured_content
     {
         parts.push(value.to_string());
     }
-    let text = match parts.is_empty() {
-        true => say!("mcp-answer-empty"),
-        false => parts.join("\n"),
-    };
+    if parts.is_empty() {
+        parts.push(say!("mcp-answer-empty"));
+    }
+    // Otherwise a model takes the answer for that of somebody who could choose.
+    if asked == Asked::Person {
+        parts.insert(0, say!("mcp-asked-in-vain"));
+    }
+    let text = parts.join("\n");
     let text = head_and_tail(&visible(&text), bytes_max);
     match result.is_error == Some(true) {
         true => ToolOutput::error(text),
@@ -48,7 +54,7 @@ mod tests {
 
     #[track_caller]
     fn shown(result: serde_json::Value, bytes_max: usize) -> ToolOutput {
-        output(&serde_json::from_value(result).unwrap(), bytes_max)
+        output(&serde_json::from_value(result).unwrap(), Asked::Nobody, bytes_max)
     }
 
     #[test]

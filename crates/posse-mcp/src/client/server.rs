@@ -141,7 +141,7 @@ impl Server {
             Err(why) => return self.error(why),
         };
         match connection.call(tool, arguments, input.idempotency_key, over(true)).await {
-            Called::Answered(result) => result::output(&result, input.context.output_bytes_max),
+            Called::Answered(result, asked) => result::output(&result, asked, input.context.output_bytes_max),
             Called::Failed(why) => self.error(why),
             Called::Lost(why) => ToolOutput::cut_off(self.error(why).text),
         }
