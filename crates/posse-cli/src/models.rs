@@ -426,7 +426,7 @@ fn unknown_provider(provider: &str, config: &Config) -> Error {
     let own = config.providers.keys().map(String::as_str).filter(|name| !names.contains(name));
     let own: Vec<&str> = own.collect();
     names.extend(own);
-    names.extend(["scripted", HOST]);
+    names.push("scripted");
     let likely = nearest(provider, names.iter().copied());
     let likely = likely.map(|name| format!("{} ", say!("did-you-mean", name))).unwrap_or_default();
     Error::new(ErrorCode::ModelUnknown, say!("provider-unknown", provider))

@@ -79,14 +79,14 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
 async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Result<(Door, Arc<Hosted>)> {
     let named = if args.tools.is_empty() { &setup.config.mcp.tools } else { &args.tools };
     let offers = Offer::parse_list(named)?;
-    let how = How::from(args.how);
+    let how = How::from(args.common);
     let agent = host(setup, &how)?;
     let store = setup.store()?;
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
     sweep_dead(&store, &session_id).await?;
     setup.meet_servers(&how).await;
     let found = setup.tools()?;
-    let (grant, caps) = (setup.grant(&how, &found)?, setup.caps(&how));
+    let (grant, caps) = (setup.grant_to_hosts(&how, &args.write, &found)?, setup.caps(&how));
     let agents: Arc<dyn Agents> = setup.agents(&how);
     let transcripts = Arc::new(Journals(store.clone()));
     let room = furnish(
@@ -106,7 +106,7 @@ async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Resul
             apart_from: None,
         },
     )?;
-    let hosted = Arc::new(room.session.host(agent).await?);
+    let hosted = Arc::new(room.session.host(agent, Some(say!("mcp-writing-advice"))).await?);
     let serving = Serving {
         hosted: hosted.clone(),
         agents,

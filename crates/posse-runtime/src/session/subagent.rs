@@ -198,9 +198,13 @@ async fn spawn(session: &Session, family: &Family, request: posse_core::task::Ta
     } else if progress.stage == Stage::Waiting {
         value["queued"] = json!(true);
     }
+    let mut warnings = task.start.notes.clone();
     let uncollected = family.uncollected();
     if uncollected >= UNCOLLECTED_NOTED && !family.parent.outside {
-        value["warnings"] = json!([format!("{uncollected} finished tasks are not collected")]);
+        warnings.push(format!("{uncollected} finished tasks are not collected"));
+    }
+    if !warnings.is_empty() {
+        value["warnings"] = json!(warnings);
     }
     Ok(value)
 }

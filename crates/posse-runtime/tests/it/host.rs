@@ -21,6 +21,8 @@ const SCRIPT: &str = r#"
       - {text: looked, delay_ms: 20000}
     poet:
       - text: a poem
+    scribe:
+      - text: read
     "#;
 
 /// A task without an owner is driven by nobody; the processes of a test all live.
@@ -30,7 +32,7 @@ fn lives(row: &TaskRow) -> bool {
 
 async fn host(owner: &str, store: &Arc<MemoryStore>) -> Hosted {
     let session = session_of(owner, lives, SCRIPT, store.clone(), Observers::default());
-    session.host(agent("host", None)).await.unwrap()
+    session.host(agent("host", None), Some("use --write".to_owned())).await.unwrap()
 }
 
 /// One call, with a key of its own.
@@ -113,6 +115,21 @@ async fn several_hosts_share_their_tasks_and_no_number_is_given_twice() {
     assert_eq!(wait(&second, "t_01").await["status"], "completed", "it is driven by the other one");
     assert_eq!(store.task(&TaskId::child("s1", 1)).await.unwrap().epoch, 1);
     assert_eq!((first.tasks().await.unwrap().len(), second.tasks().await.unwrap().len()), (3, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_asks_for_writing_in_vain_is_told_what_a_person_can_do() {
+    let store = Arc::new(MemoryStore::new());
+    let hosted = host("first", &store).await;
+    let mut writes = spawn("helper");
+    writes["write_paths"] = json!(["src/**"]);
+    let refused = call(&hosted, writes).await;
+    assert_eq!((&refused["error"], &refused["hint"]), (&json!("ACCESS_DENIED"), &json!("use --write")));
+    assert_eq!(hosted.tasks().await.unwrap(), [], "nothing was begun");
+    let spawned = call(&hosted, spawn("scribe")).await;
+    let warning = json!("`scribe` works without `write`, `bash`, which its definition names: use --write");
+    assert!(spawned["warnings"].as_array().unwrap().contains(&warning), "{spawned}");
+    assert_eq!(call(&hosted, spawn("helper")).await.get("warnings"), None);
 }
 
 /// The specification has one call too many refused; whoever means to wait says so.

@@ -99,6 +99,7 @@ pub fn session_of(
                 ..(*definition("picky", &["shared_context", "nowhere"])).clone()
             }),
             definition("toolless", &["nowhere"]),
+            definition("scribe", &["shared_context", "write", "bash"]),
             definition("talker", &["ask_parent", "report_progress"]),
             Arc::new(Definition {
                 verify: vec!["cargo test".to_owned()],

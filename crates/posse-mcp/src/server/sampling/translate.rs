@@ -4,7 +4,7 @@ use posse_core::agent::ModelSettings;
 use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, Message, ToolCall};
 use posse_core::reply::ReplyStop;
-use posse_core::text::estimate_tokens;
+use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::ToolSpec;
 use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
@@ -19,6 +19,11 @@ use serde_json::Value;
 use super::text;
 
 const SCHEMA_RULE: &str = include_str!("../../../prompts/output_schema.md");
+
+/// More parts than any answer has.
+const PARTS_MAX: usize = 4096;
+/// Longer than any name or id that means something.
+const NAME_BYTES_MAX: usize = 1024;
 
 /// How a host's model is told of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,10 +90,10 @@ pub fn reply(request: &ModelRequest<'_>, speech: Speech, result: CreateMessageRe
         None | Some("endTurn" | "stopSequence") => ReplyStop::EndTurn,
         Some("maxTokens") => ReplyStop::MaxTokens,
         Some("toolUse") => ReplyStop::ToolUse,
-        Some(other) => ReplyStop::Other(posse_core::text::prefix(other, 80).to_owned()),
+        Some(other) => ReplyStop::Other(prefix(other, 80).to_owned()),
     };
     let mut read = Read { blocks: Vec::new(), stop, tokens: 0, notes: Vec::new() };
-    for content in result.message.content.into_vec() {
+    for content in result.message.content.into_vec().into_iter().take(PARTS_MAX) {
         match content {
             SamplingMessageContentBlock::Text(said) => read.say(request, speech, &said.text),
             SamplingMessageContentBlock::ToolUse(call) => {
@@ -125,6 +130,7 @@ impl Read {
         let index = self.blocks.iter().filter(|block| block.as_call().is_some()).count() as u32;
         self.tokens += estimate_tokens(&name) + estimate_tokens(said);
         let id = if id.is_empty() { format!("call_{}", index + 1) } else { id };
+        let (id, name) = (prefix(&id, NAME_BYTES_MAX).to_owned(), prefix(&name, NAME_BYTES_MAX).to_owned());
         let key = CallKey { turn: 0, index };
         self.blocks.push(Block::ToolCall(ToolCall { key, id, name, arguments, signature: None }));
     }
