@@ -5,6 +5,7 @@
 
 mod entry;
 mod memory;
+mod package;
 mod process;
 
 use std::collections::BTreeMap;
@@ -27,10 +28,11 @@ use serde_json::{Map, Value};
 
 pub use self::entry::McpServerConfig;
 use self::memory::Files;
+use self::package::Ground;
 use self::process::Confined;
 use crate::args::How;
 use crate::config::SandboxConfig;
-use crate::setup::Setup;
+use crate::setup::{Setup, search};
 
 /// What other tools call the file in which a project names its servers.
 pub const PROJECT_FILE: &str = ".mcp.json";
@@ -75,8 +77,8 @@ impl Servers {
         let mut servers = Self::none();
         for (name, config) in &setup.config.mcp.servers {
             let made = ServerName::parse(name).and_then(|name| {
-                let launch = setup.launch_for(&config.sandbox)?;
                 let made = config.server(name, crate::models::process_env, |name| setup.is_withheld(name))?;
+                let launch = setup.launch_for(&config.sandbox, Self::packages(setup, &made))?;
                 Ok((made, launch))
             });
             servers.add(setup, Origin::Operator, made);
@@ -88,6 +90,16 @@ impl Servers {
             servers.add_agents(setup);
         }
         servers
+    }
+
+    /// What a server of the operator reads of its own.
+    fn packages(setup: &Setup, config: &ServerConfig) -> Vec<PathBuf> {
+        let Endpoint::Stdio(program) = &config.endpoint else { return Vec::new() };
+        let search = search(&[&setup.workspace, &setup.state]);
+        let home = crate::models::process_env("HOME").map(PathBuf::from);
+        let home = home.map(|home| home.canonicalize().unwrap_or(home));
+        let workspace = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
+        Ground { search: &search, home: home.as_deref(), workspace: &workspace }.packages(program)
     }
 
     pub fn all(&self) -> &[Named] {
@@ -230,7 +242,7 @@ impl Servers {
             found.and_then(|(_, value)| value.clone().into_string().ok())
         };
         let made = ServerName::parse(name).and_then(|name| {
-            let launch = setup.launch_for(&None)?;
+            let launch = setup.launch_for(&None, Vec::new())?;
             let origin = path.display().to_string();
             Ok((entry::foreign(name, origin, value, variable)?, launch))
         });

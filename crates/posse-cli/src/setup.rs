@@ -334,14 +334,16 @@ impl Setup {
         self.servers.get_or_init(|| Arc::new(Servers::load(self, wanted))).clone()
     }
 
-    /// Gets to know the MCP servers that this run may use and that were never asked. One that cannot be reached is said and left out.
-    pub async fn meet_servers(&self, how: &How) {
+    /// The MCP servers that this run may use, and by which entries of lists of tools. `None` if it may use none.
+    pub fn servers_of(&self, how: &How) -> Option<(Arc<Servers>, Vec<String>)> {
         let all = how.common.allow.iter().chain(&self.config.grant.allow);
         let wanted: Vec<String> = all.filter(|entry| is_about_servers(entry)).cloned().collect();
-        if wanted.is_empty() {
-            return;
-        }
-        let servers = self.servers(Wanted::These(&wanted));
+        (!wanted.is_empty()).then(|| (self.servers(Wanted::These(&wanted)), wanted))
+    }
+
+    /// Gets to know those of them that were never asked. One that cannot be reached is said and left out.
+    pub async fn meet_servers(&self, how: &How) {
+        let Some((servers, wanted)) = self.servers_of(how) else { return };
         let problems = servers.meet(&wanted).await;
         for problem in servers.problems().iter().chain(&problems) {
             terminal::note(&say!("warning", text = visible(problem.message())));
@@ -361,10 +363,14 @@ impl Setup {
         Grant::of_root(Root { sandbox, depth: 1, ..Root::default() })
     }
 
-    /// How a server is started, in a sandbox that may differ from that of commands.
-    pub fn launch_for(&self, own: &Option<OwnSandbox>) -> Result<Launch> {
+    /// How a server is started, in a sandbox that may differ from that of commands and that lets it read what it is made of.
+    pub fn launch_for(&self, own: &Option<OwnSandbox>, packages: Vec<PathBuf>) -> Result<Launch> {
         let usual = self.launch();
-        let Some(own) = own else { return Ok(usual) };
+        if own.is_none() && packages.is_empty() {
+            return Ok(usual);
+        }
+        let mut own = own.clone().unwrap_or_default();
+        own.read.extend(packages);
         let (home, toolchains) = (process_env("HOME").map(PathBuf::from), usual.environment.toolchains());
         let config = own.of(&self.config.sandbox);
         let sandbox = sandbox(&config, &self.workspace, &self.state, home.as_deref(), toolchains)?;

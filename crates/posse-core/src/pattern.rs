@@ -61,7 +61,7 @@ impl ToolPattern {
             return Err(wrong(&say!("pattern-name-invalid")));
         }
         let names = match name.contains('*') {
-            true => vec![canonical(name)],
+            true => vec![canonical(name).into_owned()],
             false => expand(name).into_iter().map(whole_server).collect(),
         };
         let arguments = arguments_of(&names, argument);
@@ -79,7 +79,7 @@ impl ToolPattern {
 
     /// Any call of one tool.
     pub fn tool(name: &str) -> Self {
-        Self { name: canonical(name), argument: None }
+        Self { name: canonical(name).into_owned(), argument: None }
     }
 
     /// The calls of one tool whose subject looks like this.
@@ -253,6 +253,9 @@ fn folded(path: &str) -> String {
 
 /// `*` stands for any characters.
 pub fn wildcard(pattern: &str, text: &str) -> bool {
+    if !pattern.contains(['*', '?']) {
+        return pattern == text;
+    }
     wildcard_from(pattern, text, |_| false)
 }
 

@@ -1,6 +1,8 @@
 //! Data is not authority. What tools bring in from outside is put between marks that say where it comes from. Nothing is ever
 //! parsed from it that changes what a task may do; the marks are for the model, which cannot see where a text begins.
 
+use std::borrow::Cow;
+
 use crate::tool::{SESSION_TOOLS, canonical, own_name};
 
 /// What a model is told about the marks, once.
@@ -16,15 +18,16 @@ const ANSWERS: &[&str] = &["agent", "run_subagent"];
 /// Whether what a tool returns comes from outside.
 pub fn is_foreign(tool: &str) -> bool {
     let name = canonical(tool);
-    let ours = SESSION_TOOLS.contains(&name.as_str()) || OWN_WORDS.contains(&name.as_str());
-    !ours || ANSWERS.contains(&own_name(tool).as_str())
+    let ours = SESSION_TOOLS.contains(&name.as_ref()) || OWN_WORDS.contains(&name.as_ref());
+    !ours || ANSWERS.contains(&own_name(tool).as_ref())
 }
 
 /// Puts the marks around a text. A text that contains the mark of an end gets marks that it does not contain, so it cannot
 /// end before it ends, and it is not changed.
 pub fn marked(source: &str, text: &str) -> String {
     let mark = mark(text);
-    format!("<{mark} from=\"{source}\">\n{text}\n</{mark}>")
+    // In one piece: most texts are long, and every result passes here.
+    ["<", &mark, " from=\"", source, "\">\n", text, "\n</", &mark, ">"].concat()
 }
 
 /// What stands between the marks, or all of it if there are none.
@@ -39,16 +42,13 @@ pub fn unmarked(whole: &str) -> &str {
 }
 
 /// The first of `data`, `data2`, `data3`, … that the text does not end.
-fn mark(text: &str) -> String {
-    if !text.contains("</") {
-        return "data".to_owned();
+fn mark(text: &str) -> Cow<'static, str> {
+    if !text.contains("</") || !ends(text, "data") {
+        return Cow::Borrowed("data");
     }
     // A text can only contain as many of them as it has room for, so one is soon found.
     let free = (2..).map(|number| format!("data{number}")).find(|mark| !ends(text, mark));
-    match ends(text, "data") {
-        false => "data".to_owned(),
-        true => free.unwrap_or_else(|| "data".to_owned()),
-    }
+    free.map_or(Cow::Borrowed("data"), Cow::Owned)
 }
 
 fn ends(text: &str, mark: &str) -> bool {

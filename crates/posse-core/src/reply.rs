@@ -13,7 +13,7 @@ pub struct Reply {
     /// The model that answered, as `provider:model`; differs from the one asked when a fallback stepped in.
     pub model: String,
     /// What failed attempts before this one may have consumed: the provider can have worked although no answer came.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Usage::is_nothing")]
     pub lost: Usage,
     /// Facts for the people watching: a fallback, a missing end marker, an estimated usage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

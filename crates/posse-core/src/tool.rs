@@ -1,5 +1,9 @@
 //! What a tool says about itself, and the one table of names that other tools and vendors use for ours.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use serde::{Deserialize, Serialize};
 
 /// What happens if a call is made twice. A tool that does not say is treated as `Unsafe`.
@@ -35,15 +39,28 @@ pub const FILE_TOOLS: &[&str] = &["read", "write", "edit", "grep", "glob", "ls",
 pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context", "ask_parent", "report_progress"];
 
 /// Names are compared in this form: lower snake case, aliases resolved. Unknown names only change case.
-pub fn canonical(name: &str) -> String {
+pub fn canonical(name: &str) -> Cow<'_, str> {
     let lower = own_name(name);
-    let known = ALIASES.iter().find(|(_, aliases)| aliases.contains(&lower.as_str()));
-    known.map_or(lower, |(canonical, _)| (*canonical).to_owned())
+    match KNOWN.get(lower.as_ref()) {
+        Some(canonical) => Cow::Borrowed(canonical),
+        None => lower,
+    }
 }
 
+/// `ALIASES` the other way round: every call is looked up several times.
+static KNOWN: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let pairs =
+        ALIASES.iter().flat_map(|(canonical, aliases)| aliases.iter().map(|alias| (*alias, *canonical)));
+    pairs.collect()
+});
+
 /// A tool's own name in one spelling: lower snake case, aliases as they are.
-pub fn own_name(name: &str) -> String {
-    name.trim().to_ascii_lowercase().replace('-', "_")
+pub fn own_name(name: &str) -> Cow<'_, str> {
+    let name = name.trim();
+    if name.bytes().any(|byte| byte == b'-' || byte.is_ascii_uppercase()) {
+        return Cow::Owned(name.to_ascii_lowercase().replace('-', "_"));
+    }
+    Cow::Borrowed(name)
 }
 
 /// What one name in a list of tools stands for: Copilot's `search` is two of ours.
@@ -51,7 +68,7 @@ pub fn expand(name: &str) -> Vec<String> {
     let lower = name.trim().to_ascii_lowercase();
     match GROUPS.iter().find(|(group, _)| *group == lower) {
         Some((_, members)) => members.iter().map(|m| (*m).to_owned()).collect(),
-        None => vec![canonical(name)],
+        None => vec![canonical(name).into_owned()],
     }
 }
 

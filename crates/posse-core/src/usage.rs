@@ -21,6 +21,10 @@ pub struct Usage {
 }
 
 impl Usage {
+    pub fn is_nothing(&self) -> bool {
+        *self == Usage::default()
+    }
+
     pub fn add(&mut self, other: &Usage) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);

@@ -74,7 +74,7 @@ impl ServerName {
 
     /// As it stands in the names of tools. Two servers must not have the same.
     pub fn canonical(&self) -> String {
-        own_name(&self.0)
+        own_name(&self.0).into_owned()
     }
 }
 

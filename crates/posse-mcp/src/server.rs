@@ -4,6 +4,7 @@
 mod asking;
 mod bounded;
 mod door;
+mod entrance;
 pub mod http;
 mod prompts;
 mod resources;
@@ -14,6 +15,7 @@ mod watch;
 mod wire;
 
 pub use door::{Door, Serving};
+pub use entrance::{Entrance, Opener};
 pub use resources::Transcripts;
 pub use sampling::{ANY, HostModel, Hosts, PROVIDER};
 pub use tools::Offer;

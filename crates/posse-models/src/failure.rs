@@ -194,7 +194,7 @@ pub(crate) fn excerpt(foreign: &str, redact: &dyn Fn(&str) -> String) -> String 
 pub(crate) fn retry_after_ms(
     retry_after_ms: Option<&str>,
     retry_after: Option<&str>,
-    now: SystemTime,
+    now: impl FnOnce() -> SystemTime,
 ) -> Option<u64> {
     let exact = retry_after_ms.and_then(|raw| raw.trim().parse::<f64>().ok());
     if let Some(ms) = exact.filter(|ms| ms.is_finite() && *ms >= 0.0) {
@@ -202,7 +202,7 @@ pub(crate) fn retry_after_ms(
     }
     let raw = retry_after?.trim();
     seconds_to_ms(raw).or_else(|| {
-        let wait = http_date(raw)?.duration_since(now).unwrap_or(Duration::ZERO);
+        let wait = http_date(raw)?.duration_since(now()).unwrap_or(Duration::ZERO);
         u64::try_from(wait.as_millis()).ok()
     })
 }
@@ -274,7 +274,7 @@ mod tests {
             (None, Some("Sun, 99 Nov 1994 08:49:27 GMT"), None),
             (None, Some("Sun, 06 Foo 1994 08:49:27 GMT"), None),
         ] {
-            assert_eq!(retry_after_ms(ms, after, now), expected, "{ms:?} {after:?}");
+            assert_eq!(retry_after_ms(ms, after, || now), expected, "{ms:?} {after:?}");
         }
     }
 

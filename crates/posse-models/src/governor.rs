@@ -115,8 +115,7 @@ impl Governor {
         allowance: &dyn Allowance,
     ) -> Result<Permit, Closed> {
         let came = Instant::now();
-        let (sender, mut receiver) = oneshot::channel();
-        let rank = {
+        let (rank, mut receiver) = {
             let mut state = self.lock();
             state.look(came);
             if state.pause(came).is_none()
@@ -125,7 +124,8 @@ impl Governor {
             {
                 return Ok(self.permit(state.window.round(), place));
             }
-            state.join(rank_of(urgency, came - self.began), sender)
+            let (sender, receiver) = oneshot::channel();
+            (state.join(rank_of(urgency, came - self.began), sender), receiver)
         };
         let _queued = Queued::new(self, rank, allowance);
         self.serve();

@@ -277,7 +277,7 @@ impl Transport {
             .into());
         }
         let content_type = header("content-type").unwrap_or_default().to_ascii_lowercase();
-        let now = header("date").and_then(failure::http_date).unwrap_or_else(SystemTime::now);
+        let now = || header("date").and_then(failure::http_date).unwrap_or_else(SystemTime::now);
         let wait = failure::retry_after_ms(header("retry-after-ms"), header("retry-after"), now);
         if (300..400).contains(&status) {
             let message = fixed!("endpoint-redirects");

@@ -242,7 +242,7 @@ impl Deltas for Shown<'_> {
 /// What a failed attempt may have cost. The model's own figure counts; otherwise it is estimated when the provider
 /// has, or may well have, read the request.
 fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &Shown<'_>) -> Usage {
-    if failure.lost != Usage::default() {
+    if !failure.lost.is_nothing() {
         return failure.lost;
     }
     let output_bytes = shown.output_bytes.load(Ordering::Relaxed);

@@ -43,6 +43,7 @@ use crate::driver::{self, Onward, Ports, Stop};
 use crate::inbox::Inbox;
 use crate::leases::{Holders, LOOK, own_places, places_of};
 use crate::observe::Observers;
+use crate::panics::Contained;
 use crate::ports::{Agents, Models, Store, TaskRow, Verifier, Worktree, Worktrees};
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
@@ -438,10 +439,11 @@ impl Session {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.runs();
-        tokio::spawn(async move {
+        // Boxed, because a spawned future is moved several times and these are large.
+        tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
             let (owner, allowed) = (session.owner.clone(), family.parent.grant.clone());
-            let driven = tokio::spawn(async move {
+            let ended = Contained(Box::pin(async move {
                 match begin {
                     Begin::Afresh => driver::run_created(&ports, id, start).await,
                     Begin::Again => {
@@ -449,8 +451,8 @@ impl Session {
                         driver::resume(&ports, id, &owner, onward, &allowed).await
                     }
                 }
-            });
-            let ended = driven.await;
+            }))
+            .await;
             if task.start.detached && matches!(&ended, Ok(Err(e)) if e.code() == ErrorCode::OwnerLost) {
                 // Another process has it now; its end is heard of from there.
                 return session.follow(&family, &task);
@@ -463,7 +465,7 @@ impl Session {
             let turns = done.as_ref().map_or(0, |outcome| outcome.turns);
             let moves = family.ended(&task, done, turns, now_ms());
             session.perform(&family, moves).await;
-        });
+        }));
     }
 
     /// What the board decided.

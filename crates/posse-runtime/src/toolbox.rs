@@ -52,7 +52,7 @@ impl Toolbox {
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
         let mut entries: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for tool in tools {
-            let name = canonical(&tool.spec().name);
+            let name = canonical(&tool.spec().name).into_owned();
             let doors = entries.entry(name.clone()).or_default();
             let own = own_name(&tool.spec().name);
             if !doors.is_empty() && (name != DELEGATION || doors.iter().any(|door| door.own_name() == own)) {
@@ -179,14 +179,14 @@ impl Toolbox {
 
     /// The tool of this very name, or the first that the name stands for.
     fn find(&self, name: &str) -> Option<&Entry> {
-        let doors = self.entries.get(&canonical(name))?;
+        let doors = self.entries.get(canonical(name).as_ref())?;
         let own = own_name(name);
         doors.iter().find(|door| door.own_name() == own).or_else(|| doors.first())
     }
 }
 
 impl Entry {
-    fn own_name(&self) -> String {
+    fn own_name(&self) -> Cow<'_, str> {
         own_name(&self.tool.spec().name)
     }
 

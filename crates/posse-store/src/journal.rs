@@ -23,6 +23,9 @@ pub(crate) const UNCOUNTED_MAX: i64 = 64;
 /// As many tokens as one reply may have to be counted later. A sum of so few cannot overflow.
 const TOKENS_LATER_MAX: u64 = 1 << 40;
 
+/// What a row usually needs at least, so that it does not grow in small steps.
+const PAYLOAD_BYTES: usize = 1_024;
+
 /// The status of a task that has not finished.
 pub(crate) const RUNNING: &str = "running";
 
@@ -51,7 +54,12 @@ struct Entry {
 
 impl Entry {
     fn new(used: Option<(String, Usage)>) -> Self {
-        Self { records: 0, kinds: String::new(), payload: Vec::new(), used }
+        Self {
+            records: 0,
+            kinds: String::with_capacity(32),
+            payload: Vec::with_capacity(PAYLOAD_BYTES),
+            used,
+        }
     }
 
     fn add(&mut self, record: &Record) {
@@ -84,13 +92,13 @@ impl Entries {
                     spent.add(&reply.usage);
                     spent.add(&reply.lost);
                     entries.turns += 1;
-                    entries.change_row |= reply.lost != Usage::default()
+                    entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
                     used = Some((reply.model.clone(), reply.usage));
                 }
                 Record::Unanswered { failure, .. } => {
                     spent.add(&failure.lost);
-                    entries.change_row |= failure.lost != Usage::default();
+                    entries.change_row |= !failure.lost.is_nothing();
                 }
                 Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
                 Record::Resumed { .. } | Record::Said { .. } => entries.status = Some(RUNNING),

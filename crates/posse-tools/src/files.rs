@@ -161,7 +161,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 room: input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX),
                 turn: input.key.turn,
                 grant: input.context.grant.clone(),
-                tool: canonical(&self.spec.name),
+                tool: canonical(&self.spec.name).into_owned(),
                 effect: self.spec.effect,
                 arguments: input.arguments.to_owned(),
                 root: match &input.context.nesting {

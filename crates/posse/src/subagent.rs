@@ -253,8 +253,10 @@ impl SubAgent {
     }
 
     fn rights(&self) -> Rights {
-        let names: Option<Vec<String>> =
-            self.tools_allow.as_ref().map(|names| names.iter().map(|name| canonical(name)).collect());
+        let names: Option<Vec<String>> = self
+            .tools_allow
+            .as_ref()
+            .map(|names| names.iter().map(|name| canonical(name).into_owned()).collect());
         names.map_or_else(Rights::default, |names| Rights::only(names.iter().map(String::as_str)))
     }
 

@@ -9,12 +9,13 @@ use std::fs::File;
 use std::os::fd::FromRawFd;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_core::agent::Agent;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::server::http::{self, Guard};
-use posse_mcp::server::{Door, Hosts, Offer, Serving, Transcripts, Wire, converse};
+use posse_mcp::server::{Door, Entrance, Hosts, Offer, Serving, Transcripts, Wire, converse};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store, TaskQuery, Which};
@@ -33,6 +34,9 @@ use crate::models::{NONE, process_env};
 use crate::setup::{Setup, name, state_file};
 use crate::{owner, terminal};
 
+/// How long a host waits for its first answer because of servers that are being asked for their tools.
+const HEAD_START: Duration = Duration::from_secs(1);
+
 pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
     match args.command {
         Some(McpCommand::Install { host, write }) => install::run(host, write, global.json),
@@ -47,7 +51,19 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
     let setup = Setup { hosts: Hosts::served(), ..Setup::load(global)? };
     let on_exit = args.on_exit.or(setup.config.mcp.on_exit).unwrap_or(OnExit::HandOver);
     let leaving = CancellationToken::new();
-    let (door, hosted) = open(&setup, args.clone(), leaving.clone()).await?;
+    let (opener, entrance) = Entrance::closed();
+    let (door, plan) = prepare(&setup, args.clone(), leaving.clone(), entrance.clone()).await?;
+    let mut opening = Box::pin(async {
+        opener.open(open(&setup, plan).await?);
+        std::future::pending::<Result<()>>().await
+    });
+    // As a rule it is open at once; only servers that were never asked can take long.
+    tokio::select! {
+        biased;
+        failed = &mut opening => failed?,
+        _ = entrance.opened() => {}
+        () = tokio::time::sleep(HEAD_START) => {}
+    }
     let served = async {
         match (args.http, pipes) {
             (Some(address), _) => serve_http(&setup, address, door, leaving.clone()).await,
@@ -68,15 +84,35 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
     let served = tokio::select! {
         served = served => served,
         told = leave::told_to_stop() => told,
+        failed = &mut opening => failed,
     };
     leaving.cancel();
-    leave::leave(global, &hosted, on_exit).await?;
+    // Nobody waits any more for servers that do not answer.
+    drop(opening);
+    if let Some(hosted) = entrance.hosted() {
+        leave::leave(global, &hosted, on_exit).await?;
+    }
     setup.close_servers().await;
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// The session of this directory, and what a host sees of it.
-async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Result<(Door, Arc<Hosted>)> {
+/// What a session is opened with.
+struct Plan {
+    how: How,
+    write: Vec<String>,
+    agent: Agent,
+    store: Arc<SqliteStore>,
+    session_id: String,
+    facades: Facades,
+}
+
+/// What a host sees of the session of this directory, and what that is opened with.
+async fn prepare(
+    setup: &Setup,
+    args: McpArgs,
+    leaving: CancellationToken,
+    entrance: Entrance,
+) -> Result<(Door, Plan)> {
     let named = if args.tools.is_empty() { &setup.config.mcp.tools } else { &args.tools };
     let offers = Offer::parse_list(named)?;
     let how = How::from(args.common);
@@ -84,11 +120,30 @@ async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Resul
     let store = setup.store()?;
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
     sweep_dead(&store, &session_id).await?;
+    let agents: Arc<dyn Agents> = setup.agents(&how);
+    let facades = facades(&offers);
+    // Which of these are given does not depend on what servers have.
+    setup.servers_of(&how);
+    let grant = setup.grant_to_hosts(&how, &args.write, &setup.tools()?)?.keep(&agent.rights);
+    let serving = Serving {
+        entrance,
+        specs: facades.offered(&*agents, &grant)?,
+        agents,
+        transcripts: Arc::new(Journals(store.clone())),
+        hosts: setup.hosts.clone(),
+        offers,
+        process: owner::owner(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        leaving,
+    };
+    Ok((Door::new(serving), Plan { how, write: args.write, agent, store, session_id, facades }))
+}
+
+async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {
+    let Plan { how, write, agent, store, session_id, facades } = plan;
     setup.meet_servers(&how).await;
     let found = setup.tools()?;
-    let (grant, caps) = (setup.grant_to_hosts(&how, &args.write, &found)?, setup.caps(&how));
-    let agents: Arc<dyn Agents> = setup.agents(&how);
-    let transcripts = Arc::new(Journals(store.clone()));
+    let (grant, caps) = (setup.grant_to_hosts(&how, &write, &found)?, setup.caps(&how));
     let room = furnish(
         setup,
         &how,
@@ -102,22 +157,11 @@ async fn open(setup: &Setup, args: McpArgs, leaving: CancellationToken) -> Resul
             title: "",
             view: View::Silent,
             store,
-            facades: facades(&offers),
+            facades,
             apart_from: None,
         },
     )?;
-    let hosted = Arc::new(room.session.host(agent, Some(say!("mcp-writing-advice"))).await?);
-    let serving = Serving {
-        hosted: hosted.clone(),
-        agents,
-        transcripts,
-        hosts: setup.hosts.clone(),
-        offers,
-        process: owner::owner(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        leaving,
-    };
-    Ok((Door::new(serving), hosted))
+    Ok(Arc::new(room.session.host(agent, Some(say!("mcp-writing-advice"))).await?))
 }
 
 struct Journals(Arc<SqliteStore>);

@@ -7,6 +7,7 @@ mod http;
 mod reading;
 mod rough;
 mod sampling;
+mod strangers;
 mod writing;
 
 use std::time::{Duration, Instant};

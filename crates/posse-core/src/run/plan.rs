@@ -67,7 +67,7 @@ impl Run {
                 }
                 Action::Execute(_) | Action::Ask(..) => {
                     self.tool_calls += 1;
-                    self.file_operations += u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_str()));
+                    self.file_operations += u32::from(FILE_TOOLS.contains(&canonical(&call.name).as_ref()));
                 }
             }
             planned.push(Planned { call, action });
@@ -78,9 +78,10 @@ impl Run {
     /// A person who sees this can grant the tool; a tool that does not exist is the model's mistake alone.
     fn remember_refusal(&mut self, name: &str) {
         let name = canonical(name);
-        let ungranted = self.tools.get(&name).is_some_and(|effect| !self.grant.offers(&name, *effect));
-        if ungranted && !self.refused_tools.contains(&name) {
-            self.refused_tools.push(name);
+        let ungranted =
+            self.tools.get(name.as_ref()).is_some_and(|effect| !self.grant.offers(&name, *effect));
+        if ungranted && !self.refused_tools.iter().any(|refused| *refused == name) {
+            self.refused_tools.push(name.into_owned());
         }
     }
 
@@ -88,7 +89,7 @@ impl Run {
     fn judged(&self, call: &ToolCall, index: usize, cut_off: bool) -> Action {
         let mistake = |text: String| Action::Refuse(ToolResult::mistake(call, text));
         let name = canonical(&call.name);
-        let Some(&effect) = self.tools.get(&name) else {
+        let Some(&effect) = self.tools.get(name.as_ref()) else {
             let known: Vec<&str> = self.grant.tools().filter(|tool| self.tools.contains_key(*tool)).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return mistake(fixed!("tool-unknown", name = call.name, known));
@@ -120,7 +121,7 @@ impl Run {
             return Action::Refuse(ToolResult::error(call, text));
         }
         let file_operations = self.file_operations - self.before.file_operations;
-        if FILE_TOOLS.contains(&name.as_str()) && file_operations >= self.limits.file_operations_max {
+        if FILE_TOOLS.contains(&name.as_ref()) && file_operations >= self.limits.file_operations_max {
             let max = self.limits.file_operations_max;
             let text = format!("not run: the limit of {max} file operations is reached");
             return Action::Refuse(ToolResult::error(call, text));

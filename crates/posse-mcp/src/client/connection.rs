@@ -26,7 +26,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::definition::{Definitions, collect};
 use super::http::Http;
@@ -77,30 +77,34 @@ pub(super) enum Asked {
 }
 
 impl Connection {
-    /// Starts or reaches the server and shakes hands. The error is why not, with what the server last said.
+    /// Starts or reaches the server and shakes hands, in time. The error is why not, with what the server last said.
     pub fn open<'a>(
         config: &'a ServerConfig,
         starter: &'a dyn Starter,
+        until: Instant,
     ) -> BoxFuture<'a, Result<Self, String>> {
-        Box::pin(Self::opened(config, starter))
+        Box::pin(Self::opened(config, starter, until))
     }
 
-    async fn opened(config: &ServerConfig, starter: &dyn Starter) -> Result<Self, String> {
+    async fn opened(config: &ServerConfig, starter: &dyn Starter, until: Instant) -> Result<Self, String> {
         let (tap, is_stale) = (Arc::<Tap>::default(), Arc::<AtomicBool>::default());
         let refuser = Refuser { is_stale: is_stale.clone() };
+        let too_long = |_| too_long(config.startup);
         let (service, life) = match &config.endpoint {
             Endpoint::Stdio(program) => {
-                let process = starter.start(&config.name, program).await?;
+                let process =
+                    timeout_at(until, starter.start(&config.name, program)).await.map_err(too_long)??;
                 let lines = Lines::new(process.output, process.input, tap.clone());
-                match refuser.serve_with_lifecycle(lines, lifecycle()).await {
+                let shaken = timeout_at(until, refuser.serve_with_lifecycle(lines, lifecycle())).await;
+                match shaken.map_err(too_long).and_then(|shaken| shaken.map_err(|error| unshaken(&error))) {
                     Ok(service) => (service, Some(process.life)),
-                    Err(error) => return Err(with_words(unshaken(&error), process.life.end().await)),
+                    Err(why) => return Err(with_words(why, process.life.end().await)),
                 }
             }
             Endpoint::Http(remote) => {
                 let transport = reach(remote, tap.clone())?;
-                let shaken = refuser.serve_with_lifecycle(transport, lifecycle()).await;
-                (shaken.map_err(|error| unshaken(&error))?, None)
+                let shaken = timeout_at(until, refuser.serve_with_lifecycle(transport, lifecycle())).await;
+                (shaken.map_err(too_long)?.map_err(|error| unshaken(&error))?, None)
             }
         };
         let (fresh_until, life, listing) = (StdMutex::default(), Mutex::new(life), Mutex::new(()));
@@ -277,6 +281,10 @@ fn failure(error: &ServiceError) -> String {
         ServiceError::TransportClosed => say!("mcp-server-ended"),
         other => words(&posse_net::causes(other)),
     }
+}
+
+pub(super) fn too_long(patience: Duration) -> String {
+    say!("mcp-start-too-long", seconds = patience.as_secs_f64())
 }
 
 /// Somebody else's words, bounded and visible.

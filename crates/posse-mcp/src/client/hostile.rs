@@ -384,6 +384,20 @@ async fn a_server_that_hangs_is_waited_for_so_long_and_no_longer() {
     assert_eq!(told["params"]["requestId"], call["id"], "the server is told that nobody waits");
 }
 
+// Seen to fail with a deadline around all of the start, which left the process to nobody.
+#[tokio::test(start_paused = true)]
+async fn whoever_waited_for_a_server_in_vain_reads_what_it_last_wrote() {
+    for mode in [Mode::SilentAtInitialize, Mode::SilentAtList] {
+        let play = Play::new(mode);
+        let begun = Instant::now();
+        let error = play.server.look().await.unwrap_err();
+        let why = "was not ready within 20 s; it last wrote: the last\\u{1b} words";
+        assert!(error.message().contains(why), "{}", error.message());
+        assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
+        assert_eq!(play.world.ended.load(Ordering::SeqCst), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_ends_at_once_and_the_server_is_told() {
     let play = Play::new(Mode::SilentAtCall).known().await;

@@ -9,9 +9,9 @@ use posse_messages::say;
 use posse_runtime::ports::{Tool, ToolInput, ToolOutput};
 use serde_json::Value;
 use tokio::sync::Mutex;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::connection::{Called, Connection, with_words};
+use super::connection::{Called, Connection, too_long, with_words};
 use super::definition::{Definitions, hash, offered, shown};
 use super::pins::{Kind, Known, Memory};
 use super::result;
@@ -175,7 +175,8 @@ impl Server {
         }
         if let Some(up) = &mut state.up {
             if up.connection.is_stale() {
-                up.definitions = Arc::new(self.listed(&up.connection).await?);
+                let until = Instant::now() + self.config.startup;
+                up.definitions = Arc::new(self.listed(&up.connection, until).await?);
             }
             return Ok((up.connection.clone(), up.definitions.clone()));
         }
@@ -199,27 +200,21 @@ impl Server {
     }
 
     async fn start(&self) -> Result<Up, String> {
-        let opening = async {
-            let connection = Connection::open(&self.config, &*self.starter).await?;
-            match self.listed(&connection).await {
-                Ok(definitions) => {
-                    let (connection, definitions) = (Arc::new(connection), Arc::new(definitions));
-                    Ok(Up { connection, definitions, since: Instant::now() })
-                }
-                Err(why) => Err(with_words(why, connection.close().await)),
+        let until = Instant::now() + self.config.startup;
+        let connection = Connection::open(&self.config, &*self.starter, until).await?;
+        match self.listed(&connection, until).await {
+            Ok(definitions) => {
+                let (connection, definitions) = (Arc::new(connection), Arc::new(definitions));
+                Ok(Up { connection, definitions, since: Instant::now() })
             }
-        };
-        let seconds = self.config.startup.as_secs_f64();
-        timeout(self.config.startup, opening)
-            .await
-            .unwrap_or_else(|_| Err(say!("mcp-start-too-long", seconds)))
+            Err(why) => Err(with_words(why, connection.close().await)),
+        }
     }
 
     /// What the server says about its tools, compared with what was accepted and remembered.
-    async fn listed(&self, connection: &Connection) -> Result<Definitions, String> {
-        let listing = timeout(self.config.startup, connection.list()).await;
-        let seconds = self.config.startup.as_secs_f64();
-        let (now, problems) = listing.unwrap_or_else(|_| Err(say!("mcp-start-too-long", seconds)))?;
+    async fn listed(&self, connection: &Connection, until: Instant) -> Result<Definitions, String> {
+        let listing = timeout_at(until, connection.list()).await;
+        let (now, problems) = listing.unwrap_or_else(|_| Err(too_long(self.config.startup)))?;
         for problem in problems {
             self.note(say!("mcp-remark", server = self.config.name, text = problem));
         }

@@ -38,17 +38,18 @@ pub struct Call {
     pub cancelled: CancellationToken,
     /// This process is about to end.
     pub leaving: CancellationToken,
+    /// When the host asked.
+    pub began: Instant,
 }
 
 /// Makes the call. It goes on by itself when nobody waits for its answer any more.
 pub async fn answer(hosted: &Arc<Hosted>, call: Call) -> CallToolResult {
-    let Call { offer, arguments, key, listener, cancelled, leaving } = call;
+    let Call { offer, arguments, key, listener, cancelled, leaving, began } = call;
     let cancel = CancellationToken::new();
     let mut under_way = {
         let (hosted, key, cancel) = (hosted.clone(), key.clone(), cancel.clone());
         tokio::spawn(async move { perform(&hosted, offer, arguments, &key, cancel).await })
     };
-    let began = Instant::now();
     let mut tick = tokio::time::interval_at(began + PROGRESS, PROGRESS);
     let interrupted = loop {
         tokio::select! {

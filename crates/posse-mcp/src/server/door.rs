@@ -8,8 +8,10 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use posse_core::tool::ToolSpec;
+use posse_messages::say;
 use posse_runtime::ports::Agents;
 use posse_runtime::session::Hosted;
 use rmcp::model::{
@@ -25,10 +27,12 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::json;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::{Asked, can_ask};
 use super::bounded::{self, Call, Listener};
+use super::entrance::Entrance;
 use super::resources::{self, Address, Transcripts};
 use super::sampling::Hosts;
 use super::tools::Offer;
@@ -39,9 +43,14 @@ const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
 /// With the names of the agents; some hosts cut what is longer.
 const INSTRUCTIONS_CHARS_MAX: usize = 2_000;
 
+/// How long anything that needs the session waits for it to open. Nobody is greeted later for that.
+const OPENING_MAX: Duration = Duration::from_secs(15);
+
 /// What a door is made of.
 pub struct Serving {
-    pub hosted: Arc<Hosted>,
+    pub entrance: Entrance,
+    /// What the session says about the tools that a host may call.
+    pub specs: Vec<ToolSpec>,
     pub agents: Arc<dyn Agents>,
     pub transcripts: Arc<dyn Transcripts>,
     /// Whose models tasks may be given.
@@ -81,8 +90,8 @@ struct Inside {
 
 impl Door {
     pub fn new(serving: Serving) -> Self {
-        let specs = serving.hosted.tools();
-        let spec = |offer: Offer| specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
+        let spec =
+            |offer: Offer| serving.specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
         let offered = |offer: &Offer| Some((*offer, offer.describe(spec(*offer)?)));
         let tools = serving.offers.iter().filter_map(offered).collect();
         let inside = Arc::new(Inside { serving, tools, calls: AtomicU64::new(0) });
@@ -114,15 +123,30 @@ impl Door {
     }
 
     async fn look(&self) -> (Seen, Vec<posse_runtime::session::HostedTask>) {
-        let serving = &self.inside.serving;
-        let tasks = serving.hosted.tasks().await.unwrap_or_default();
-        let agents = serving.agents.list();
+        let tasks = match self.hosted().await {
+            Ok(hosted) => hosted.tasks().await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        let agents = self.inside.serving.agents.list();
         let names = agents.iter().filter(|agent| !agent.mode.hidden).map(|agent| agent.name.to_string());
         (Seen::new(names.collect(), &tasks), tasks)
     }
 
+    /// The session; the error is that it is not open yet.
+    async fn hosted(&self) -> Result<Arc<Hosted>, ErrorData> {
+        let Serving { entrance, leaving, .. } = &self.inside.serving;
+        let opened = tokio::select! {
+            biased;
+            opened = entrance.opened() => opened,
+            () = leaving.cancelled() => None,
+            () = tokio::time::sleep(OPENING_MAX) => None,
+        };
+        opened.ok_or_else(|| ErrorData::internal_error(say!("mcp-still-opening"), None))
+    }
+
     /// Tells one connection what changes, until it is closed.
     async fn tell(self, peer: Peer<RoleServer>) {
+        let Some(hosted) = self.inside.serving.entrance.opened().await else { return };
         let (mut seen, _) = self.look().await;
         let mut asked = Asked::default();
         while !peer.is_transport_closed() && !self.inside.serving.leaving.is_cancelled() {
@@ -133,7 +157,7 @@ impl Door {
             // Who does not listen any more is noticed by the next look.
             let _ = self.send(&peer, changes).await;
             if can_ask(&peer) {
-                asked.ask(&peer, &self.inside.serving.hosted, &tasks).await;
+                asked.ask(&peer, &hosted, &tasks).await;
             }
         }
     }
@@ -236,16 +260,20 @@ impl ServerHandler for Door {
             listener,
             cancelled: context.ct.clone(),
             leaving: self.inside.serving.leaving.clone(),
+            began: Instant::now(),
         };
-        let hosted = &self.inside.serving.hosted;
+        let hosted = match self.hosted().await {
+            Ok(hosted) => hosted,
+            Err(why) => return Ok(bounded::failed(&why.message).into()),
+        };
         let follows = context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         if follows && offer.leaves_a_task() {
-            return Ok(match tasks::begin(hosted, call).await {
+            return Ok(match tasks::begin(&hosted, call).await {
                 Ok(task) => CallToolResponse::Task(task),
                 Err(result) => result.into(),
             });
         }
-        Ok(bounded::answer(hosted, call).await.into())
+        Ok(bounded::answer(&hosted, call).await.into())
     }
 
     async fn get_task(
@@ -253,7 +281,7 @@ impl ServerHandler for Door {
         request: GetTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        tasks::get(&self.inside.serving.hosted, &request.task_id).await
+        tasks::get(&*self.hosted().await?, &request.task_id).await
     }
 
     /// None of our tasks waits for input in this way: what a task asks is answered with the `subagent` tool or by elicitation.
@@ -262,7 +290,7 @@ impl ServerHandler for Door {
         request: UpdateTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        tasks::get(&self.inside.serving.hosted, &request.task_id).await.map(drop)
+        tasks::get(&*self.hosted().await?, &request.task_id).await.map(drop)
     }
 
     async fn cancel_task(
@@ -270,7 +298,7 @@ impl ServerHandler for Door {
         request: CancelTaskParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        tasks::cancel(&self.inside.serving.hosted, &request.task_id).await
+        tasks::cancel(&*self.hosted().await?, &request.task_id).await
     }
 
     async fn list_resources(
@@ -295,8 +323,8 @@ impl ServerHandler for Door {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let serving = &self.inside.serving;
-        let contents = resources::read(&serving.hosted, &*serving.transcripts, &request.uri).await?;
+        let (hosted, transcripts) = (self.hosted().await?, &*self.inside.serving.transcripts);
+        let contents = resources::read(&hosted, transcripts, &request.uri).await?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 

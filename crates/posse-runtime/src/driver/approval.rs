@@ -248,7 +248,7 @@ impl Scene<'_> {
                 arguments,
             ]),
             arguments: arguments.to_owned(),
-            tool,
+            tool: tool.into_owned(),
             why: asked.why.clone(),
             covers: asked.covers.clone(),
             shown: proposal.shown.clone(),

@@ -163,7 +163,7 @@ impl Scene<'_> {
 fn may_write(planned: &Planned) -> bool {
     let (Action::Execute(effect) | Action::Ask(effect, _)) = &planned.action else { return false };
     let name = canonical(&planned.call.name);
-    let is_one_of = |names: &[&str]| names.contains(&name.as_str());
+    let is_one_of = |names: &[&str]| names.contains(&name.as_ref());
     let looks = *effect == Effect::Pure && (is_one_of(FILE_TOOLS) || is_one_of(&["fetch", "skill", "think"]));
     !looks && !is_one_of(SESSION_TOOLS)
 }

@@ -305,7 +305,7 @@ fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
                 begun.investigations.extend(ours.map(|call| format!("{parent}/{}", call.key)));
             }
             Message::Results { results } => {
-                let waited = |name: &str| ["run_subagent", "agent"].contains(&own_name(name).as_str());
+                let waited = |name: &str| ["run_subagent", "agent"].contains(&own_name(name).as_ref());
                 let ours = results.iter().filter(|result| waited(&result.name));
                 begun.answered.extend(ours.map(|result| format!("{parent}/{}", result.key)));
             }

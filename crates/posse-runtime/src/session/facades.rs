@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use posse_core::board::Terms;
+use posse_core::grant::Grant;
 use posse_core::outcome::{Outcome, Status};
 use posse_core::pattern::ToolPattern;
 use posse_core::task::TaskRequest;
@@ -105,6 +106,11 @@ impl Facades {
         tools(self, &Weak::new(), agents).iter().map(|tool| tool.spec().clone()).collect()
     }
 
+    /// The same of those that somebody with this grant may call.
+    pub fn offered(&self, agents: &dyn Agents, grant: &Grant) -> Result<Vec<ToolSpec>> {
+        Ok(Toolbox::new(tools(self, &Weak::new(), agents))?.offered(grant))
+    }
+
     /// About how many tokens each of them takes in a request, and the guidance that goes with them.
     pub fn costs(&self, agents: &dyn Agents) -> Vec<(String, u64)> {
         let cost = |spec: ToolSpec| (spec.name.clone(), Toolbox::cost(&[spec]));
@@ -112,17 +118,6 @@ impl Facades {
         costs.push(("guidance".to_owned(), estimate_tokens(&guidance(self, &agents.list()))));
         costs
     }
-}
-
-/// What their tools are called.
-pub(super) fn names(facades: &Facades) -> Vec<&'static str> {
-    let named = [
-        (facades.has_subagent(), "subagent"),
-        (facades.has(Facade::SharedContext), "shared_context"),
-        (facades.has(Facade::RunSubagent), "run_subagent"),
-        (facades.has(Facade::Agent), "Agent"),
-    ];
-    named.into_iter().filter_map(|(has, name)| has.then_some(name)).collect()
 }
 
 /// The tools of these doors. Agents are only looked at where a description lists them.

@@ -10,7 +10,6 @@ use posse_core::approval::{self, Parked};
 use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
-use posse_core::tool::ToolSpec;
 use posse_core::{ErrorCode, Result};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -98,14 +97,7 @@ impl Drop for Hosted {
 }
 
 impl Hosted {
-    /// The tools it may call.
-    pub fn tools(&self) -> Vec<ToolSpec> {
-        let own = super::facades::names(&self.session.facades);
-        let offered = self.session.tools.offered(&self.grant).into_iter();
-        offered.filter(|spec| own.contains(&spec.name.as_str())).collect()
-    }
-
-    /// Calls one of them. `key` is the same for every attempt at one call.
+    /// Calls one of the tools with which it delegates. `key` is the same for every attempt at one call.
     pub async fn call(
         &self,
         tool: &str,

@@ -296,8 +296,8 @@ impl Observer for Task {
     }
 }
 
-/// The end of a run that was driven beside this. A panic ends this task only, and is told as what it is.
-pub(crate) fn outcome_of(ended: Result<Result<Outcome>, tokio::task::JoinError>) -> Done {
+/// The end of a run. A panic ends this task only, and is told as what it is.
+pub(crate) fn outcome_of(ended: Result<Result<Outcome>, String>) -> Done {
     match ended {
         Ok(Ok(outcome)) => Ok(outcome),
         Ok(Err(e)) => Err(e.to_string()),

@@ -156,7 +156,7 @@ fn origin() -> Origin {
 
 /// A subagent that is made at run time never delegates: the tool is left out even if it is asked for.
 fn known_tools(session: &Session, tools: &[String]) -> Result<Vec<String>> {
-    let mut tools: Vec<String> = tools.iter().map(|tool| canonical(tool)).collect();
+    let mut tools: Vec<String> = tools.iter().map(|tool| canonical(tool).into_owned()).collect();
     tools.retain(|tool| tool != "subagent");
     let exists = |tool: &str| session.children_tools.names().any(|name| name == tool);
     if let Some(unknown) = tools.iter().find(|tool| !exists(tool)) {
