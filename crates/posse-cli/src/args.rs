@@ -336,38 +336,11 @@ pub struct McpArgs {
     /// Serve streamable HTTP at this address instead, such as 127.0.0.1:8808.
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<std::net::SocketAddr>,
+    /// Where tasks may write: globs below this directory, ** for all of it (comma-separated) [default: the configuration, or nowhere].
+    #[arg(long, value_name = "PATHS", value_delimiter = ',', conflicts_with = "read_only")]
+    pub write: Vec<String>,
     #[command(flatten)]
-    pub how: HostHow,
-}
-
-/// How the tasks of a host are run.
-#[derive(ClapArgs, Clone, Default)]
-pub struct HostHow {
-    /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
-    #[arg(long, short, value_name = "PROVIDER:MODEL")]
-    pub model: Option<String>,
-    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
-    #[arg(long)]
-    pub trust: bool,
-    /// Also allow these tools, such as bash (comma-separated).
-    #[arg(long, value_name = "TOOLS", value_delimiter = ',')]
-    pub allow: Vec<String>,
-    /// Only tools that change nothing.
-    #[arg(long, conflicts_with = "allow")]
-    pub read_only: bool,
-    /// What happens with calls that you have to be asked about [default: the configuration; or ask at a terminal, deny elsewhere].
-    #[arg(long, value_name = "MODE")]
-    pub approvals: Option<ApprovalMode>,
-    /// Spend at most this many US dollars, for models whose price is known.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
-    pub max_cost: Option<f64>,
-}
-
-impl From<HostHow> for How {
-    fn from(host: HostHow) -> Self {
-        let HostHow { model, trust, allow, read_only, approvals, max_cost } = host;
-        Self { model, trust, allow, read_only, approvals, max_cost, ..Self::default() }
-    }
+    pub common: Common,
 }
 
 #[derive(Subcommand)]
@@ -586,27 +559,19 @@ pub struct ReviewArgs {
 impl ReviewArgs {
     /// Nothing is allowed that changes something.
     pub fn how(&self) -> How {
-        How {
-            model: self.model.clone(),
-            trust: self.trust,
-            max_turns: self.max_turns,
-            timeout: self.timeout,
-            max_cost: self.max_cost,
-            effort: self.effort,
-            read_only: true,
-            ..How::default()
-        }
+        let (model, trust, max_cost) = (self.model.clone(), self.trust, self.max_cost);
+        let common = Common { model, trust, max_cost, read_only: true, ..Common::default() };
+        let (max_turns, timeout, effort) = (self.max_turns, self.timeout, self.effort);
+        How { common, max_turns, timeout, effort, ..How::default() }
     }
 }
 
+/// What can be said about tasks at every door.
 #[derive(ClapArgs, Clone, Default)]
-pub struct How {
+pub struct Common {
     /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
     #[arg(long, short, value_name = "PROVIDER:MODEL")]
     pub model: Option<String>,
-    /// Let this agent do the task itself instead of the orchestrator.
-    #[arg(long, value_name = "NAME")]
-    pub agent: Option<String>,
     /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
     #[arg(long)]
     pub trust: bool,
@@ -619,15 +584,24 @@ pub struct How {
     /// What happens with calls that you have to be asked about [default: the configuration; or ask at a terminal, deny elsewhere].
     #[arg(long, value_name = "MODE")]
     pub approvals: Option<ApprovalMode>,
+    /// Spend at most this many US dollars, for models whose price is known.
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<f64>,
+}
+
+#[derive(ClapArgs, Clone, Default)]
+pub struct How {
+    #[command(flatten)]
+    pub common: Common,
+    /// Let this agent do the task itself instead of the orchestrator.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
     /// Stop after this many turns, with a report of what was done.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub max_turns: Option<u32>,
     /// Stop after this many seconds.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
-    /// Spend at most this many US dollars, for models whose price is known.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
-    pub max_cost: Option<f64>,
     /// How hard the model should think: low, medium, high or max [default: the configuration, or as the provider likes].
     #[arg(long, value_name = "LEVEL", value_parser = effort)]
     pub effort: Option<Effort>,
@@ -640,6 +614,12 @@ pub struct How {
     /// Answer from a recording instead of a model.
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
+}
+
+impl From<Common> for How {
+    fn from(common: Common) -> Self {
+        Self { common, ..Self::default() }
+    }
 }
 
 fn effort(raw: &str) -> Result<Effort, String> {

@@ -227,6 +227,8 @@ pub struct McpConfig {
     pub tools: Vec<String>,
     /// What becomes of tasks that are at work when the host goes away.
     pub on_exit: Option<OnExit>,
+    /// Where the tasks of hosts may write: globs below the workspace. Left out: nowhere.
+    pub write: Vec<String>,
     /// Names under which the HTTP server may be reached, beside those of this machine.
     pub http_hosts: Vec<String>,
     /// Pages that may use it, such as `https://chat.example:443`. Left out: none.
@@ -416,6 +418,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("approvals.allow", !project.approvals.allow.is_empty()),
         ("prices", !project.prices.is_empty()),
         ("mcp", !project.mcp.servers.is_empty()),
+        ("mcp.write", !project.mcp.write.is_empty()),
         ("network", project.network.hosts.is_some() || !project.network.allow_private.is_empty()),
         ("secrets.redact", !project.secrets.redact),
         ("log", project.log.file.is_some() || project.log.level.is_some()),
@@ -571,6 +574,7 @@ mod tests {
             "[network]\nallow_private = [\"127.0.0.1\"]\n",
             "[secrets]\nredact = false\n",
             "[mcp.servers.x]\ncommand = \"evil\"\n",
+            "[mcp]\nwrite = [\"**\"]\n",
             "model = \"scripted:evil.yaml\"\n",
             "fallback_models = [\"a:b\", \" scripted:evil.yaml\"]\n",
             "[aliases]\nfast = \"scripted:evil.yaml\"\n",

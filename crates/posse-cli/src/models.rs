@@ -10,6 +10,7 @@ use posse_core::agent::Agent;
 use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust::hash;
+use posse_mcp::server::{ANY, HostModel, Hosts, PROVIDER as HOST};
 use posse_messages::{fixed, say};
 use posse_models::anthropic::{self, Anthropic};
 use posse_models::catalogue::{ModelRef, Prices};
@@ -152,6 +153,9 @@ pub fn resolve_alias(config: &Config, name: &str) -> Result<String> {
     let short = name.strip_prefix("anthropic:").unwrap_or(name);
     let usual = || ALIASES.iter().find(|(alias, _)| *alias == short).map(|(_, model)| *model);
     let resolved = config.aliases.get(name).map(String::as_str).or_else(usual).unwrap_or(name);
+    if resolved == HOST {
+        return Ok(format!("{HOST}:{ANY}"));
+    }
     Ok(ModelRef::parse(resolved)?.to_string())
 }
 
@@ -173,6 +177,7 @@ pub struct ModelSource {
     /// Where processes agree on the use of a key; without it each is alone.
     rates: Option<PathBuf>,
     replays: Mutex<HashMap<String, Arc<Replay>>>,
+    hosts: Arc<Hosts>,
 }
 
 /// Where a key is used and where it comes from.
@@ -198,7 +203,14 @@ impl ModelSource {
             governors: Mutex::default(),
             rates: None,
             replays: Mutex::default(),
+            hosts: Hosts::none(),
         })
+    }
+
+    /// With the models of these hosts.
+    pub fn lent_by(mut self, hosts: Arc<Hosts>) -> Self {
+        self.hosts = hosts;
+        self
     }
 
     /// Shares the use of keys with all processes whose state is in the same directory.
@@ -212,9 +224,10 @@ impl ModelSource {
         if let Tape::Replay(path) = &self.tape {
             return Ok(self.replay(path, reference)?);
         }
-        let model: Arc<dyn Model> = match reference.strip_prefix("scripted:") {
-            Some(script) => Arc::new(Scripted::from_reference(script)?),
-            None => self.open_provider(&reference)?,
+        let model: Arc<dyn Model> = match reference.split_once(':') {
+            Some(("scripted", script)) => Arc::new(Scripted::from_reference(script)?),
+            Some((HOST, model)) => Arc::new(HostModel::new(self.hosts.clone(), model)),
+            Some(_) | None => self.open_provider(&reference)?,
         };
         Ok(match &self.tape {
             Tape::Record(recorder) => Arc::new(Record::new(model, recorder.clone())),
@@ -373,6 +386,10 @@ impl Models for ModelSource {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         if agent.model == NONE {
             default_model(&self.config, None, self.env)?;
+        }
+        let is_lent = resolve_alias(&self.config, &agent.model)?.starts_with(&format!("{HOST}:"));
+        if is_lent && agent.fallback_models.is_empty() && !matches!(self.tape, Tape::Replay(_)) {
+            self.hosts.check()?;
         }
         let first = self.open_one(&agent.model)?;
         let others =

@@ -12,6 +12,7 @@ use posse_core::budget::Caps;
 use posse_core::confinement::Reach;
 use posse_core::grant::{Grant, Rights, Root, Rule, Tier, Verdict};
 use posse_core::id::AgentName;
+use posse_core::lease;
 use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
 use posse_core::redact::Redactor;
@@ -20,6 +21,7 @@ use posse_core::tool::{Effect, SESSION_TOOLS, ToolSpec, expand};
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::places::Places;
 use posse_definitions::trust::{Trust, TrustStore};
+use posse_mcp::server::Hosts;
 use posse_messages::say;
 use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
@@ -144,6 +146,8 @@ pub struct Setup {
     pub sandbox: Arc<Sandbox>,
     /// The MCP servers of this session, once somebody asked for them.
     pub servers: OnceLock<Arc<Servers>>,
+    /// The hosts that delegate to this process: none but in `posse mcp`.
+    pub hosts: Arc<Hosts>,
 }
 
 impl Setup {
@@ -171,7 +175,8 @@ impl Setup {
         let state = state_dir(global)?;
         let toolchains = Environment::new(std::env::vars_os(), config.bash.env.clone(), vec![]).toolchains();
         let sandbox = sandbox(&config.sandbox, &workspace, &state, home.as_deref(), toolchains)?;
-        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers: OnceLock::new() })
+        let (servers, hosts) = (OnceLock::new(), Hosts::none());
+        Ok(Self { config, workspace, project, state, telemetry, sandbox, servers, hosts })
     }
 
     /// What to say about `sandbox.top` where it has no effect.
@@ -189,12 +194,14 @@ impl Setup {
             (None, Some(path)) => Tape::Replay(path.clone()),
             (None, None) => Tape::None,
         };
-        Ok(Arc::new(ModelSource::new(self.config.clone(), process_env, tape)?.sharing(&self.state)))
+        let source = ModelSource::new(self.config.clone(), process_env, tape)?;
+        Ok(Arc::new(source.sharing(&self.state).lent_by(self.hosts.clone())))
     }
 
     /// The agent that `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &How) -> Result<Agent> {
-        let model = self.anchored(models::default_model(&self.config, how.model.as_deref(), process_env)?);
+        let model =
+            self.anchored(models::default_model(&self.config, how.common.model.as_deref(), process_env)?);
         let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Ok(Agent {
             description: "Works on the task and delegates".to_owned(),
@@ -237,12 +244,12 @@ impl Setup {
 
     /// How long a holder of write leases may be silent.
     pub fn lease_ms(&self) -> u64 {
-        self.config.session.lease_s.map_or(posse_core::lease::SILENCE_MS_MAX, |seconds| seconds.0 * 1000)
+        self.config.session.lease_s.map_or(lease::SILENCE_MS_MAX, |seconds| seconds.0 * 1000)
     }
 
     /// Who can be delegated to.
     pub fn agents(&self, how: &How) -> Arc<AgentFiles> {
-        Arc::new(AgentFiles::new(self.places(), self.trust(how.trust)))
+        Arc::new(AgentFiles::new(self.places(), self.trust(how.common.trust)))
     }
 
     /// Where definitions of agents are looked for.
@@ -258,7 +265,7 @@ impl Setup {
 
     pub fn caps(&self, how: &How) -> Caps {
         let limits = &self.config.limits;
-        let usd = match (how.max_cost, limits.max_cost_usd) {
+        let usd = match (how.common.max_cost, limits.max_cost_usd) {
             (Some(asked), Some(configured)) => Some(asked.min(configured)),
             (asked, configured) => asked.or(configured),
         };
@@ -281,7 +288,7 @@ impl Setup {
         Caps {
             input_tokens: today.input_tokens.or(before.input_tokens),
             output_tokens: before.output_tokens,
-            cost_micros: if how.max_cost.is_some() { today.cost_micros } else { least },
+            cost_micros: if how.common.max_cost.is_some() { today.cost_micros } else { least },
         }
     }
 
@@ -329,7 +336,7 @@ impl Setup {
 
     /// The MCP servers that this run may use, and by which entries of lists of tools. `None` if it may use none.
     pub fn servers_of(&self, how: &How) -> Option<(Arc<Servers>, Vec<String>)> {
-        let all = how.allow.iter().chain(&self.config.grant.allow);
+        let all = how.common.allow.iter().chain(&self.config.grant.allow);
         let wanted: Vec<String> = all.filter(|entry| is_about_servers(entry)).cloned().collect();
         (!wanted.is_empty()).then(|| (self.servers(Wanted::These(&wanted)), wanted))
     }
@@ -386,12 +393,12 @@ impl Setup {
     /// own tools only when they are named; a project's tools only when they are named for this run, because the
     /// user's configuration cannot know what a project means by a name.
     pub fn grant(&self, how: &How, found: &Tools) -> Result<Grant> {
-        let (asked, configured) = (found.named(&how.allow)?, found.named(&self.config.grant.allow)?);
+        let (asked, configured) = (found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?);
         let denied = self.denied(found)?;
         let is_given = |ToolSpec { name, effect, .. }: &ToolSpec| {
             let usual = posse_tools::is_built_in(name) && !ASKED_FOR.contains(&name.as_str());
             let allowed = configured.contains(name) && !found.foreign.contains_key(name);
-            let harmless = *effect == Effect::Pure || !how.read_only;
+            let harmless = *effect == Effect::Pure || !how.common.read_only;
             harmless && (usual || allowed || asked.contains(name))
         };
         let granted = found.tools.iter().map(|tool| tool.spec()).filter(|spec| is_given(spec));
@@ -404,6 +411,22 @@ impl Setup {
         let depth = nested_depth()?.map_or(1, |depth| depth.min(1));
         let root = Root { tools, depth, network, sandbox, ..Root::default() };
         Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
+    }
+
+    /// What the tasks of hosts get: the same, but nothing that changes files unless somebody named the tool, or where to write.
+    pub fn grant_to_hosts(&self, how: &How, write: &[String], found: &Tools) -> Result<Grant> {
+        let grant = self.grant(how, found)?;
+        let paths = if write.is_empty() { &self.config.mcp.write[..] } else { write };
+        if paths.is_empty() {
+            let named = [found.named(&how.common.allow)?, found.named(&self.config.grant.allow)?].concat();
+            let specs = found.tools.iter().map(|tool| tool.spec());
+            let unasked = specs.filter(|spec| spec.effect != Effect::Pure && !named.contains(&spec.name));
+            return Ok(grant.without(&unasked.map(|spec| spec.name.clone()).collect::<Vec<_>>()));
+        }
+        lease::Places::parse(&self.workspace.display().to_string(), paths)?;
+        let everywhere = paths.iter().any(|path| path == "**");
+        let write_paths = (!everywhere).then(|| paths.to_vec());
+        Ok(grant.keep(&Rights { write_paths, ..Rights::default() }))
     }
 
     /// What `fetch` connects with.
@@ -444,7 +467,7 @@ impl Setup {
     /// What becomes of calls that a person has to be asked about. `attended`: one sits here.
     pub fn approvals(&self, how: &How, attended: bool, found: &Tools) -> Result<Policy> {
         let configured = &self.config.approvals;
-        let mode = match how.approvals.or(configured.mode) {
+        let mode = match how.common.approvals.or(configured.mode) {
             Some(ApprovalMode::Ask) => Mode::Ask,
             Some(ApprovalMode::Deny) => Mode::Deny,
             Some(ApprovalMode::AllowListed) => Mode::AllowListed,
@@ -720,11 +743,12 @@ fn user_dirs(kind: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Common;
 
     fn bare(config: Config) -> Setup {
         let (workspace, project, state) = (PathBuf::new(), PathBuf::new(), PathBuf::new());
         let (telemetry, sandbox, servers) = (Telemetry::default(), Sandbox::off(), OnceLock::new());
-        Setup { config, workspace, project, state, telemetry, sandbox, servers }
+        Setup { config, workspace, project, state, telemetry, sandbox, servers, hosts: Hosts::none() }
     }
 
     fn limits(config: &str, model: &str) -> Limits {
@@ -738,7 +762,7 @@ mod tests {
             let config = toml::from_str(config).unwrap();
             let setup = bare(config);
             let before = Caps { cost_micros: before, ..Caps::default() };
-            setup.caps_again(&How { max_cost: named, ..How::default() }, &before).cost_micros
+            setup.caps_again(&How::from(Common { max_cost: named, ..Common::default() }), &before).cost_micros
         };
         let two = "[limits]\nmax_cost_usd = 2.0\n";
         assert_eq!(cost("", None, Some(500_000)), Some(500_000));

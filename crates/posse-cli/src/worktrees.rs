@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
+use posse_mcp::server::Hosts;
 use posse_messages::say;
 use posse_runtime::ports::{self, BoxFuture};
 use posse_tools::sandbox::Sandbox;
@@ -68,6 +69,7 @@ impl ports::Worktrees for Apart {
                 sandbox: self.sandbox.clone(),
                 // Servers are the session's, and work where it does.
                 servers: OnceLock::from(Arc::new(Servers::none())),
+                hosts: Hosts::none(),
             };
             let found = setup.tools()?;
             let verifier = setup.verifier(&found)?;

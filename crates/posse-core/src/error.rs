@@ -68,6 +68,7 @@ codes! {
     BudgetExceeded = "BUDGET_EXCEEDED",
     ConfigInvalid = "CONFIG_INVALID",
     ConfigUnreadable = "CONFIG_UNREADABLE",
+    HostModelUnavailable = "HOST_MODEL_UNAVAILABLE",
     ModelNotConfigured = "MODEL_NOT_CONFIGURED",
     ModelUnknown = "MODEL_UNKNOWN",
     ScriptInvalid = "SCRIPT_INVALID",

@@ -8,6 +8,7 @@ mod entrance;
 pub mod http;
 mod prompts;
 mod resources;
+mod sampling;
 mod tasks;
 mod tools;
 mod watch;
@@ -16,6 +17,7 @@ mod wire;
 pub use door::{Door, Serving};
 pub use entrance::{Entrance, Opener};
 pub use resources::Transcripts;
+pub use sampling::{ANY, HostModel, Hosts, PROVIDER};
 pub use tools::Offer;
 pub use wire::Wire;
 

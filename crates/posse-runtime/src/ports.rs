@@ -593,6 +593,21 @@ pub struct TaskRow {
     pub turns: u32,
 }
 
+/// So many agents of one session are known again; a session that makes more makes them for one task each.
+pub const KEPT_AGENTS_MAX: usize = 200;
+
+/// An agent as it was defined while a session ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptAgent {
+    pub name: String,
+    /// Grows when it is defined again.
+    pub version: u32,
+    /// Of the call that made it.
+    pub key: String,
+    /// What that call said, as JSON text.
+    pub arguments: String,
+}
+
 /// Keeps sessions and their shared context. What a returned future resolved for is on disk and seen by every process
 /// on the same store. The rules are those of `posse_core::context`, applied inside one transaction, so that limits and
 /// versions hold whoever else writes. Every function but `create_session` and `sessions` fails with
@@ -607,7 +622,14 @@ pub trait ContextStore: Send + Sync {
     /// From now on the session's context can be read and not be changed.
     fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
 
-    /// Removes the session's context with its history and snapshots. Tasks and journals stay.
+    /// Keeps an agent that was made in a session without a journal of its own, in place of an earlier one of its name.
+    fn keep_agent<'a>(&'a self, session: &'a str, agent: KeptAgent, now_ms: u64)
+    -> BoxFuture<'a, Result<()>>;
+
+    /// The newest `KEPT_AGENTS_MAX` of them, oldest first.
+    fn kept_agents<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<KeptAgent>>>;
+
+    /// Removes the session's context with its history and snapshots, and its agents. Tasks and journals stay.
     fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
 
     /// Makes one change, whole or not at all. A request that was made before is not made again: it gets the same answer.

@@ -11,6 +11,7 @@ mod questions;
 mod shared_context;
 mod subagent;
 mod task;
+mod writing;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -384,7 +385,8 @@ impl Session {
             return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("delegation-too-deep-hint")));
         }
         let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
-        let Fitted { mut agent, grant, notes } = self.fit(parent, &definition, turns_usual)?;
+        let Fitted { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
+        notes.extend(writing::check(parent, &definition, &request.rights)?);
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
@@ -609,6 +611,7 @@ impl Session {
             own: task.stop.clone(),
             stop: task.stop.child(),
             outside: false,
+            writing_advice: None,
         };
         let family = Arc::new(Family::new(parent, self.rules));
         Ok(self.families().entry(task.id.clone()).or_insert(family).clone())
@@ -641,6 +644,7 @@ impl Session {
             own: ports.stop.clone(),
             stop: ports.stop.child(),
             outside: false,
+            writing_advice: None,
         };
         let family = Arc::new(Family::new(parent, self.rules));
         self.families().insert(id.clone(), family.clone());

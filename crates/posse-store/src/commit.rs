@@ -219,7 +219,7 @@ fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Resul
             Ok(approvals::write(connection, act)?.map(|parked| Written::Approval(parked.map(Box::new))))
         }
         Job::Session { session, change, now_ms } => {
-            Ok(context::change_session(connection, session, *change, *now_ms)?.map(|()| Written::Session))
+            Ok(context::change_session(connection, session, change, *now_ms)?.map(|()| Written::Session))
         }
     }
 }

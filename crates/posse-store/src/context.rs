@@ -8,18 +8,23 @@ use posse_core::context::{
     Snapshot,
 };
 use posse_core::{Error, Result};
-use posse_runtime::ports::{ChangeRequest, SessionRow};
+use posse_runtime::ports::{ChangeRequest, KEPT_AGENTS_MAX, KeptAgent, SessionRow};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::fault::{self, Fault};
 use crate::reader::unsigned;
 use crate::signed;
 
+/// What goes with a session that is deleted.
+const OF_SESSION: [&str; 5] =
+    ["context", "context_history", "context_snapshots", "context_snapshot_entries", "session_agents"];
+
 /// What an operator or a door does with a session as a whole.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum SessionChange {
     Create,
     Archive,
+    Keep(KeptAgent),
     Delete,
 }
 
@@ -103,7 +108,7 @@ pub(crate) fn ensure_session(connection: &Connection, session: &str, now: i64) -
 pub(crate) fn change_session(
     connection: &Connection,
     session: &str,
-    change: SessionChange,
+    change: &SessionChange,
     now_ms: u64,
 ) -> rusqlite::Result<Result<(), Fault>> {
     judged(try_change_session(connection, session, change, signed(now_ms)))
@@ -112,7 +117,7 @@ pub(crate) fn change_session(
 fn try_change_session(
     connection: &Connection,
     session: &str,
-    change: SessionChange,
+    change: &SessionChange,
     now: i64,
 ) -> Result<(), Refusal> {
     match change {
@@ -128,9 +133,18 @@ fn try_change_session(
                 )?
                 .execute([number, now])?;
         }
+        SessionChange::Keep(agent) => {
+            let number = enter(connection, session, Access::Change)?;
+            connection
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO session_agents (session, name, version, made_by, arguments)
+                     VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?
+                .execute(params![number, agent.name, agent.version, agent.key, agent.arguments])?;
+        }
         SessionChange::Delete => {
             let number = enter(connection, session, Access::Read)?;
-            for table in ["context", "context_history", "context_snapshots", "context_snapshot_entries"] {
+            for table in OF_SESSION {
                 connection
                     .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
                     .execute([number])?;
@@ -465,6 +479,21 @@ pub(crate) fn history(
         })?
         .collect::<rusqlite::Result<_>>()?;
     Ok(past)
+}
+
+pub(crate) fn kept_agents(connection: &Connection, number: i64) -> Result<Vec<KeptAgent>, Refusal> {
+    let mut kept: Vec<KeptAgent> = connection
+        .prepare_cached(
+            "SELECT name, version, made_by, arguments FROM session_agents WHERE session = ?1
+             ORDER BY number DESC LIMIT ?2",
+        )?
+        .query_map(params![number, KEPT_AGENTS_MAX as i64], |row| {
+            let (name, version, key) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(KeptAgent { name, version, key, arguments: row.get(3)? })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    kept.reverse();
+    Ok(kept)
 }
 
 pub(crate) fn snapshots(connection: &Connection, number: i64) -> Result<Vec<Snapshot>, Refusal> {

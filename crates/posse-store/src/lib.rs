@@ -25,8 +25,8 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::{Command, Lease, Places, Writing};
 use posse_runtime::ports::{
-    ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, LeaseRequest, NewTask, SessionRow,
-    Store, TaskQuery, TaskRow,
+    ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, KeptAgent, LeaseRequest, NewTask,
+    SessionRow, Store, TaskQuery, TaskRow,
 };
 
 use crate::approvals::Act;
@@ -246,6 +246,19 @@ impl ContextStore for SqliteStore {
 
     fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
         self.change_session(session, SessionChange::Archive, now_ms)
+    }
+
+    fn keep_agent<'a>(
+        &'a self,
+        session: &'a str,
+        agent: KeptAgent,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Keep(agent), now_ms)
+    }
+
+    fn kept_agents<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<KeptAgent>>> {
+        self.read_context(session, context::kept_agents)
     }
 
     fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {

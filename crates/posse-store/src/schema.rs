@@ -14,7 +14,7 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS];
+const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -193,6 +193,19 @@ const COMMANDS: &str = "
         after INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX commands_by_task ON commands (task);
+";
+
+const AGENTS: &str = "
+    -- Agents made at run time in sessions whose orchestrator has no journal. One that is made again gets a new number.
+    CREATE TABLE session_agents (
+        number INTEGER PRIMARY KEY,
+        session INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        made_by TEXT NOT NULL,
+        arguments TEXT NOT NULL,
+        UNIQUE (session, name)
+    ) STRICT;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

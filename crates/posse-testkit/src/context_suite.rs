@@ -9,7 +9,7 @@ use posse_core::context::{
 };
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
-use posse_runtime::ports::{ChangeRequest, NewTask, SessionRow, Store};
+use posse_runtime::ports::{ChangeRequest, KEPT_AGENTS_MAX, KeptAgent, NewTask, SessionRow, Store};
 
 use crate::store_suite::new_task;
 
@@ -26,6 +26,7 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     a_key_is_for_whom_its_writer_says(&*fresh()).await;
     sessions_are_apart_and_have_a_life(&*fresh()).await;
     a_task_brings_its_session_along(&*fresh()).await;
+    agents_are_kept_with_their_session(&*fresh()).await;
     sixteen_writers_leave_no_gap_and_no_duplicate(fresh()).await;
     sixteen_writers_never_exceed_the_total(fresh()).await;
     of_sixteen_that_expect_one_version_one_wins(fresh()).await;
@@ -341,6 +342,32 @@ async fn sessions_are_apart_and_have_a_life(store: &dyn Store) {
     assert_eq!(store.sessions(0, 90).await.unwrap(), []);
     store.create_session("s", 100).await.unwrap();
     assert_code(store.context_keys("s", 100).await, ErrorCode::SessionNotFound);
+}
+
+async fn agents_are_kept_with_their_session(store: &dyn Store) {
+    open(store).await;
+    store.create_session("other", 2).await.unwrap();
+    let agent = |name: &str, version| KeptAgent {
+        name: name.to_owned(),
+        version,
+        key: format!("{name}/{version}"),
+        arguments: format!("{{\"name\":\"{name}\"}}"),
+    };
+    for kept in [agent("a", 1), agent("b", 1), agent("a", 2)] {
+        store.keep_agent("s", kept, 3).await.unwrap();
+    }
+    assert_eq!(store.kept_agents("s").await.unwrap(), [agent("b", 1), agent("a", 2)]);
+    assert_eq!(store.kept_agents("other").await.unwrap(), []);
+    assert_code(store.keep_agent("nowhere", agent("a", 1), 3).await, ErrorCode::SessionNotFound);
+    for number in 0..KEPT_AGENTS_MAX {
+        store.keep_agent("other", agent(&format!("x{number}"), 1), 4).await.unwrap();
+    }
+    store.keep_agent("other", agent("last", 1), 5).await.unwrap();
+    let kept = store.kept_agents("other").await.unwrap();
+    assert_eq!((kept.len(), kept[0].name.as_str()), (KEPT_AGENTS_MAX, "x1"));
+    assert_eq!(kept.last(), Some(&agent("last", 1)));
+    store.delete_session("s", 80).await.unwrap();
+    assert_code(store.kept_agents("s").await, ErrorCode::SessionNotFound);
 }
 
 async fn a_task_brings_its_session_along(store: &dyn Store) {

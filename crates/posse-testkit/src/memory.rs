@@ -199,7 +199,7 @@ impl State {
             }
             Write::Context(request) => Applied::Context(self.contexts.change(request)?),
             Write::Session(session, change, now_ms) => {
-                self.contexts.change_session(session, *change, *now_ms)?;
+                self.contexts.change_session(session, change, *now_ms)?;
                 Applied::Session
             }
             Write::Park(request) => Applied::Approval(Box::new(self.park(request)?)),

@@ -149,10 +149,10 @@ impl Talk {
 /// A conversation keeps what it was begun with; a flag that would change nothing is refused, not ignored.
 fn refuse_what_is_fixed(how: &How) -> Result<()> {
     let fixed = [
-        ("--model", how.model.is_some()),
+        ("--model", how.common.model.is_some()),
         ("--agent", how.agent.is_some()),
-        ("--allow", !how.allow.is_empty()),
-        ("--read-only", how.read_only),
+        ("--allow", !how.common.allow.is_empty()),
+        ("--read-only", how.common.read_only),
         ("--max-turns", how.max_turns.is_some()),
         ("--timeout", how.timeout.is_some()),
         ("--effort", how.effort.is_some()),

@@ -15,7 +15,7 @@ use posse_core::agent::Agent;
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::server::http::{self, Guard};
-use posse_mcp::server::{Door, Entrance, Offer, Serving, Transcripts, Wire, converse};
+use posse_mcp::server::{Door, Entrance, Hosts, Offer, Serving, Transcripts, Wire, converse};
 use posse_messages::say;
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store, TaskQuery, Which};
@@ -48,7 +48,7 @@ pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
 async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
     // Before anything can be written: standard output carries the protocol and nothing else.
     let pipes = args.http.is_none().then(take_pipes).transpose()?;
-    let setup = Setup::load(global)?;
+    let setup = Setup { hosts: Hosts::served(), ..Setup::load(global)? };
     let on_exit = args.on_exit.or(setup.config.mcp.on_exit).unwrap_or(OnExit::HandOver);
     let leaving = CancellationToken::new();
     let (opener, entrance) = Entrance::closed();
@@ -99,6 +99,7 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
 /// What a session is opened with.
 struct Plan {
     how: How,
+    write: Vec<String>,
     agent: Agent,
     store: Arc<SqliteStore>,
     session_id: String,
@@ -114,7 +115,7 @@ async fn prepare(
 ) -> Result<(Door, Plan)> {
     let named = if args.tools.is_empty() { &setup.config.mcp.tools } else { &args.tools };
     let offers = Offer::parse_list(named)?;
-    let how = How::from(args.how);
+    let how = How::from(args.common);
     let agent = host(setup, &how)?;
     let store = setup.store()?;
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
@@ -123,25 +124,26 @@ async fn prepare(
     let facades = facades(&offers);
     // Which of these are given does not depend on what servers have.
     setup.servers_of(&how);
-    let grant = setup.grant(&how, &setup.tools()?)?.keep(&agent.rights);
+    let grant = setup.grant_to_hosts(&how, &args.write, &setup.tools()?)?.keep(&agent.rights);
     let serving = Serving {
         entrance,
         specs: facades.offered(&*agents, &grant)?,
         agents,
         transcripts: Arc::new(Journals(store.clone())),
+        hosts: setup.hosts.clone(),
         offers,
         process: owner::owner(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         leaving,
     };
-    Ok((Door::new(serving), Plan { how, agent, store, session_id, facades }))
+    Ok((Door::new(serving), Plan { how, write: args.write, agent, store, session_id, facades }))
 }
 
 async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {
-    let Plan { how, agent, store, session_id, facades } = plan;
+    let Plan { how, write, agent, store, session_id, facades } = plan;
     setup.meet_servers(&how).await;
     let found = setup.tools()?;
-    let (grant, caps) = (setup.grant(&how, &found)?, setup.caps(&how));
+    let (grant, caps) = (setup.grant_to_hosts(&how, &write, &found)?, setup.caps(&how));
     let room = furnish(
         setup,
         &how,
@@ -159,7 +161,7 @@ async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {
             apart_from: None,
         },
     )?;
-    Ok(Arc::new(room.session.host(agent).await?))
+    Ok(Arc::new(room.session.host(agent, Some(say!("mcp-writing-advice"))).await?))
 }
 
 struct Journals(Arc<SqliteStore>);

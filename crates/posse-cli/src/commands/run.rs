@@ -123,7 +123,7 @@ pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
 /// What a person says for this run counts before what the file says. What may be spent stays the least of both.
 fn as_told(definition: &Definition, how: &How) -> Definition {
     let mut told = definition.clone();
-    if how.model.is_some() {
+    if how.common.model.is_some() {
         told.model.candidates.clear();
     }
     if how.effort.is_some() {
@@ -203,7 +203,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         store,
         models,
         grant,
-        read_only: how.read_only,
+        read_only: how.common.read_only,
         denied: setup.denied(&found)?,
         tools: found.tools,
         agents: setup.agents(how),

@@ -24,7 +24,7 @@ use serde_json::json;
 
 use super::drive::{Room, View, Work};
 use super::run::{self, Furniture};
-use crate::args::{Global, How, ListArgs, More};
+use crate::args::{Common, Global, How, ListArgs, More};
 use crate::columns::{Cell, cut};
 use crate::render::tokens;
 use crate::servers::{Wanted, is_about_servers};
@@ -139,7 +139,7 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
 pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCode> {
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
-    let how = How { max_cost: more.max_cost, ..How::default() };
+    let how = How::from(Common { max_cost: more.max_cost, ..Common::default() });
     let room = taken_up.room(&how, View::Shown, global.json, &row.title)?;
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);

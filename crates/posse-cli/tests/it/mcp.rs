@@ -6,7 +6,9 @@ mod host;
 mod http;
 mod reading;
 mod rough;
+mod sampling;
 mod strangers;
+mod writing;
 
 use std::time::{Duration, Instant};
 
@@ -182,6 +184,31 @@ fn two_hosts_in_one_directory_share_their_tasks_and_no_number_is_given_twice() {
     for host in hosts {
         host.leave();
     }
+}
+
+#[test]
+fn agents_that_a_host_defines_are_there_when_it_comes_back() {
+    let place = place();
+    let mut host = Host::start(&place, &[]);
+    host.initialize("2025-11-25");
+    let define = json!({ "action": "define", "name": "poet", "description": "Writes", "extends": "quick" });
+    assert_eq!(host.tool("subagent", define)["defined"], "poet");
+    host.leave();
+    let mut later = Host::start(&place, &[]);
+    later.initialize("2025-11-25");
+    let listed = later.tool("subagent_list", json!({ "what": "agents" }));
+    let names = listed["agents"].as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap());
+    assert!(names.clone().any(|name| name == "poet"), "{listed}");
+    let spawned = later.tool("subagent", json!({ "action": "spawn", "agent": "poet", "task": "Write" }));
+    let waited = later.tool("subagent_wait", json!({ "task_ids": [spawned["task_id"]] }));
+    assert_eq!(waited["finished"][0]["status"], "completed", "{waited}");
+    later.leave();
+    // Another room has none of it.
+    let mut other = Host::start(&place, &["--room", "other"]);
+    other.initialize("2025-11-25");
+    let listed = other.tool("subagent_list", json!({ "what": "agents", "query": "poet" }));
+    assert_eq!(listed["agents"], json!([]), "{listed}");
+    other.leave();
 }
 
 #[test]

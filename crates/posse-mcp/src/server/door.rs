@@ -34,6 +34,7 @@ use super::asking::{Asked, can_ask};
 use super::bounded::{self, Call, Listener};
 use super::entrance::Entrance;
 use super::resources::{self, Address, Transcripts};
+use super::sampling::Hosts;
 use super::tools::Offer;
 use super::watch::{Changes, LOOK, Seen};
 use super::{prompts, tasks};
@@ -52,6 +53,8 @@ pub struct Serving {
     pub specs: Vec<ToolSpec>,
     pub agents: Arc<dyn Agents>,
     pub transcripts: Arc<dyn Transcripts>,
+    /// Whose models tasks may be given.
+    pub hosts: Arc<Hosts>,
     pub offers: Vec<Offer>,
     /// Makes the keys of calls differ from those of all other processes.
     pub process: String,
@@ -102,6 +105,21 @@ impl Door {
 
     fn wishes(&self) -> MutexGuard<'_, Wishes> {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first that is heard of a connection: a call can be faster than the end of the handshake. In the newest protocol there is none,
+    /// and nothing can be asked of a host.
+    fn meet(&self, peer: &Peer<RoleServer>) {
+        let newest = ProtocolVersion::V_2026_07_28;
+        let shook_hands =
+            peer.peer_info().is_some_and(|info| info.protocol_version.as_str() < newest.as_str());
+        if !shook_hands {
+            return self.inside.serving.hosts.meet_stranger();
+        }
+        if !std::mem::replace(&mut self.wishes().told, true) {
+            self.inside.serving.hosts.welcome(peer.clone());
+            tokio::spawn(self.clone().tell(peer.clone()));
+        }
     }
 
     async fn look(&self) -> (Seen, Vec<posse_runtime::session::HostedTask>) {
@@ -232,6 +250,7 @@ impl ServerHandler for Door {
             let name = posse_core::text::prefix(&request.name, 80);
             return Err(ErrorData::invalid_params(format!("no tool is called `{name}`"), None));
         };
+        self.meet(&context.peer);
         let token = context.meta.get_progress_token();
         let listener = token.map(|token| Listener { peer: context.peer.clone(), token });
         let call = Call {
@@ -408,9 +427,7 @@ impl ServerHandler for Door {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if !std::mem::replace(&mut self.wishes().told, true) {
-            tokio::spawn(self.clone().tell(context.peer));
-        }
+        self.meet(&context.peer);
     }
 
     /// Methods that nobody knows, and known ones whose parameters are not what they should be.

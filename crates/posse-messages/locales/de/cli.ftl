@@ -465,3 +465,7 @@ mcp-doctor-tools = Werkzeuge: { $names } (etwa { $tokens } Token)
 mcp-doctor-agents = Agenten: { $names }
 mcp-doctor-no-agents = so wie ein Host startet, ist kein Agent benutzbar: { $why }
 mcp-doctor-no-agents-hint = die meisten Hosts geben ihre Umgebung nicht weiter: nenne Modell und `api_key_file` in der Konfiguration
+mcp-writing-advice = ein Mensch kann Aufgaben schreiben lassen: `posse mcp --write PATHS` (etwa `'src/**'`, oder `'**'` für alles), `--allow TOOLS`, oder `write` unter `[mcp]` in der Konfiguration
+mcp-doctor-rights = Werkzeuge der Aufgaben: { $names }
+mcp-doctor-writes = Aufgaben dürfen schreiben: { $paths }
+mcp-writes-nothing = Aufgaben dürfen lesen und nicht schreiben; { $advice }

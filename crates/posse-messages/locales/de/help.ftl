@@ -142,6 +142,7 @@ help_tools = Die angebotenen Werkzeuge: subagent, subagent_wait, subagent_result
 help_on-exit = Was aus laufenden Aufgaben wird, wenn der Host verschwindet [Vorgabe: die Konfiguration, sonst hand-over]
 help_room = Ein eigener Raum in diesem Verzeichnis, getrennt von dem anderer Hosts
 help_http = Stattdessen Streamable HTTP an dieser Adresse anbieten, etwa 127.0.0.1:8808
+help-mcp_write = Wo Aufgaben schreiben dürfen: Muster unterhalb dieses Verzeichnisses, ** für alles (durch Kommas getrennt) [Vorgabe: die Konfiguration, oder nirgends]
 help-mcp-install = Drucken, wie einem Host gesagt wird, Posse zu benutzen, oder es in seine Konfiguration schreiben
 help_host = Der Host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose oder cline
 help_write = Es schreiben und behalten, was da ist

@@ -11,3 +11,8 @@ mcp-address-unusable = auf { $address } kann nicht gelauscht werden
 mcp-address-unusable-hint = vielleicht ist dort ein anderes Programm; Port 0 nimmt irgendeinen freien
 mcp-your-answer = Deine Antwort
 mcp-your-decision = Deine Entscheidung
+
+## sampling.rs
+
+host-model-unavailable = kein verbundener Host leiht sein Modell
+host-model-unavailable-hint = `model: host` geht in `posse mcp`, mit einem Host, der Sampling anbietet; nenne ein anderes Modell, oder `fallback_models`, die ihm folgen

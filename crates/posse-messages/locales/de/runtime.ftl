@@ -133,3 +133,6 @@ nested-without-outcome = `{ $id }` hat kein Ergebnis
 tool-execution-error = Fehler bei der Werkzeugausführung in Runde { $turns }: { $detail }
 findings-kept = [im gemeinsamen Kontext als `{ $key }` aufbewahrt]
 findings-not-kept = [nicht im gemeinsamen Kontext aufbewahrt: { $why }]
+
+tasks-write-nothing = Aufgaben, die von hier übertragen werden, dürfen nicht schreiben
+agent-cannot-write = `{ $agent }` arbeitet ohne { $tools }, die seine Definition nennt: { $advice }

@@ -596,3 +596,7 @@ mcp-doctor-tools = tools: { $names } (about { $tokens } tokens)
 mcp-doctor-agents = agents: { $names }
 mcp-doctor-no-agents = no agent can be used as a host starts it: { $why }
 mcp-doctor-no-agents-hint = most hosts keep the environment to themselves: name a model and an `api_key_file` in the configuration
+mcp-writing-advice = a person can let tasks write: `posse mcp --write PATHS` (such as `'src/**'`, or `'**'` for everything), `--allow TOOLS`, or `write` under `[mcp]` in the configuration
+mcp-doctor-rights = tools of tasks: { $names }
+mcp-doctor-writes = tasks may write: { $paths }
+mcp-writes-nothing = tasks may look and not write; { $advice }

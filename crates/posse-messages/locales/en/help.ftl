@@ -142,6 +142,7 @@ help_tools = The tools to offer: subagent, subagent_wait, subagent_result, subag
 help_on-exit = What becomes of tasks that are at work when the host goes away [default: the configuration, or hand-over]
 help_room = A room of its own in this directory, apart from that of other hosts
 help_http = Serve streamable HTTP at this address instead, such as 127.0.0.1:8808
+help-mcp_write = Where tasks may write: globs below this directory, ** for all of it (comma-separated) [default: the configuration, or nowhere]
 help-mcp-install = Print how a host is told to use Posse, or write that into its configuration
 help_host = The host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose or cline
 help_write = Write it, and keep what is there

@@ -250,3 +250,8 @@ nested-without-outcome = `{ $id }` has no outcome
 tool-execution-error = Tool execution error in turn { $turns }: { $detail }
 findings-kept = [kept in shared context as `{ $key }`]
 findings-not-kept = [not kept in shared context: { $why }]
+
+## session/writing.rs
+
+tasks-write-nothing = tasks that are delegated from here may not write
+agent-cannot-write = `{ $agent }` works without { $tools }, which its definition names: { $advice }

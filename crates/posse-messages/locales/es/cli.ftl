@@ -465,3 +465,7 @@ mcp-doctor-tools = herramientas: { $names } (unos { $tokens } tokens)
 mcp-doctor-agents = agentes: { $names }
 mcp-doctor-no-agents = tal como lo inicia un anfitrión, ningún agente es utilizable: { $why }
 mcp-doctor-no-agents-hint = la mayoría de los anfitriones no pasan su entorno: indica un modelo y un `api_key_file` en la configuración
+mcp-writing-advice = una persona puede permitir que las tareas escriban: `posse mcp --write PATHS` (por ejemplo `'src/**'`, o `'**'` para todo), `--allow TOOLS`, o `write` bajo `[mcp]` en la configuración
+mcp-doctor-rights = herramientas de las tareas: { $names }
+mcp-doctor-writes = las tareas pueden escribir: { $paths }
+mcp-writes-nothing = las tareas pueden leer y no escribir; { $advice }

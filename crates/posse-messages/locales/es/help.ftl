@@ -142,6 +142,7 @@ help_tools = Las herramientas que se ofrecen: subagent, subagent_wait, subagent_
 help_on-exit = Qué pasa con las tareas en curso cuando el anfitrión se va [por defecto: la configuración, o hand-over]
 help_room = Una sala propia en este directorio, aparte de la de otros anfitriones
 help_http = Servir HTTP en esta dirección en su lugar, como 127.0.0.1:8808
+help-mcp_write = Dónde pueden escribir las tareas: patrones bajo este directorio, ** para todo (separados por comas) [por defecto: la configuración, o en ninguna parte]
 help-mcp-install = Imprimir cómo se le indica a un anfitrión que use Posse, o escribirlo en su configuración
 help_host = El anfitrión: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose o cline
 help_write = Escribirlo y conservar lo que hay

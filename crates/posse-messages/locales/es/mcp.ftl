@@ -11,3 +11,8 @@ mcp-address-unusable = no se puede escuchar en { $address }
 mcp-address-unusable-hint = quizá haya otro programa allí; el puerto 0 toma cualquiera que esté libre
 mcp-your-answer = Tu respuesta
 mcp-your-decision = Tu decisión
+
+## sampling.rs
+
+host-model-unavailable = ningún anfitrión conectado presta su modelo
+host-model-unavailable-hint = `model: host` funciona en `posse mcp`, con un anfitrión que ofrece sampling; nombra otro modelo, o `fallback_models` que le sigan

@@ -133,3 +133,6 @@ nested-without-outcome = `{ $id }` no tiene resultado
 tool-execution-error = Error al ejecutar herramientas en el turno { $turns }: { $detail }
 findings-kept = [guardado en el contexto compartido como `{ $key }`]
 findings-not-kept = [no guardado en el contexto compartido: { $why }]
+
+tasks-write-nothing = las tareas que se delegan desde aquí no pueden escribir
+agent-cannot-write = `{ $agent }` trabaja sin { $tools }, que su definición nombra: { $advice }

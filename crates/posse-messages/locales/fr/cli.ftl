@@ -469,3 +469,7 @@ mcp-doctor-tools = outils : { $names } (environ { $tokens } jetons)
 mcp-doctor-agents = agents : { $names }
 mcp-doctor-no-agents = tel qu’un hôte le lance, aucun agent n’est utilisable : { $why }
 mcp-doctor-no-agents-hint = la plupart des hôtes ne transmettent pas leur environnement : indiquez un modèle et un `api_key_file` dans la configuration
+mcp-writing-advice = une personne peut laisser les tâches écrire : `posse mcp --write PATHS` (par exemple `'src/**'`, ou `'**'` pour tout), `--allow TOOLS`, ou `write` sous `[mcp]` dans la configuration
+mcp-doctor-rights = outils des tâches : { $names }
+mcp-doctor-writes = les tâches peuvent écrire : { $paths }
+mcp-writes-nothing = les tâches peuvent lire et non écrire ; { $advice }

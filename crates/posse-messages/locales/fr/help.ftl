@@ -142,6 +142,7 @@ help_tools = Les outils proposés : subagent, subagent_wait, subagent_result, su
 help_on-exit = Ce que deviennent les tâches en cours quand l'hôte s'en va [par défaut : la configuration, ou hand-over]
 help_room = Une salle à part dans ce répertoire, distincte de celle des autres hôtes
 help_http = Servir plutôt en HTTP à cette adresse, comme 127.0.0.1:8808
+help-mcp_write = Où les tâches peuvent écrire : motifs sous ce répertoire, ** pour tout (séparés par des virgules) [par défaut : la configuration, ou nulle part]
 help-mcp-install = Afficher comment indiquer à un hôte d’utiliser Posse, ou l’écrire dans sa configuration
 help_host = L’hôte : claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose ou cline
 help_write = L’écrire, et garder ce qui est là

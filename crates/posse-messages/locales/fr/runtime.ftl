@@ -133,3 +133,6 @@ nested-without-outcome = `{ $id }` n'a pas de résultat
 tool-execution-error = Erreur d'exécution d'outil au tour { $turns } : { $detail }
 findings-kept = [conservé dans le contexte partagé sous `{ $key }`]
 findings-not-kept = [non conservé dans le contexte partagé : { $why }]
+
+tasks-write-nothing = les tâches déléguées d'ici ne peuvent pas écrire
+agent-cannot-write = `{ $agent }` travaille sans { $tools }, que sa définition nomme : { $advice }

@@ -409,3 +409,7 @@ mcp-doctor-tools = ツール: { $names }（約 { $tokens } トークン）
 mcp-doctor-agents = エージェント: { $names }
 mcp-doctor-no-agents = ホストが起動する環境では、使えるエージェントがありません: { $why }
 mcp-doctor-no-agents-hint = 多くのホストは環境変数を渡しません。設定でモデルと `api_key_file` を指定してください
+mcp-writing-advice = タスクに書き込みを許すには、`posse mcp --write PATHS`（例: `'src/**'`、すべてなら `'**'`）、`--allow TOOLS`、または設定の `[mcp]` の `write` を使います
+mcp-doctor-rights = タスクのツール: { $names }
+mcp-doctor-writes = タスクが書き込める場所: { $paths }
+mcp-writes-nothing = タスクは読み取りのみで、書き込めません。{ $advice }

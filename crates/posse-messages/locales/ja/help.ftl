@@ -142,6 +142,7 @@ help_tools = 提供するツール: subagent、subagent_wait、subagent_result�
 help_on-exit = ホストがいなくなったとき、実行中のタスクをどうするか [既定: 設定、なければ hand-over]
 help_room = このディレクトリの中の、ほかのホストとは別の部屋
 help_http = 代わりにこのアドレスで HTTP を提供する（例: 127.0.0.1:8808）
+help-mcp_write = タスクが書き込める場所。このディレクトリ以下のパターン、すべてなら **（コンマ区切り）[既定: 設定、またはなし]
 help-mcp-install = ホストに Posse を使わせる設定を表示する、または設定に書き込む
 help_host = ホスト: claude-code、codex、opencode、gemini、qwen、copilot、vscode、cursor、zed、goose、cline
 help_write = 書き込み、既存の内容は保つ

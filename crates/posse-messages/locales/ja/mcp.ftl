@@ -11,3 +11,8 @@ mcp-address-unusable = { $address } で待ち受けできません
 mcp-address-unusable-hint = 別のプログラムが使用中かもしれません。ポート 0 なら空いているポートが選ばれます
 mcp-your-answer = 回答
 mcp-your-decision = 判断
+
+## sampling.rs
+
+host-model-unavailable = 接続中のホストにモデルを貸すものがありません
+host-model-unavailable-hint = `model: host` は sampling を提供するホストと `posse mcp` で使えます。別のモデルか、後に続く `fallback_models` を指定してください

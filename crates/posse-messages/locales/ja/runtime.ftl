@@ -133,3 +133,6 @@ nested-without-outcome = `{ $id }` には結果がありません
 tool-execution-error = ターン { $turns } でのツール実行エラー: { $detail }
 findings-kept = [共有コンテキストに `{ $key }` として保存しました]
 findings-not-kept = [共有コンテキストに保存できませんでした: { $why }]
+
+tasks-write-nothing = ここから委任されるタスクは書き込めません
+agent-cannot-write = `{ $agent }` は、その定義が挙げる { $tools } なしで動きます: { $advice }

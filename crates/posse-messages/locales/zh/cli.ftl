@@ -409,3 +409,7 @@ mcp-doctor-tools = 工具：{ $names }（约 { $tokens } 个令牌）
 mcp-doctor-agents = 代理：{ $names }
 mcp-doctor-no-agents = 以主机的方式启动时没有可用的代理：{ $why }
 mcp-doctor-no-agents-hint = 多数主机不传递环境变量：请在配置中指定模型和 `api_key_file`
+mcp-writing-advice = 要允许任务写入：`posse mcp --write PATHS`（例如 `'src/**'`，全部为 `'**'`）、`--allow TOOLS`，或配置中 `[mcp]` 下的 `write`
+mcp-doctor-rights = 任务的工具：{ $names }
+mcp-doctor-writes = 任务可写入：{ $paths }
+mcp-writes-nothing = 任务可以读取，不能写入；{ $advice }

@@ -142,6 +142,7 @@ help_tools = 要提供的工具：subagent、subagent_wait、subagent_result、s
 help_on-exit = 主机离开时如何处理正在进行的任务 [默认：配置，或 hand-over]
 help_room = 此目录中与其他主机分开的独立房间
 help_http = 改为在此地址提供 HTTP，例如 127.0.0.1:8808
+help-mcp_write = 任务可以写入的位置：此目录下的模式，** 表示全部（以逗号分隔）[默认：配置，或无]
 help-mcp-install = 显示如何让主机使用 Posse，或写入其配置
 help_host = 主机：claude-code、codex、opencode、gemini、qwen、copilot、vscode、cursor、zed、goose 或 cline
 help_write = 写入，并保留已有内容

@@ -11,3 +11,8 @@ mcp-address-unusable = 无法监听 { $address }
 mcp-address-unusable-hint = 可能有其他程序占用；端口 0 会选用任意空闲端口
 mcp-your-answer = 您的回答
 mcp-your-decision = 您的决定
+
+## sampling.rs
+
+host-model-unavailable = 没有已连接的主机出借它的模型
+host-model-unavailable-hint = `model: host` 用于 `posse mcp` 且主机提供 sampling 时；请指定其他模型，或其后的 `fallback_models`

@@ -133,3 +133,6 @@ nested-without-outcome = `{ $id }` 没有结果
 tool-execution-error = 第 { $turns } 轮工具执行错误：{ $detail }
 findings-kept = [已以 `{ $key }` 保存到共享上下文]
 findings-not-kept = [未保存到共享上下文：{ $why }]
+
+tasks-write-nothing = 从这里委派的任务不能写入
+agent-cannot-write = `{ $agent }` 在没有其定义所列 { $tools } 的情况下工作：{ $advice }

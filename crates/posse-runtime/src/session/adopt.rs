@@ -224,6 +224,7 @@ impl Session {
             own: stop.clone(),
             stop: stop.child(),
             outside: false,
+            writing_advice: None,
         };
         let task = recalled(&row, start, stop, records, true);
         let family = Arc::new(Family::new(parent, self.rules));

@@ -8,8 +8,9 @@ use posse_core::id::AgentName;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 
-use super::Session;
-use crate::ports::unknown_agent;
+use super::{Session, subagent};
+use crate::context::now_ms;
+use crate::ports::{KeptAgent, unknown_agent};
 
 /// An agent made while the session runs.
 #[derive(Clone)]
@@ -70,6 +71,28 @@ impl Session {
         };
         defined.insert(name, Defined { definition: Arc::new(definition), version, key: key.to_owned() });
         Ok(version)
+    }
+
+    /// What the store keeps of an agent that was made here: for whoever comes after this process.
+    pub(crate) async fn keep(&self, name: &AgentName, arguments: &str) -> Result<()> {
+        let Some(Defined { version, key, .. }) = self.defined().get(name).cloned() else { return Ok(()) };
+        let kept = KeptAgent { name: name.to_string(), version, key, arguments: arguments.to_owned() };
+        self.store.keep_agent(&self.id, kept, now_ms()).await
+    }
+
+    /// Agents that other processes made in this session, as far as they are newer than what is known here.
+    pub(crate) async fn recall_agents(&self) -> Result<()> {
+        for kept in self.store.kept_agents(&self.id).await? {
+            let Ok(name) = AgentName::parse(&kept.name) else { continue };
+            if self.defined().get(&name).is_some_and(|known| known.version >= kept.version) {
+                continue;
+            }
+            // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
+            let Ok(definition) = subagent::recalled(self, &kept.arguments) else { continue };
+            let KeptAgent { version, key, .. } = kept;
+            self.defined().insert(name, Defined { definition: Arc::new(definition), version, key });
+        }
+        Ok(())
     }
 
     pub(crate) fn defined(&self) -> MutexGuard<'_, BTreeMap<AgentName, Defined>> {

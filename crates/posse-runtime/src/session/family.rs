@@ -34,6 +34,8 @@ pub(crate) struct Parent {
     /// It has no run here: its children outlive it, and it may ask for the same result again, because an answer may not have
     /// reached it.
     pub outside: bool,
+    /// How a person lets its tasks write, for those that ask in vain.
+    pub writing_advice: Option<String>,
 }
 
 pub(crate) struct Family {

@@ -54,8 +54,9 @@ pub struct HostedTask {
 
 impl Session {
     /// Opens the room for a program outside, with what was delegated from here before: what a dead process left goes on.
-    /// `agent` is what a definition that does not say gets its model and its limits from.
-    pub async fn host(self: &Arc<Self>, agent: Agent) -> Result<Hosted> {
+    /// `agent` is what a definition that does not say gets its model and its limits from. `writing_advice` is told to whoever asks
+    /// for tasks that write, if they may not.
+    pub async fn host(self: &Arc<Self>, agent: Agent, writing_advice: Option<String>) -> Result<Hosted> {
         self.store.create_session(&self.id, now_ms()).await?;
         let grant = self.grant.keep(&agent.rights);
         let own = self.stop.child();
@@ -69,6 +70,7 @@ impl Session {
             stop: own.child(),
             own,
             outside: true,
+            writing_advice,
         };
         let family = Arc::new(Family::new(parent, self.rules));
         self.families().insert(family.parent.id.clone(), family.clone());
@@ -163,9 +165,10 @@ impl Hosted {
         self.family.running().iter().map(|task| task.id.clone()).collect()
     }
 
-    /// Takes in what other processes delegated in this session since it was last looked at.
+    /// Takes in what other processes defined and delegated in this session since it was last looked at.
     async fn look(&self) -> Result<()> {
         let _one_at_a_time = self.looking.lock().await;
+        self.session.recall_agents().await?;
         let of = Which::ChildrenOf(self.family.parent.id.clone());
         let newest = TaskQuery { limit: RECALLED_MAX, ..TaskQuery::of(of.clone()) };
         let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };

@@ -22,7 +22,7 @@ use super::family::Family;
 use super::task::{Stage, Task};
 use crate::inbox::{Message, Receipt};
 use crate::ports::{BoxFuture, Proposal, Tool, ToolContext, ToolInput, ToolOutput};
-pub(super) use define::define_again;
+pub(super) use define::{define_again, recalled};
 use report::collected;
 pub(super) use report::{failure, status};
 use request::{Mode, Request};
@@ -137,7 +137,22 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
     let family = session.family(&context.task)?;
     match request {
         Request::ListAgents { query } => Ok(define::listing(session, &family, query.as_deref())),
-        Request::Define(request) => define::define(session, Some(&family.parent), *request, key),
+        Request::Define(request) => {
+            let name = request.agent_name()?;
+            let before = session.defined().get(&name).cloned();
+            let answer = define::define(session, Some(&family.parent), *request, key)?;
+            if family.parent.outside
+                && let Err(e) = session.keep(&name, input.arguments).await
+            {
+                // What would be gone with this process was not defined.
+                let mut defined = session.defined();
+                before
+                    .map(|before| defined.insert(name.clone(), before))
+                    .unwrap_or_else(|| defined.remove(&name));
+                return Err(e);
+            }
+            Ok(answer)
+        }
         Request::Spawn(mut request) => {
             request.key = Some(key.to_owned());
             spawn(session, &family, *request).await
@@ -183,9 +198,13 @@ async fn spawn(session: &Session, family: &Family, request: posse_core::task::Ta
     } else if progress.stage == Stage::Waiting {
         value["queued"] = json!(true);
     }
+    let mut warnings = task.start.notes.clone();
     let uncollected = family.uncollected();
     if uncollected >= UNCOLLECTED_NOTED && !family.parent.outside {
-        value["warnings"] = json!([format!("{uncollected} finished tasks are not collected")]);
+        warnings.push(format!("{uncollected} finished tasks are not collected"));
+    }
+    if !warnings.is_empty() {
+        value["warnings"] = json!(warnings);
     }
     Ok(value)
 }

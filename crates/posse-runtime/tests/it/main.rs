@@ -7,6 +7,7 @@ mod crashes;
 mod delegation;
 mod facades;
 mod grants;
+mod host;
 mod injection;
 mod judging;
 mod leases;

@@ -67,9 +67,20 @@ pub fn session_where(
     store: Arc<MemoryStore>,
     observers: Observers,
 ) -> Arc<Session> {
+    session_of("test", lives, script, store, observers)
+}
+
+/// As the process with this name has it.
+pub fn session_of(
+    owner: &str,
+    lives: fn(&TaskRow) -> bool,
+    script: &'static str,
+    store: Arc<MemoryStore>,
+    observers: Observers,
+) -> Arc<Session> {
     Session::new(SessionConfig {
         id: "s1".to_owned(),
-        owner: "test".to_owned(),
+        owner: owner.to_owned(),
         lives,
         lease_ms: posse_core::lease::SILENCE_MS_MAX,
         worktrees: None,
@@ -88,6 +99,7 @@ pub fn session_where(
                 ..(*definition("picky", &["shared_context", "nowhere"])).clone()
             }),
             definition("toolless", &["nowhere"]),
+            definition("scribe", &["shared_context", "write", "bash"]),
             definition("talker", &["ask_parent", "report_progress"]),
             Arc::new(Definition {
                 verify: vec!["cargo test".to_owned()],

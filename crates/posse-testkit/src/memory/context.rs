@@ -6,7 +6,7 @@ use posse_core::Result;
 use posse_core::context::{
     self, Access, Act, Change, Changed, Entry, HISTORY_MAX, Head, Key, Label, Past, SessionState, Snapshot,
 };
-use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, SessionRow};
+use posse_runtime::ports::{BoxFuture, ChangeRequest, ContextStore, KEPT_AGENTS_MAX, KeptAgent, SessionRow};
 
 use super::{Applied, MemoryStore, Write, now_ms};
 
@@ -24,12 +24,14 @@ struct Session {
     past: Vec<Past>,
     snapshots: Vec<(Snapshot, Vec<Entry>)>,
     answered: BTreeMap<String, Changed>,
+    agents: Vec<KeptAgent>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum SessionChange {
     Create,
     Archive,
+    Keep(KeptAgent),
     Delete,
 }
 
@@ -40,7 +42,7 @@ impl Contexts {
         }
     }
 
-    pub fn change_session(&mut self, id: &str, change: SessionChange, now_ms: u64) -> Result<()> {
+    pub fn change_session(&mut self, id: &str, change: &SessionChange, now_ms: u64) -> Result<()> {
         match change {
             SessionChange::Create => {
                 context::check_session_id(id)?;
@@ -49,6 +51,11 @@ impl Contexts {
             SessionChange::Archive => {
                 let session = self.enter(id, Access::Read)?;
                 session.archived_ms.get_or_insert(now_ms);
+            }
+            SessionChange::Keep(agent) => {
+                let session = self.enter(id, Access::Change)?;
+                session.agents.retain(|known| known.name != agent.name);
+                session.agents.push(agent.clone());
             }
             SessionChange::Delete => {
                 let session = self.enter(id, Access::Read)?;
@@ -196,6 +203,24 @@ impl ContextStore for MemoryStore {
 
     fn archive_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
         self.change_session(session, SessionChange::Archive, now_ms)
+    }
+
+    fn keep_agent<'a>(
+        &'a self,
+        session: &'a str,
+        agent: KeptAgent,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Keep(agent), now_ms)
+    }
+
+    fn kept_agents<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<KeptAgent>>> {
+        let newest = |session: &Session| {
+            let over = session.agents.len().saturating_sub(KEPT_AGENTS_MAX);
+            session.agents[over..].to_vec()
+        };
+        let answer = self.read_context(session, newest);
+        Box::pin(async { answer })
     }
 
     fn delete_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {

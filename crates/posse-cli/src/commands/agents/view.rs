@@ -14,7 +14,7 @@ use posse_runtime::resolve::resolve;
 use posse_runtime::session::usual;
 use serde_json::{Value, json};
 
-use crate::args::How;
+use crate::args::{Common, How};
 use crate::columns::{Cell, cut};
 use crate::models::{ModelSource, process_env};
 use crate::render::{Thing, many};
@@ -68,7 +68,7 @@ pub struct Seen {
 impl Eyes {
     /// `allow` is what a run would be told with that flag.
     pub fn open(setup: &Setup, allow: &[String]) -> Result<Self> {
-        let how = How { allow: allow.to_vec(), ..How::default() };
+        let how = How::from(Common { allow: allow.to_vec(), ..Common::default() });
         let servers = setup.servers(Wanted::All);
         let found = setup.tools()?;
         let grant = setup.grant(&how, &found)?;
@@ -76,7 +76,10 @@ impl Eyes {
         let session = SESSION_TOOLS.iter().map(|name| ((*name).to_owned(), Effect::Unsafe));
         let base = match setup.orchestrator(&how) {
             Ok(agent) => agent,
-            Err(_) => setup.orchestrator(&How { model: Some(format!("none:{NO_MODEL}")), ..how.clone() })?,
+            Err(_) => {
+                let model = Some(format!("none:{NO_MODEL}"));
+                setup.orchestrator(&How::from(Common { model, ..how.common.clone() }))?
+            }
         };
         let model = if base.model.starts_with("none:") { NO_MODEL.to_owned() } else { base.model.clone() };
         let base = Agent { model, limits: usual(&base.limits), ..base };

@@ -10,8 +10,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::leave::joined;
-use crate::args::Global;
+use crate::args::{Global, How};
 use crate::models::NONE;
+use crate::setup::Setup;
 use crate::terminal;
 
 /// What the strictest host passes on.
@@ -42,6 +43,24 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
             .hint(say!("mcp-doctor-no-agents-hint")));
     }
     terminal::out(&say!("mcp-doctor-agents", names = agents.join(", ")));
+    tell_rights(global)
+}
+
+/// What tasks may do if the host adds no flags.
+fn tell_rights(global: &Global) -> Result<ExitCode> {
+    let setup = Setup::load(global)?;
+    let found = setup.tools()?;
+    let grant = setup.grant_to_hosts(&How::default(), &[], &found)?;
+    let specs = found.tools.iter().map(|tool| tool.spec());
+    let given = specs.filter(|spec| grant.offers(&spec.name, spec.effect)).map(|spec| spec.name.as_str());
+    terminal::out(&say!("mcp-doctor-rights", names = given.collect::<Vec<_>>().join(", ")));
+    terminal::out(&match grant.can_write() {
+        true => {
+            let paths = grant.write_paths().last().map_or_else(|| "**".to_owned(), |paths| paths.join(", "));
+            say!("mcp-doctor-writes", paths)
+        }
+        false => super::install::writes_nothing(),
+    });
     Ok(ExitCode::SUCCESS)
 }
 

@@ -39,6 +39,7 @@ pub fn run(host: HostName, write: bool, json: bool) -> Result<ExitCode> {
     if !write {
         terminal::note(&say!("mcp-install-where", host, file));
         terminal::out(whole(&entry).trim_end());
+        terminal::note(&writes_nothing());
         return Ok(ExitCode::SUCCESS);
     }
     let before = match std::fs::read_to_string(&entry.file) {
@@ -56,10 +57,18 @@ pub fn run(host: HostName, write: bool, json: bool) -> Result<ExitCode> {
     }
     match (json, changed) {
         (true, _) => terminal::out(&json!({ "file": file, "changed": changed }).to_string()),
-        (false, true) => terminal::note(&say!("file-written", file)),
+        (false, true) => {
+            terminal::note(&say!("file-written", file));
+            terminal::note(&writes_nothing());
+        }
         (false, false) => terminal::note(&say!("mcp-install-there", file)),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What tasks of hosts get when nobody says more.
+pub fn writes_nothing() -> String {
+    say!("mcp-writes-nothing", advice = say!("mcp-writing-advice"))
 }
 
 fn entry(host: HostName, program: &str) -> Result<Entry> {

@@ -78,10 +78,14 @@ impl Host {
     }
 
     pub fn initialize(&mut self, version: &str) -> Value {
+        self.initialize_with(version, json!({}))
+    }
+
+    pub fn initialize_with(&mut self, version: &str, capabilities: Value) -> Value {
         let client = json!({ "name": "test", "version": "1" });
         let told = self.ask(
             "initialize",
-            json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client }),
+            json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client }),
         );
         self.notify("notifications/initialized", json!({}));
         told

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use posse_core::definition::{Definition, Format, Origin, Scope};
 use posse_core::grant::{Call, Decision, Rights};
-use posse_core::id::AgentName;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, canonical};
 use posse_core::{Error, ErrorCode, Result};
@@ -103,8 +102,15 @@ pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
     define(session, None, Define { overwrite: true, ..request }, "recalled")
 }
 
+/// What a call that was accepted before said.
+pub fn recalled(session: &Session, arguments: &str) -> Result<Definition> {
+    let request: Define =
+        serde_json::from_str(arguments).map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()))?;
+    definition(session, request)
+}
+
 fn definition(session: &Session, request: Define) -> Result<Definition> {
-    let name = AgentName::parse(&request.name)?;
+    let name = request.agent_name()?;
     let missing = |field: &str| {
         Error::new(ErrorCode::InvalidRequest, say!("field-missing", field)).hint(say!("see-description-hint"))
     };

@@ -6,6 +6,7 @@ use posse_core::board::{Priority, Terms};
 use posse_core::budget::Caps;
 use posse_core::definition::Isolation;
 use posse_core::grant::Rights;
+use posse_core::id::AgentName;
 use posse_core::lease::OnConflict;
 use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
@@ -64,6 +65,12 @@ pub struct Define {
     pub max_turns: Option<u32>,
     #[serde(default)]
     pub overwrite: bool,
+}
+
+impl Define {
+    pub fn agent_name(&self) -> Result<AgentName> {
+        AgentName::parse(&self.name)
+    }
 }
 
 #[derive(Deserialize)]

@@ -1,0 +1,199 @@
+//! Between a run's conversation and the messages of the protocol, for hosts that pass tools on to their model and for those that do not.
+
+use posse_core::agent::ModelSettings;
+use posse_core::id::CallKey;
+use posse_core::message::{Arguments, Block, Message, ToolCall};
+use posse_core::reply::ReplyStop;
+use posse_core::text::{estimate_tokens, prefix};
+use posse_core::tool::ToolSpec;
+use posse_messages::fixed;
+use posse_runtime::ports::{ModelRequest, ToolUse};
+use rmcp::RoleServer;
+use rmcp::model::{
+    ContentBlock, CreateMessageRequestParams, CreateMessageResult, JsonObject, ModelHint, ModelPreferences,
+    Role, SamplingMessage, SamplingMessageContentBlock, Tool, ToolChoice, ToolResultContent,
+};
+use rmcp::service::Peer;
+use serde_json::Value;
+
+use super::text;
+
+const SCHEMA_RULE: &str = include_str!("../../../prompts/output_schema.md");
+
+/// More parts than any answer has.
+const PARTS_MAX: usize = 4096;
+/// Longer than any name or id that means something.
+const NAME_BYTES_MAX: usize = 1024;
+
+/// How a host's model is told of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speech {
+    /// By the protocol.
+    Tools,
+    /// In words: calls and results are parts of the text.
+    Text,
+}
+
+impl Speech {
+    /// `None` if the host does not lend its model.
+    pub fn of(peer: &Peer<RoleServer>) -> Option<Self> {
+        let info = peer.peer_info()?;
+        let sampling = info.capabilities.sampling.as_ref()?;
+        Some(if sampling.tools.is_some() { Speech::Tools } else { Speech::Text })
+    }
+}
+
+pub fn request(request: &ModelRequest<'_>, speech: Speech, wish: Option<&str>) -> CreateMessageRequestParams {
+    let messages = match speech {
+        Speech::Tools => request.messages.iter().filter_map(with_tools).collect(),
+        Speech::Text => in_words(request.messages),
+    };
+    let mut params = CreateMessageRequestParams::new(messages, request.output_tokens_max);
+    params.temperature = request.settings.temperature;
+    if let Some(wish) = wish {
+        let hints = vec![ModelHint::new(wish)];
+        params.model_preferences = Some(ModelPreferences::new().with_hints(hints));
+    }
+    let mut system = vec![request.system.to_owned()];
+    system.extend(schema_rule(request.settings));
+    if !request.tools.is_empty() {
+        match speech {
+            Speech::Tools => {
+                params.tools = Some(request.tools.iter().map(tool).collect());
+                params.tool_choice = Some(match request.tool_use {
+                    ToolUse::Auto => ToolChoice::auto(),
+                    ToolUse::Forbidden => ToolChoice::none(),
+                });
+            }
+            Speech::Text => {
+                system.push(text::explanation(request.tools, request.tool_use));
+                // A model that goes on by itself would make up what its calls came to.
+                params.stop_sequences = Some(vec![text::RESULT_BEGINS.to_owned()]);
+            }
+        }
+    }
+    params.system_prompt = Some(system.join("\n\n"));
+    params
+}
+
+/// What came back, in our terms.
+pub struct Read {
+    pub blocks: Vec<Block>,
+    pub stop: ReplyStop,
+    /// An estimate of what was said.
+    pub tokens: u64,
+    pub notes: Vec<String>,
+}
+
+pub fn reply(request: &ModelRequest<'_>, speech: Speech, result: CreateMessageResult) -> Read {
+    let stop = match result.stop_reason.as_deref() {
+        None | Some("endTurn" | "stopSequence") => ReplyStop::EndTurn,
+        Some("maxTokens") => ReplyStop::MaxTokens,
+        Some("toolUse") => ReplyStop::ToolUse,
+        Some(other) => ReplyStop::Other(prefix(other, 80).to_owned()),
+    };
+    let mut read = Read { blocks: Vec::new(), stop, tokens: 0, notes: Vec::new() };
+    for content in result.message.content.into_vec().into_iter().take(PARTS_MAX) {
+        match content {
+            SamplingMessageContentBlock::Text(said) => read.say(request, speech, &said.text),
+            SamplingMessageContentBlock::ToolUse(call) => {
+                let arguments = Value::Object(call.input).to_string();
+                read.call(call.id, call.name, Arguments::judge(&arguments), &arguments);
+            }
+            _ => read.notes.push(fixed!("host-content-left-out")),
+        }
+    }
+    read
+}
+
+impl Read {
+    fn say(&mut self, request: &ModelRequest<'_>, speech: Speech, said: &str) {
+        self.tokens += estimate_tokens(said);
+        if speech == Speech::Tools || request.tool_use == ToolUse::Forbidden {
+            return self.text(said);
+        }
+        let cut_off = self.stop == ReplyStop::MaxTokens;
+        let (before, calls) = text::parse(said, request.tools, cut_off);
+        self.text(&before);
+        for (name, arguments) in calls {
+            self.call(String::new(), name, arguments, "");
+        }
+    }
+
+    fn text(&mut self, said: &str) {
+        if !said.trim().is_empty() {
+            self.blocks.push(Block::text(said));
+        }
+    }
+
+    fn call(&mut self, id: String, name: String, arguments: Arguments, said: &str) {
+        let index = self.blocks.iter().filter(|block| block.as_call().is_some()).count() as u32;
+        self.tokens += estimate_tokens(&name) + estimate_tokens(said);
+        let id = if id.is_empty() { format!("call_{}", index + 1) } else { id };
+        let (id, name) = (prefix(&id, NAME_BYTES_MAX).to_owned(), prefix(&name, NAME_BYTES_MAX).to_owned());
+        let key = CallKey { turn: 0, index };
+        self.blocks.push(Block::ToolCall(ToolCall { key, id, name, arguments, signature: None }));
+    }
+}
+
+fn schema_rule(settings: &ModelSettings) -> Option<String> {
+    let schema = settings.output_schema.as_deref()?;
+    Some(SCHEMA_RULE.trim_end().replace("{schema}", schema))
+}
+
+fn tool(spec: &ToolSpec) -> Tool {
+    let schema: JsonObject = serde_json::from_str(&spec.input_schema).unwrap_or_default();
+    Tool::new(spec.name.clone(), spec.description.clone(), schema)
+}
+
+/// Thoughts and blocks of other providers mean nothing to this one; a message that has nothing else is left out.
+fn with_tools(message: &Message) -> Option<SamplingMessage> {
+    let (role, content): (Role, Vec<SamplingMessageContentBlock>) = match message {
+        Message::User { text } => (Role::User, vec![SamplingMessageContentBlock::text(text)]),
+        Message::Assistant { blocks } => (Role::Assistant, blocks.iter().filter_map(said).collect()),
+        Message::Results { results } => {
+            let result = |result: &posse_core::message::ToolResult| {
+                let content = vec![ContentBlock::text(&result.text)];
+                SamplingMessageContentBlock::ToolResult(match result.is_error {
+                    true => ToolResultContent::error(&result.id, content),
+                    false => ToolResultContent::new(&result.id, content),
+                })
+            };
+            (Role::User, results.iter().map(result).collect())
+        }
+    };
+    match content.len() {
+        0 => None,
+        _ => Some(SamplingMessage::new_multiple(role, content)),
+    }
+}
+
+fn said(block: &Block) -> Option<SamplingMessageContentBlock> {
+    match block {
+        Block::Text { text, .. } => Some(SamplingMessageContentBlock::text(text)),
+        Block::ToolCall(call) => {
+            let input = serde_json::from_str(call.arguments.as_object_text()).unwrap_or_default();
+            Some(SamplingMessageContentBlock::tool_use(&call.id, &call.name, input))
+        }
+        Block::Thinking { .. } | Block::Opaque { .. } => None,
+    }
+}
+
+/// Both sides take turns: what follows on the same side is one message.
+fn in_words(messages: &[Message]) -> Vec<SamplingMessage> {
+    let mut turns: Vec<(Role, String)> = Vec::new();
+    for message in messages {
+        let (role, words) = match message {
+            Message::User { text } => (Role::User, text.clone()),
+            Message::Assistant { blocks } => (Role::Assistant, text::spoken(blocks)),
+            Message::Results { results } => (Role::User, text::results(results)),
+        };
+        match turns.last_mut() {
+            _ if words.is_empty() => {}
+            Some((last, so_far)) if *last == role => *so_far = format!("{so_far}\n\n{words}"),
+            _ => turns.push((role, words)),
+        }
+    }
+    let message = |(role, words): (Role, String)| SamplingMessage::new(role, words);
+    turns.into_iter().map(message).collect()
+}
