@@ -40,6 +40,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 pub struct Servers {
     all: Vec<Named>,
+    /// The operator named them, and they cannot be used as they are; `problems` says why.
+    unusable: Vec<ServerName>,
     problems: Vec<Error>,
 }
 
@@ -69,7 +71,7 @@ pub enum Origin {
 
 impl Servers {
     pub fn none() -> Self {
-        Self { all: Vec::new(), problems: Vec::new() }
+        Self { all: Vec::new(), unusable: Vec::new(), problems: Vec::new() }
     }
 
     /// Reads who there is; nobody is started. Files of agents are read only if somebody of them is wanted.
@@ -81,6 +83,9 @@ impl Servers {
                 let launch = setup.launch_for(&config.sandbox, Self::packages(setup, &made))?;
                 Ok((made, launch))
             });
+            if made.is_err() {
+                servers.unusable.extend(ServerName::parse(name));
+            }
             servers.add(setup, Origin::Operator, made);
         }
         servers.add_project(setup);
@@ -126,9 +131,11 @@ impl Servers {
             .hint(hint)
     }
 
-    /// Whether some server is meant by an entry such as `mcp__github` in a list of tools.
+    /// Whether some server is meant by an entry such as `mcp__github` in a list of tools, also one that cannot be used: it has no tools, and
+    /// the rest of the list counts.
     pub fn covers(&self, entry: &str) -> bool {
         self.all.iter().any(|named| named.is_meant(entry))
+            || self.unusable.iter().any(|name| is_about(entry, name))
     }
 
     /// Asks those that are wanted and that nobody knows yet for their tools, all at once. One that fails has none.
@@ -276,12 +283,14 @@ impl Named {
 
     /// Whether an entry of a list of tools means this server or a tool of it.
     pub fn is_meant(&self, entry: &str) -> bool {
-        let tools = format!("mcp__{}__", self.server.config().name.canonical());
-        let patterns = ToolPattern::parse(entry).unwrap_or_default();
-        patterns
-            .iter()
-            .any(|pattern| pattern.name().starts_with(&tools) || pattern.names(&format!("{tools}x")))
+        is_about(entry, &self.server.config().name)
     }
+}
+
+fn is_about(entry: &str, server: &ServerName) -> bool {
+    let tools = format!("mcp__{}__", server.canonical());
+    let patterns = ToolPattern::parse(entry).unwrap_or_default();
+    patterns.iter().any(|pattern| pattern.name().starts_with(&tools) || pattern.names(&format!("{tools}x")))
 }
 
 impl std::fmt::Display for Origin {

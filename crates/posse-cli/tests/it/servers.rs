@@ -223,9 +223,11 @@ fn a_server_that_crashes_fails_its_own_calls_and_nothing_else() {
     assert_eq!(ran.envelope()["status"], "completed");
     let config = std::fs::read_to_string(place.home().join(".config/posse/config.toml")).unwrap();
     let other = format!(
-        "{config}[mcp.servers.absent]\ncommand = \"/not/there\"\n[mcp.servers.false]\ncommand = \"false\"\n"
+        "{config}[mcp.servers.absent]\ncommand = \"/not/there\"\n[mcp.servers.false]\ncommand = \"false\"\n\
+         [mcp.servers.secret]\nurl = \"https://a.test/mcp\"\nbearer_env = \"NOT_THERE\"\n"
     );
-    let other = other.replace("\"mcp__tester\"", "\"mcp__tester\", \"mcp__absent\", \"mcp__false\"");
+    let list = "\"mcp__tester\", \"mcp__absent\", \"mcp__false\", \"mcp__secret\"";
+    let other = other.replace("\"mcp__tester\"", list);
     place.write("home/.config/posse/config.toml", &other);
     let (results, ran) = call(&place, &["mcp__tester__inside"], &[]);
     assert!(results[0].contains("written"), "{results:?}");
