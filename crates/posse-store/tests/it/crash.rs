@@ -61,7 +61,10 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
         }
         block_on(verify(&path, &session, &acknowledged));
     }
-    assert_eq!(posse_store::check(&path).unwrap().schema, 8);
+    let (_other, fresh) = place();
+    drop(open(&fresh));
+    let schema = |path| posse_store::check(path).unwrap().schema;
+    assert_eq!(schema(&path), schema(&fresh));
 }
 
 /// Opening a store for the first time takes several steps on disk; dying between any two must not spoil it.
