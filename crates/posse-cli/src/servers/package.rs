@@ -107,7 +107,7 @@ mod tests {
                 env: Vec::new(),
                 directory: None,
             };
-            let (search, home, workspace) = (self.path("bin"), self.path(""), self.path("work"));
+            let (search, home, workspace) = (self.path("bin"), self.path(""), self.path("project"));
             let ground = Ground { search: search.as_os_str(), home: Some(&home), workspace: &workspace };
             let expected: Vec<PathBuf> = expected.iter().map(|name| self.path(name)).collect();
             assert_eq!(ground.packages(&program), expected, "{command} {args:?}");
@@ -141,8 +141,8 @@ mod tests {
             "package.json",
             "server.js",
             "docs/server.py",
-            "work/package.json",
-            "work/server.js",
+            "project/package.json",
+            "project/server.js",
             "other/package.json",
             "other/server.js",
             "shared/package.json",
@@ -150,9 +150,9 @@ mod tests {
         ]);
         home.opens("~/server.js", &[], &[]);
         home.opens("~/docs/server.py", &[], &[]);
-        home.opens("~/work/server.js", &[], &[]);
-        symlink(home.path("other/server.js"), home.path("work/link.js")).unwrap();
-        home.opens("~/work/link.js", &[], &[]);
+        home.opens("~/project/server.js", &[], &[]);
+        symlink(home.path("other/server.js"), home.path("project/link.js")).unwrap();
+        home.opens("~/project/link.js", &[], &[]);
         fs::set_permissions(home.path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
         home.opens("~/shared/server.js", &[], &[]);
         home.opens("~/other/server.js", &[], &["other"]);

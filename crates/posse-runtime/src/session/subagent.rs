@@ -178,7 +178,8 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
         Request::ListTasks {} => {
             let tasks = family.tasks().into_iter().map(|(task, tracked)| {
                 let mut value = status(&task, &task.progress());
-                if !tracked {
+                // What a host read from an earlier process is not known here, so it is not said.
+                if !tracked && (!family.parent.outside || lock(&task.collected).is_some()) {
                     value["collected"] = json!(true);
                 }
                 value

@@ -82,6 +82,14 @@ async fn whoever_comes_back_sees_the_same_tasks_and_agents() {
     assert_eq!((&again[0].id, &again[0].status), (&seen[0].id, &seen[0].status));
     let result = call(&second, json!({ "action": "result", "task_id": "t_01" })).await;
     assert_eq!(result["text"], "looked", "{result}");
+    // Seen to fail when what was brought back is said to be collected: nobody has collected it.
+    let collected = async || {
+        let listed = call(&second, json!({ "action": "list_tasks" })).await;
+        listed["tasks"][0]["collected"].clone()
+    };
+    assert_eq!(collected().await, Value::Null);
+    call(&second, json!({ "action": "collect", "task_id": "t_01" })).await;
+    assert_eq!(collected().await, json!(true));
     assert!(agents(&second).await.contains(&"poet".to_owned()));
     // It is the same agent: it exists, it works, and it is made again as its next version.
     assert_eq!(call(&second, define("You write.", false)).await["error"], "AGENT_ALREADY_EXISTS");
