@@ -18,7 +18,6 @@ use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
 use crate::journal::{self, Entries};
 use crate::leases;
-use crate::log::Log;
 use crate::open::retry_busy;
 use crate::signed;
 
@@ -110,14 +109,12 @@ pub(crate) struct Committer {
     connection: Connection,
     path: PathBuf,
     busy_max: Duration,
-    log: Log,
     last_took: Duration,
 }
 
 impl Committer {
     pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
-        let log = Log::of(&path);
-        Self { connection, path, busy_max, log, last_took: Duration::ZERO }
+        Self { connection, path, busy_max, last_took: Duration::ZERO }
     }
 
     /// Commits a group, waiting for other processes if it must. Either every answer is durable, or nothing of the group
@@ -139,7 +136,6 @@ impl Committer {
     /// After `BEGIN`.
     pub fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
         let began = Instant::now();
-        self.log.make_room();
         let connection = &self.connection;
         let written = self.write_group(group).and_then(|answers| {
             run(connection, "COMMIT").map_err(|e| fault::from_sqlite(&self.path, connection, e))?;
