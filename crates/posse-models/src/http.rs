@@ -11,12 +11,12 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Body;
+use hyper::body::Body as _;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
 use posse_messages::{fixed, say};
-use posse_net::{Pool, causes, is_loopback, system_proxies};
+use posse_net::{Body, Pool, causes, is_loopback, system_proxies};
 use posse_runtime::ports::Deltas;
 use url::Url;
 
@@ -259,11 +259,7 @@ impl Transport {
         self.accept(response, key).await
     }
 
-    async fn accept(
-        &self,
-        response: Response<hyper::body::Incoming>,
-        key: Option<&Secret>,
-    ) -> Result<Incoming, Rejection> {
+    async fn accept(&self, response: Response<Body>, key: Option<&Secret>) -> Result<Incoming, Rejection> {
         let status = response.status().as_u16();
         let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
         if let Some(encoding) = header("content-encoding").filter(|encoding| !encoding.trim().is_empty())
@@ -336,7 +332,7 @@ impl From<ModelFailure> for Rejection {
 
 /// An answer being read.
 pub(crate) struct Incoming {
-    body: hyper::body::Incoming,
+    body: Body,
     pub content_type: String,
     received: usize,
     key: Option<Secret>,
@@ -411,7 +407,7 @@ impl Incoming {
 }
 
 /// The next bytes of a body; what else may come (trailers) means nothing here.
-async fn next(body: &mut hyper::body::Incoming) -> Result<Option<Bytes>, hyper::Error> {
+async fn next(body: &mut Body) -> Result<Option<Bytes>, hyper::Error> {
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame?.into_data() {
             return Ok(Some(bytes));
