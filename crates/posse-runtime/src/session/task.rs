@@ -12,7 +12,7 @@ use posse_core::journal::TaskStart;
 use posse_core::outcome::Outcome;
 use posse_core::usage::Usage;
 use serde_json::Value;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -45,6 +45,8 @@ pub(crate) struct Task {
     budget: Mutex<Option<Arc<Account>>>,
     began: Instant,
     progress: watch::Sender<Progress>,
+    /// For whoever only waits for its end: not woken by all that it does before.
+    ended: Notify,
     /// What was last said about it, so that a poll that would hear the same can wait a little.
     told: Mutex<Option<Progress>>,
     events: Mutex<Events>,
@@ -122,6 +124,7 @@ impl Task {
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(Progress::default()),
+            ended: Notify::new(),
             told: Mutex::default(),
             events: Mutex::default(),
             question: Mutex::default(),
@@ -194,21 +197,32 @@ impl Task {
     }
 
     pub async fn done(&self) -> Progress {
-        let mut changes = self.progress.subscribe();
-        match changes.wait_for(|progress| progress.done.is_some()).await {
-            Ok(progress) => progress.clone(),
-            Err(_) => unreachable!("the sender lives in `self`"),
+        loop {
+            // First, so that an end from now on is heard.
+            let ended = self.ended.notified();
+            if self.is_done() {
+                return self.progress();
+            }
+            ended.await;
         }
     }
 
+    /// Where nobody waits for the next change, nobody is told: that costs more than the change.
+    fn update(&self, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_if_modified(|progress| {
+            change(progress);
+            self.progress.receiver_count() > 0
+        });
+    }
+
     pub fn runs(&self) {
-        self.progress.send_modify(|progress| progress.stage = Stage::Running);
+        self.update(|progress| progress.stage = Stage::Running);
     }
 
     pub fn finish(&self, done: Done, turns: u32) {
         self.inbox.close();
         *lock(&self.budget) = None;
-        self.progress.send_modify(|progress| {
+        self.update(|progress| {
             progress.turns = progress.turns.max(turns);
             progress.activity = None;
             progress.question = None;
@@ -216,10 +230,11 @@ impl Task {
             // One terminal state: the first.
             progress.done.get_or_insert(done);
         });
+        self.ended.notify_waiters();
     }
 
     pub fn report(&self, text: String) {
-        self.progress.send_modify(|progress| progress.report = Some(text));
+        self.update(|progress| progress.report = Some(text));
     }
 
     /// Asks whoever delegated; the receiver gets the answer.
@@ -228,12 +243,12 @@ impl Task {
         let mut open = lock(&self.question);
         let id = open.as_ref().map_or(1, |open| open.id + 1);
         *open = Some(Open { id, answer: sender });
-        self.progress.send_modify(|progress| progress.question = Some(Question { id, text, options }));
+        self.update(|progress| progress.question = Some(Question { id, text, options }));
         receiver
     }
 
     pub fn close_question(&self) {
-        self.progress.send_modify(|progress| progress.question = None);
+        self.update(|progress| progress.question = None);
     }
 
     /// Whether somebody was waiting for it.
@@ -276,13 +291,15 @@ impl Observer for Task {
             return;
         }
         self.keep(event);
-        self.progress.send_modify(|progress| match event {
+        self.update(|progress| match event {
             Event::Replied { turn, usage, .. } => {
                 progress.turns = *turn;
                 progress.usage.add(usage);
             }
             Event::ToolStarted { tool, summary, .. } => {
-                progress.activity = Some(format!("{tool} {summary}").trim_end().to_owned());
+                let mut activity = format!("{tool} {summary}");
+                activity.truncate(activity.trim_end().len());
+                progress.activity = Some(activity);
             }
             Event::ToolFinished { .. } => progress.activity = None,
             Event::ApprovalRequested { approval, tool, summary, .. } => {
