@@ -195,16 +195,14 @@ impl Entry {
         if self.tool.checks_arguments() {
             return None;
         }
+        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
+        if plain.as_ref().is_some_and(|plain| plain.surely_fits(arguments)) {
+            return None;
+        }
         let arguments: Value = match serde_json::from_str(arguments) {
             Ok(arguments) => arguments,
             Err(e) => return Some(e.to_string()),
         };
-        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
-        if let (Some(plain), Value::Object(arguments)) = (plain, &arguments)
-            && plain.surely_fits(arguments)
-        {
-            return None;
-        }
         let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
         let Some(schema) = schema else {
             return Some(say!("tool-schema-broken"));
