@@ -1,11 +1,13 @@
 //! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::event::{Event, reason, summary};
+use posse_core::id::CallKey;
 use posse_core::journal::Record;
 use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{Action, Planned, Run, batches};
@@ -103,7 +105,7 @@ impl Scene<'_> {
         let (key, tool) = (call.key, &call.name);
         self.event(|| Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) });
         let began = Instant::now();
-        let idempotency_key = format!("{}/{}", self.id, call.key);
+        let idempotency_key = self.idempotency_key(call.key);
         let arguments = call.arguments.as_object_text();
         let input = ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context };
         let answered = async {
@@ -133,6 +135,15 @@ impl Scene<'_> {
             millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         shorten(result, context.output_bytes_max)
+    }
+
+    /// The same for every attempt at a call.
+    pub(super) fn idempotency_key(&self, call: CallKey) -> String {
+        const CALL_BYTES_MAX: usize = 21;
+        let id = self.id.as_str();
+        let mut key = String::with_capacity(id.len() + 1 + CALL_BYTES_MAX);
+        let _ = write!(key, "{id}/{call}");
+        key
     }
 
     /// Resolves when a call has had its time, or was cancelled, and did not end within a grace period.
