@@ -29,7 +29,7 @@ const EVENTS_MAX: usize = 200;
 pub(crate) struct Task {
     pub id: TaskId,
     pub agent: AgentName,
-    pub start: TaskStart,
+    pub start: Arc<TaskStart>,
     /// Ends this task and what it delegated.
     pub stop: Stop,
     pub inbox: Inbox,
@@ -110,7 +110,7 @@ struct Events {
 }
 
 impl Task {
-    pub fn new(id: TaskId, start: TaskStart, stop: Stop, begin: Begin) -> Self {
+    pub fn new(id: TaskId, start: Arc<TaskStart>, stop: Stop, begin: Begin) -> Self {
         Self {
             agent: start.agent.name.clone(),
             id,
@@ -323,3 +323,46 @@ pub(crate) fn outcome_of(ended: Result<Result<Outcome>, String>) -> Done {
 }
 
 pub(crate) type Tasks = std::collections::BTreeMap<String, Arc<Task>>;
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    use posse_core::agent::Agent;
+    use posse_core::grant::Grant;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Bell(AtomicU32);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_end_is_woken_by_nothing_else_and_changes_are_seen_by_whoever_looks() {
+        let agent = Agent::new(AgentName::parse("a").unwrap(), "p:m", "");
+        let start = Arc::new(TaskStart::new(agent, "t", Grant::root([], 0)));
+        let task = Task::new(TaskId::child("s", 1), start, Stop::default(), Begin::Afresh);
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(bell.clone());
+        let mut done = pin!(task.done());
+        assert!(done.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        task.report("one".to_owned());
+        let mut changes = task.changes();
+        assert!(!changes.has_changed().unwrap());
+        assert_eq!(changes.borrow_and_update().report.as_deref(), Some("one"));
+        task.report("two".to_owned());
+        assert!(changes.has_changed().unwrap());
+        assert_eq!(bell.0.load(Ordering::Relaxed), 0);
+        task.finish(Err("why".to_owned()), 3);
+        assert_eq!(bell.0.load(Ordering::Relaxed), 1);
+        assert_eq!(done.await.turns, 3);
+        assert_eq!(task.done().await.turns, 3);
+    }
+}
