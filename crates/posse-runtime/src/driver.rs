@@ -166,7 +166,7 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<O
             Step::CallModel(ask) => life.ask(&mut run, ask).await?,
             Step::CallTools(calls) => life.call_tools(&mut run, calls).await?,
             Step::Check(value) => life.check(&mut run, &value),
-            Step::Verify(command) => life.verify(&mut run, command).await?,
+            Step::Verify(command) => Box::pin(life.verify(&mut run, command)).await?,
             Step::Finish(outcome) => return life.finish(&mut run, outcome).await,
         }
     }

@@ -61,7 +61,7 @@ impl Life<'_> {
             } else {
                 self.journal.send()
             }
-            match self.review(run, &planned.call, effect, asked).await? {
+            match Box::pin(self.review(run, &planned.call, effect, asked)).await? {
                 Review::Granted => planned.action = Action::Execute(effect),
                 Review::Refused(result) => {
                     let (key, tool, why) =

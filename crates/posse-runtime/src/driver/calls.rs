@@ -1,6 +1,7 @@
 //! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
 
 use std::fmt::Write;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -35,7 +36,8 @@ impl Life<'_> {
             let (fence, lost) = self.scene.raise_fence(self.journal.epoch, &batch).await?;
             let context = ToolContext { fence, ..self.scene.tool_context(run) };
             let made = batch.iter().map(|planned| self.scene.make(planned, &context, lost.as_deref()));
-            let finished = while_writing(&mut self.journal, join_all(made.collect())).await;
+            let calls = pin!(join_all(made.collect()));
+            let finished = while_writing(&mut self.journal, calls).await;
             if let Some(failure) = context.fence.as_ref().and_then(|fence| fence.failure()) {
                 return Err(failure);
             }
@@ -195,9 +197,8 @@ impl Answer {
 }
 
 /// Quick calls share their write with the reply before them; the reply does not wait for slow ones.
-async fn while_writing<T>(journal: &mut Journal, calls: impl Future<Output = T>) -> T {
+async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future<Output = T>>) -> T {
     const QUICK: Duration = Duration::from_millis(5);
-    let mut calls = std::pin::pin!(calls);
     // Most calls of tools in this process are over at the first poll, and a timer costs more than they do.
     let first = std::future::poll_fn(|context| Poll::Ready(calls.as_mut().poll(context))).await;
     if let Poll::Ready(finished) = first {
