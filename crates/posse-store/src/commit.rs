@@ -16,9 +16,8 @@ use rusqlite::{Connection, params};
 use crate::approvals::{self, Act};
 use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
-use crate::journal::{self, Entries};
+use crate::journal::{self, Entries, Known};
 use crate::leases;
-use crate::log::Log;
 use crate::open::retry_busy;
 use crate::signed;
 
@@ -110,14 +109,13 @@ pub(crate) struct Committer {
     connection: Connection,
     path: PathBuf,
     busy_max: Duration,
-    log: Log,
+    known: Known,
     last_took: Duration,
 }
 
 impl Committer {
     pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
-        let log = Log::of(&path);
-        Self { connection, path, busy_max, log, last_took: Duration::ZERO }
+        Self { connection, path, busy_max, known: Known::default(), last_took: Duration::ZERO }
     }
 
     /// Commits a group, waiting for other processes if it must. Either every answer is durable, or nothing of the group
@@ -126,7 +124,7 @@ impl Committer {
         let begun = retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE"));
         match begun {
             Ok(()) => self.write_and_commit(group),
-            Err(e) => vec![Err(fault::from_sqlite(&self.path, &self.connection, e)); group.len()],
+            Err(e) => vec![Err(self.failed(e)); group.len()],
         }
     }
 
@@ -139,55 +137,64 @@ impl Committer {
     /// After `BEGIN`.
     pub fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
         let began = Instant::now();
-        self.log.make_room();
-        let connection = &self.connection;
         let written = self.write_group(group).and_then(|answers| {
-            run(connection, "COMMIT").map_err(|e| fault::from_sqlite(&self.path, connection, e))?;
+            self.run("COMMIT")?;
             Ok(answers)
         });
-        if written.is_err() && !connection.is_autocommit() {
-            // If even this fails, the next `BEGIN` reports it.
-            let _ = run(connection, "ROLLBACK");
+        if written.is_err() {
+            self.known.forget();
+            if !self.connection.is_autocommit() {
+                // If even this fails, the next `BEGIN` reports it.
+                let _ = run(&self.connection, "ROLLBACK");
+            }
         }
         self.last_took = began.elapsed();
         written.unwrap_or_else(|fault| vec![Err(fault); group.len()])
     }
 
-    fn write_group(&self, group: &[Job]) -> Result<Vec<Result<Written, Fault>>, Fault> {
-        let failed = |e| fault::from_sqlite(&self.path, &self.connection, e);
+    fn write_group(&mut self, group: &[Job]) -> Result<Vec<Result<Written, Fault>>, Fault> {
         let now = now_ms();
+        self.known.forget_what_others_changed(&self.connection).map_err(|e| self.failed(e))?;
         // Almost always all of them are written, and then none has to be undone alone.
         let together: Result<Vec<_>, Fault> = group.iter().map(|job| self.write(job, now)).collect();
         match together {
             Ok(written) => Ok(written.into_iter().map(Ok).collect()),
             Err(fault) if group.len() == 1 || concerns_all(fault.code) => Err(fault),
             Err(_) => {
-                run(&self.connection, "ROLLBACK").map_err(failed)?;
-                retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE")).map_err(failed)?;
+                self.known.forget();
+                self.run("ROLLBACK")?;
+                retry_busy(self.busy_max, || run(&self.connection, "BEGIN IMMEDIATE"))
+                    .map_err(|e| self.failed(e))?;
                 group.iter().map(|job| self.write_apart(job, now)).collect()
             }
         }
     }
 
     /// `Err`: nothing of the group can be written.
-    fn write_apart(&self, job: &Job, now: i64) -> Result<Result<Written, Fault>, Fault> {
-        let run =
-            |sql| run(&self.connection, sql).map_err(|e| fault::from_sqlite(&self.path, &self.connection, e));
-        run("SAVEPOINT job")?;
+    fn write_apart(&mut self, job: &Job, now: i64) -> Result<Result<Written, Fault>, Fault> {
+        self.run("SAVEPOINT job")?;
         let answer = self.write(job, now);
         if let Err(fault) = &answer {
             if concerns_all(fault.code) || self.connection.is_autocommit() {
                 return Err(fault.clone());
             }
-            run("ROLLBACK TO job")?;
+            self.known.forget();
+            self.run("ROLLBACK TO job")?;
         }
-        run("RELEASE job")?;
+        self.run("RELEASE job")?;
         Ok(answer)
     }
 
-    fn write(&self, job: &Job, now: i64) -> Result<Written, Fault> {
-        write(&self.connection, job, now)
-            .unwrap_or_else(|e| Err(fault::from_sqlite(&self.path, &self.connection, e)))
+    fn write(&mut self, job: &Job, now: i64) -> Result<Written, Fault> {
+        write(&self.connection, &mut self.known, job, now).unwrap_or_else(|e| Err(self.failed(e)))
+    }
+
+    fn run(&self, sql: &str) -> Result<(), Fault> {
+        run(&self.connection, sql).map_err(|e| self.failed(e))
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> Fault {
+        fault::from_sqlite(&self.path, &self.connection, error)
     }
 }
 
@@ -199,10 +206,20 @@ fn concerns_all(code: ErrorCode) -> bool {
     )
 }
 
-fn write(connection: &Connection, job: &Job, now: i64) -> rusqlite::Result<Result<Written, Fault>> {
+fn write(
+    connection: &Connection,
+    known: &mut Known,
+    job: &Job,
+    now: i64,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    if !matches!(job, Job::Create { .. } | Job::Append { .. } | Job::Beat { .. }) {
+        known.forget();
+    }
     match job {
-        Job::Create { task, entries } => journal::create(connection, task, entries, now),
-        Job::Append { task, epoch, entries } => journal::append(connection, task, *epoch, entries, now),
+        Job::Create { task, entries } => journal::create(connection, known, task, entries, now),
+        Job::Append { task, epoch, entries } => {
+            journal::append(connection, known, task, *epoch, entries, now)
+        }
         Job::Claim { task, from, owner } => journal::claim(connection, task, *from, owner, now),
         Job::Cancel { task } => cancel(connection, task, now),
         Job::Lease { task, epoch, request } => leases::acquire(connection, task, *epoch, request),
@@ -277,9 +294,34 @@ mod tests {
         let group = [Job::create(new_task("a")), next("unknown"), next("a"), Job::create(new_task("a"))];
         let written: Vec<bool> = committer.commit(&group).iter().map(Result::is_ok).collect();
         assert_eq!(written, [true, false, true, false]);
-        let rows: i64 =
-            committer.connection.query_row("SELECT count(*) FROM journal", [], |row| row.get(0)).unwrap();
-        assert_eq!(rows, 2);
+        assert_eq!(rows(&committer), 2);
+    }
+
+    fn rows(committer: &Committer) -> i64 {
+        committer.connection.query_row("SELECT count(*) FROM journal", [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn what_is_known_of_a_task_is_forgotten_when_it_was_undone_or_others_write() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut one, mut other) = (committer(&directory), committer(&directory));
+        assert!(one.commit(&[Job::create(new_task("a"))])[0].is_ok());
+        let append = |committer: &mut Committer| committer.commit(&[next("a")])[0].is_ok();
+        assert!(append(&mut one) && append(&mut other) && append(&mut one));
+        let undone = one.commit(&[next("a"), next("unknown"), next("a")]);
+        assert!(undone[0].is_ok() && undone[1].is_err() && undone[2].is_ok());
+        assert!(append(&mut one));
+        assert_eq!(rows(&one), 7);
+
+        // A new driver, by this connection or by another, stops the old one at once.
+        let claim = |epoch| Job::Claim { task: TaskId::root("a"), from: Some(epoch), owner: "b".to_owned() };
+        assert!(one.commit(&[claim(1), next("a")])[1].is_err());
+        let at = |epoch| Job::append(TaskId::root("a"), epoch, &[asked(1)]);
+        assert!(one.commit(&[at(2)])[0].is_ok());
+        assert!(other.commit(&[claim(2)])[0].is_ok());
+        assert!(one.commit(&[at(2)])[0].is_err());
+        assert!(one.commit(&[at(3)])[0].is_ok());
+        assert_eq!(rows(&one), 9);
     }
 
     #[test]

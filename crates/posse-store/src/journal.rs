@@ -1,5 +1,7 @@
 //! Tasks and their journals as rows.
 
+use std::collections::HashMap;
+
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
@@ -22,6 +24,9 @@ pub(crate) const UNCOUNTED_MAX: i64 = 64;
 
 /// As many tokens as one reply may have to be counted later. A sum of so few cannot overflow.
 const TOKENS_LATER_MAX: u64 = 1 << 40;
+
+/// Tasks whose places are remembered; beyond it they are looked up again.
+const PLACES_MAX: usize = 4_096;
 
 /// What a row usually needs at least, so that it does not grow in small steps.
 const PAYLOAD_BYTES: usize = 1_024;
@@ -131,6 +136,7 @@ impl Entries {
 
 pub(crate) fn create(
     connection: &Connection,
+    known: &mut Known,
     task: &NewTask,
     entries: &Entries,
     now: i64,
@@ -163,36 +169,80 @@ pub(crate) fn create(
     {
         return Ok(Err(refused));
     }
-    append(connection, &task.id, 1, entries, now)
+    append(connection, known, &task.id, 1, entries, now)
 }
 
 pub(crate) fn append(
     connection: &Connection,
+    known: &mut Known,
     task: &TaskId,
     epoch: i64,
     entries: &Entries,
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
-    let Some(place) = place(connection, task, epoch)? else {
+    let Some(mut place) = known.find(connection, task, epoch)? else {
         return why_not_advanced(connection, task, epoch).map(Err);
     };
     let end = place.next + entries.records;
     if entries.change_row || end - place.counted > UNCOUNTED_MAX {
         count_earlier(connection, &place)?;
         count(connection, &place, entries, now)?;
-    }
-    if entries.status.is_some_and(|status| status != RUNNING) {
-        leases::release_all(connection, place.task)?;
+        place.counted = end;
     }
     let mut position = (place.task << 32) + place.next - 1;
     for entry in &entries.rows {
         position += entry.records;
         insert(connection, position, entry, now)?;
     }
+    if entries.status.is_some_and(|status| status != RUNNING) {
+        leases::release_all(connection, place.task)?;
+    }
+    known.keep(task, epoch, Place { next: end, ..place });
     Ok(Ok(Written::Records))
 }
 
+/// Where the next records of tasks go, for as long as nobody else writes to the store.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// Differs when another connection has changed something.
+    version: i64,
+    places: HashMap<TaskId, (i64, Place)>,
+}
+
+impl Known {
+    /// After `BEGIN`, so that nobody changes anything later.
+    pub fn forget_what_others_changed(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let version = connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
+        if version != self.version || self.places.len() > PLACES_MAX {
+            self.forget();
+            self.version = version;
+        }
+        Ok(())
+    }
+
+    /// What was written may be undone, or is not by `append`.
+    pub fn forget(&mut self) {
+        self.places.clear();
+    }
+
+    /// `None`: there is no such task, or it has another epoch.
+    fn find(&self, connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<Place>> {
+        match self.places.get(task) {
+            Some((at, place)) if *at == epoch => Ok(Some(*place)),
+            _ => place(connection, task, epoch),
+        }
+    }
+
+    fn keep(&mut self, task: &TaskId, epoch: i64, place: Place) {
+        match self.places.get_mut(task) {
+            Some(known) => *known = (epoch, place),
+            None => drop(self.places.insert(task.clone(), (epoch, place))),
+        }
+    }
+}
+
 /// Where a task's next record goes.
+#[derive(Clone, Copy)]
 struct Place {
     /// The task's number.
     task: i64,

@@ -1,129 +1,332 @@
-//! Room in the log before it is needed. A commit that makes the file longer also has to write the file's length, which
-//! costs as much as its data; a commit into room that is already there does not.
+//! How the log of a store reaches the disk. SQLite writes a commit in two pieces per page, lets the file grow piece by piece, deletes it
+//! when the last process leaves and makes it anew for the next one. Here a commit is one write, into room that is made ahead, and the
+//! file is kept for the next one: a sync into blocks that the file already has costs half of one that has to find them.
+//!
+//! Everything else is left to SQLite's own way to files. The pieces of a commit are held back until SQLite syncs the log, which it
+//! does before it shows the commit to anybody; whoever reads the log through the same connection is preceded by what was held back.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::ptr;
+use std::slice;
+use std::sync::LazyLock;
+
+use rusqlite::ffi::{
+    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_WAL, sqlite3_file, sqlite3_filename,
+    sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+};
+
+/// What is held back at most: SQLite's way to files writes no more than this at once.
+const HELD_BYTES_MAX: usize = (1 << 17) - 1;
 
 /// The log doubles up to this much at once, so that a short run does not write much for nothing.
-const STEP_BYTES_MAX: u64 = 1 << 20;
+const ROOM_BYTES_MAX: u64 = 1 << 20;
 
-/// Zeros that are kept in memory for it.
-const CHUNK_BYTES: u64 = 1 << 16;
+/// What is kept of the file for whoever opens the store next.
+const KEPT_BYTES_MAX: u64 = 4 << 20;
 
-/// Enough of the end to tell a written page from room: pages are filled from their end.
-const TAIL_BYTES: u64 = 64;
+/// They say how to read the rest: without them a log is an empty one.
+const HEADER_BYTES: usize = 32;
 
-/// The `-wal` file of a store.
-pub(crate) struct Log {
-    path: PathBuf,
-    seen: Option<Seen>,
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+const NAME: &CStr = c"posse";
+
+/// The name under which connections are opened.
+pub(crate) fn files() -> &'static CStr {
+    // If it fails, opening says that there is no such name.
+    let _ = SYSTEM.is_some();
+    NAME
 }
 
-struct Seen {
-    file: File,
-    bytes: u64,
+/// SQLite's own way to files, on which ours stands.
+static SYSTEM: LazyLock<Option<System>> = LazyLock::new(register);
+
+struct System {
+    files: *mut sqlite3_vfs,
+    /// Where our own part of an open file begins.
+    after: usize,
+}
+
+// SAFETY: what it points to is never changed and lives as long as the process; its functions may be called from any thread.
+unsafe impl Send for System {}
+// SAFETY: as above.
+unsafe impl Sync for System {}
+
+fn register() -> Option<System> {
+    // SAFETY: with no name it is the default one, or null; once registered it is there for good.
+    let files = unsafe { sqlite3_vfs_find(ptr::null()) };
+    // SAFETY: a valid one where it is not null.
+    let system = unsafe { files.as_ref() }?;
+    let after = (system.szOsFile as usize).next_multiple_of(align_of::<*mut Log>());
+    let size = c_int::try_from(after + size_of::<*mut Log>()).ok()?;
+    let ours = sqlite3_vfs {
+        szOsFile: size,
+        pNext: ptr::null_mut(),
+        zName: NAME.as_ptr(),
+        xOpen: Some(open),
+        xDelete: Some(delete),
+        ..*system
+    };
+    // SAFETY: it is never freed, and its name is a constant.
+    let registered = unsafe { sqlite3_vfs_register(Box::leak(Box::new(ours)), 0) };
+    (registered == SQLITE_OK).then_some(System { files, after })
+}
+
+/// An open log.
+struct Log {
+    /// Those of the system with ours in place of some. SQLite finds them here.
+    methods: sqlite3_io_methods,
+    system: SystemFile,
+    held: Held,
+    /// How long the file is, as far as is known.
+    length: Option<u64>,
+}
+
+/// Pieces that follow each other.
+#[derive(Default)]
+struct Held {
+    at: u64,
+    bytes: Vec<u8>,
+}
+
+impl Held {
+    /// Whether it can be written together with what is held.
+    fn takes(&self, piece: &[u8], at: u64) -> bool {
+        self.bytes.is_empty() || (at == self.end() && self.bytes.len() + piece.len() <= HELD_BYTES_MAX)
+    }
+
+    fn add(&mut self, piece: &[u8], at: u64) {
+        if self.bytes.is_empty() {
+            self.at = at;
+        }
+        self.bytes.extend_from_slice(piece);
+    }
+
+    fn end(&self) -> u64 {
+        self.at + self.bytes.len() as u64
+    }
 }
 
 impl Log {
-    pub fn of(store: &Path) -> Self {
-        let mut path = store.as_os_str().to_owned();
-        path.push("-wal");
-        Self { path: path.into(), seen: None }
-    }
-
-    /// Adds zeros at the end if a commit had to make the file longer. The caller holds the write lock and has written
-    /// nothing under it, so nobody appends meanwhile. To SQLite zeros are what an unfinished write is, a frame without a
-    /// valid checksum, before which the log ends.
-    pub fn make_room(&mut self) {
-        // Failing is harmless: commits are slower then, and what is wrong with the file SQLite will find out.
-        let _ = self.try_to_make_room();
-    }
-
-    fn try_to_make_room(&mut self) -> io::Result<()> {
-        let Some(Seen { file, bytes }) = &mut self.seen else {
-            // It exists since the first transaction, and is the same one for as long as the store is open.
-            let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
-            let bytes = length_of(&file)?;
-            self.seen = Some(Seen { file, bytes });
-            return Ok(());
-        };
-        let length = length_of(file)?;
-        if length > *bytes {
-            *bytes = length;
-            if !ends_with_room(file, length)? {
-                *bytes += add_zeros(file, length, length.min(STEP_BYTES_MAX))?;
+    fn write(&mut self, piece: &[u8], at: u64) -> c_int {
+        if !self.held.takes(piece, at) {
+            let written = self.write_held();
+            if written != SQLITE_OK {
+                return written;
             }
         }
-        Ok(())
+        self.held.add(piece, at);
+        SQLITE_OK
+    }
+
+    fn write_held(&mut self) -> c_int {
+        if self.held.bytes.is_empty() {
+            return SQLITE_OK;
+        }
+        let end = self.held.end();
+        let written = self.system.write(&self.held.bytes, self.held.at);
+        self.held.bytes.clear();
+        if written == SQLITE_OK {
+            self.make_room(end);
+        }
+        written
+    }
+
+    /// Adds zeros behind a commit that made the file longer: making it longer costs a sync as much as the data. To SQLite they are
+    /// what an unfinished write is, a frame without a valid checksum, before which the log ends. Whoever writes has the store's lock,
+    /// so nobody else has anything behind it.
+    fn make_room(&mut self, end: u64) {
+        let length = *self.length.get_or_insert_with(|| self.system.length().unwrap_or_default());
+        if end < length {
+            return;
+        }
+        let wanted = end + end.min(ROOM_BYTES_MAX);
+        let mut at = end;
+        while at < wanted {
+            let zeros = &ZEROS[..ZEROS.len().min((wanted - at) as usize)];
+            // Failing is harmless: commits are slower then.
+            if self.system.write(zeros, at) != SQLITE_OK {
+                break;
+            }
+            at += zeros.len() as u64;
+        }
+        self.length = Some(at);
     }
 }
 
-/// By `lseek` and not by `stat`: once a file's times were looked at, the kernel has to write down a finer time for the next
-/// write, and on a file system without a journal every sync then writes the inode as well.
-fn length_of(mut file: &File) -> io::Result<u64> {
-    file.seek(SeekFrom::End(0))
+/// A log as the system opened it.
+struct SystemFile {
+    file: *mut sqlite3_file,
+    methods: *const sqlite3_io_methods,
 }
 
-/// Returns how many bytes were added: fewer on a full disk.
-fn add_zeros(file: &File, at: u64, wanted: u64) -> io::Result<u64> {
-    let zeros = vec![0; wanted.min(CHUNK_BYTES) as usize];
-    let mut added = 0;
-    while added < wanted {
-        let rest = (wanted - added).min(CHUNK_BYTES) as usize;
-        let written = file.write_at(&zeros[..rest], at + added)?;
-        added += written as u64;
-        if written < rest {
-            break;
+/// Calls one of the system's methods.
+macro_rules! system {
+    ($file:expr, $method:ident $(, $argument:expr)*) => {
+        // SAFETY: the file is open for as long as the `Log` lives to which this belongs, the methods are its own and
+        // constants of SQLite, and the arguments are as the method wants them.
+        unsafe {
+            match (*$file.methods).$method {
+                Some(method) => method($file.file $(, $argument)*),
+                None => SQLITE_IOERR,
+            }
+        }
+    };
+}
+
+impl SystemFile {
+    fn write(&self, bytes: &[u8], at: u64) -> c_int {
+        let Ok(length) = c_int::try_from(bytes.len()) else { return SQLITE_IOERR };
+        system!(self, xWrite, bytes.as_ptr().cast(), length, at.cast_signed())
+    }
+
+    fn length(&self) -> Option<u64> {
+        let mut length = 0;
+        let known = system!(self, xFileSize, &raw mut length);
+        (known == SQLITE_OK).then_some(length.cast_unsigned())
+    }
+}
+
+/// Opens a file in the memory that SQLite set aside for it, as much as `register` asked for.
+unsafe extern "C" fn open(
+    _: *mut sqlite3_vfs,
+    name: sqlite3_filename,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    flags_out: *mut c_int,
+) -> c_int {
+    let Some(system) = &*SYSTEM else { return SQLITE_CANTOPEN };
+    // SAFETY: the arguments are the caller's, and the system's part of the memory comes first.
+    let opened = unsafe {
+        match (*system.files).xOpen {
+            Some(open) => open(system.files, name, file, flags, flags_out),
+            None => SQLITE_CANTOPEN,
+        }
+    };
+    if opened == SQLITE_OK && flags & SQLITE_OPEN_WAL != 0 {
+        // SAFETY: the system has set the methods of the file that it opened, and our part of the memory is behind its own.
+        unsafe {
+            let methods = (*file).pMethods;
+            let log = Box::new(Log {
+                methods: sqlite3_io_methods {
+                    xClose: Some(close),
+                    xRead: Some(read),
+                    xWrite: Some(write),
+                    xTruncate: Some(truncate),
+                    xSync: Some(sync),
+                    xFileSize: Some(file_size),
+                    ..*methods
+                },
+                system: SystemFile { file, methods },
+                held: Held::default(),
+                length: None,
+            });
+            let log = Box::into_raw(log);
+            (*file).pMethods = &raw const (*log).methods;
+            place(file, system).write(log);
         }
     }
-    Ok(added)
+    opened
 }
 
-/// Another process may have made it.
-fn ends_with_room(file: &File, length: u64) -> io::Result<bool> {
-    let mut tail = [0; TAIL_BYTES as usize];
-    file.read_exact_at(&mut tail, length.saturating_sub(TAIL_BYTES))?;
-    Ok(tail == [0; TAIL_BYTES as usize])
+/// Where the address of our part is kept.
+///
+/// # Safety
+/// The memory of the file is as long as `register` asked for.
+unsafe fn place(file: *mut sqlite3_file, system: &System) -> *mut *mut Log {
+    // SAFETY: within that memory, and aligned.
+    unsafe { file.byte_add(system.after).cast() }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// # Safety
+/// `open` made the file a log, and nobody else uses it meanwhile: SQLite uses a file from one thread at a time.
+unsafe fn log<'a>(file: *mut sqlite3_file) -> Option<&'a mut Log> {
+    // SAFETY: `open` has put it there, and only `close` takes it away.
+    SYSTEM.as_ref().map(|system| unsafe { &mut **place(file, system) })
+}
 
-    fn length(log: &Log) -> u64 {
-        std::fs::metadata(&log.path).unwrap().len()
-    }
-
-    /// As SQLite does at the end of the file.
-    fn append(log: &Log, bytes: usize) {
-        let file = OpenOptions::new().write(true).open(&log.path).unwrap();
-        file.write_all_at(&vec![7; bytes], length(log)).unwrap();
-    }
-
-    #[test]
-    fn room_doubles_the_log_and_is_made_once_by_whoever_comes_first() {
-        let directory = tempfile::tempdir().unwrap();
-        let store = directory.path().join("posse.db");
-        let (mut one, mut other) = (Log::of(&store), Log::of(&store));
-        std::fs::write(&one.path, [7; 100]).unwrap();
-        one.make_room();
-        other.make_room();
-        assert_eq!(length(&one), 100, "a log that did not grow gets no room");
-        append(&one, 100);
-        one.make_room();
-        assert_eq!(length(&one), 400);
-        for _ in 0..3 {
-            other.make_room();
-            one.make_room();
+/// For a method of an open log.
+macro_rules! with_log {
+    ($file:ident, $log:ident => $act:expr) => {
+        // SAFETY: SQLite calls this only for files that have these methods, which are logs.
+        match unsafe { log($file) } {
+            Some($log) => $act,
+            None => SQLITE_IOERR,
         }
-        assert_eq!(length(&one), 400, "room is not made for room");
-        append(&one, 4 << 20);
-        let before = length(&one);
-        other.make_room();
-        assert_eq!(length(&one), before + STEP_BYTES_MAX);
-        let bytes = std::fs::read(&one.path).unwrap();
-        assert!(bytes[..200].iter().all(|byte| *byte == 7), "nothing that was there is changed");
+    };
+}
+
+/// What was held back first, then the system's method.
+macro_rules! after_held {
+    ($file:ident, $log:ident => $act:expr) => {
+        with_log!($file, $log => match $log.write_held() {
+            SQLITE_OK => $act,
+            failed => failed,
+        })
+    };
+}
+
+unsafe extern "C" fn write(file: *mut sqlite3_file, bytes: *const c_void, length: c_int, at: i64) -> c_int {
+    // SAFETY: SQLite gives so many bytes.
+    let piece = unsafe { slice::from_raw_parts(bytes.cast(), length.unsigned_abs() as usize) };
+    with_log!(file, log => log.write(piece, at.cast_unsigned()))
+}
+
+unsafe extern "C" fn read(file: *mut sqlite3_file, bytes: *mut c_void, length: c_int, at: i64) -> c_int {
+    after_held!(file, log => system!(log.system, xRead, bytes, length, at))
+}
+
+unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    after_held!(file, log => system!(log.system, xSync, flags))
+}
+
+unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: i64) -> c_int {
+    after_held!(file, log => {
+        log.length = None;
+        system!(log.system, xTruncate, length)
+    })
+}
+
+unsafe extern "C" fn file_size(file: *mut sqlite3_file, length: *mut i64) -> c_int {
+    after_held!(file, log => system!(log.system, xFileSize, length))
+}
+
+unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+    let Some(system) = &*SYSTEM else { return SQLITE_IOERR };
+    // SAFETY: `open` put it there; nobody uses the file afterwards.
+    let mut log = unsafe { Box::from_raw(place(file, system).read()) };
+    // Of a commit nothing is held back.
+    log.held.bytes.clear();
+    // SAFETY: the file is still open, and is the system's again.
+    unsafe { (*file).pMethods = log.system.methods };
+    system!(log.system, xClose)
+}
+
+/// SQLite deletes a log when all of it is in the store and nobody else has the store open. It has the store's lock.
+unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync_directory: c_int) -> c_int {
+    // SAFETY: SQLite gives the path of a file.
+    let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(name) }.to_bytes()));
+    if path.as_os_str().as_bytes().ends_with(b"-wal") && empty(path).is_ok() {
+        return SQLITE_OK;
     }
+    let Some(system) = &*SYSTEM else { return SQLITE_IOERR };
+    // SAFETY: the arguments are the caller's.
+    unsafe {
+        (*system.files).xDelete.map_or(SQLITE_IOERR, |delete| delete(system.files, name, sync_directory))
+    }
+}
+
+/// As good as deleted, with its blocks kept. As with a deletion it does no harm if it is forgotten in a power cut: what the log had is in
+/// the store; and before anything new is written behind the new header, SQLite syncs that.
+fn empty(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    if file.metadata()?.len() > KEPT_BYTES_MAX {
+        file.set_len(KEPT_BYTES_MAX)?;
+    }
+    file.write_all_at(&[0; HEADER_BYTES], 0)
 }

@@ -12,6 +12,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::fault::{self, Fault};
+use crate::log;
 use crate::schema;
 
 /// Pages in the log before they are copied into the file: 2 MB. A copy costs two fsyncs, so it should be rare; but then the log
@@ -163,7 +164,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 fn open_file(path: &Path, mode: OpenFlags) -> Result<Connection, Fault> {
     // Each connection is used by one thread at a time, so SQLite need not lock it.
     let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    Connection::open_with_flags(path, flags).map_err(|e| fault::from_opening(path, e))
+    Connection::open_with_flags_and_vfs(path, flags, log::files()).map_err(|e| fault::from_opening(path, e))
 }
 
 fn set(

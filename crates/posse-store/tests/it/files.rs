@@ -5,10 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use posse_core::id::TaskId;
+use posse_core::journal::Record;
 use posse_core::{Error, ErrorCode};
 use posse_runtime::ports::Store;
 use posse_store::{SqliteStore, check};
-use posse_testkit::store_suite::{asked, new_task};
+use posse_testkit::store_suite::{asked, new_task, replied};
 
 use crate::{block_on, open, place};
 
@@ -174,4 +175,65 @@ fn most_appends_find_room_in_the_log_and_a_copy_with_room_is_read_whole() {
     fs::copy(&log, directory.path().join("copy.db-wal")).unwrap();
     let records = block_on(open(&copy).records(&id)).unwrap();
     assert_eq!(records[1..], (1..=last).map(asked).collect::<Vec<_>>());
+}
+
+/// More than SQLite's way to files writes at once.
+fn long() -> Record {
+    replied(&"x".repeat(300_000), 1, 1)
+}
+
+#[test]
+fn a_commit_larger_than_one_write_is_written_whole() {
+    let (_directory, path) = place();
+    let (id, store) = (TaskId::root("s"), open(&path));
+    block_on(store.create(new_task("s"))).unwrap();
+    block_on(store.append(&id, 1, vec![long()])).unwrap();
+    drop(store);
+    check(&path).unwrap();
+    assert_eq!(block_on(open(&path).records(&id)).unwrap()[1..], [long()]);
+}
+
+#[test]
+fn the_log_is_emptied_and_kept_for_the_next_to_open_the_store_whoever_that_is() {
+    let (_directory, path) = place();
+    let (id, log) = (TaskId::root("s"), path.with_file_name("posse.db-wal"));
+    let store = open(&path);
+    block_on(store.create(new_task("s"))).unwrap();
+    drop(store);
+    let kept = fs::read(&log).unwrap();
+    assert!(kept.len() > 4_096 && kept[..32] == [0; 32] && kept[32..] != vec![0; kept.len() - 32]);
+
+    for turn in 1..=3 {
+        let store = open(&path);
+        block_on(store.append(&id, 1, vec![asked(turn)])).unwrap();
+        drop(store);
+        assert_eq!(fs::metadata(&log).unwrap().len(), kept.len() as u64);
+        check(&path).unwrap();
+    }
+    // A program that knows nothing of this deletes it, and so it is made anew.
+    let plain = rusqlite::Connection::open(&path).unwrap();
+    plain.execute("UPDATE tasks SET title = 'changed'", []).unwrap();
+    drop(plain);
+    assert!(!log.exists());
+    let store = open(&path);
+    assert_eq!(block_on(store.records(&id)).unwrap()[1..], [asked(1), asked(2), asked(3)]);
+}
+
+#[test]
+fn of_a_long_log_only_a_part_is_kept() {
+    let (_directory, path) = place();
+    let store = open(&path);
+    block_on(store.create(new_task("s"))).unwrap();
+    // While somebody reads, the log cannot be used from its beginning again.
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM tasks").unwrap();
+    for _ in 0..30 {
+        block_on(store.append(&TaskId::root("s"), 1, vec![long()])).unwrap();
+    }
+    let log = path.with_file_name("posse.db-wal");
+    assert!(fs::metadata(&log).unwrap().len() > 4 << 20);
+    drop(reader);
+    drop(store);
+    assert_eq!(fs::metadata(&log).unwrap().len(), 4 << 20);
+    assert_eq!(block_on(open(&path).records(&TaskId::root("s"))).unwrap().len(), 31);
 }
