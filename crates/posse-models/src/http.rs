@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Body as _;
 use posse_core::error::{Error, ErrorCode};
@@ -217,14 +217,18 @@ impl Transport {
     pub(crate) async fn post(&self, call: &Call, body: &Encoded) -> Result<Incoming, Rejection> {
         let credential = &self.0.endpoint.credential;
         let mut key = credential.read();
-        let mut answer = self.attempt(call, body, key.as_ref()).await;
-        if is_unauthorised(&answer) {
-            let fresh = credential.read();
-            if fresh != key {
-                key = fresh;
-                answer = self.attempt(call, body, key.as_ref()).await;
+        let mut is_fresh = false;
+        let mut answer = loop {
+            let answer = self.attempt(call, body, key.as_ref()).await;
+            if is_fresh || !is_unauthorised(&answer) {
+                break answer;
             }
-        }
+            let fresh = credential.read();
+            if fresh == key {
+                break answer;
+            }
+            (key, is_fresh) = (fresh, true);
+        };
         if is_unauthorised(&answer)
             && let (Err(rejection), Some(check)) = (&mut answer, credential.what_to_check(key.is_some()))
         {
@@ -242,7 +246,8 @@ impl Transport {
         {
             return Ok((known.address.clone(), known.headers.clone()));
         }
-        let (address, headers) = (self.address(&call.path)?, self.headers(call, key)?);
+        let address = self.address(&call.path)?;
+        let headers = self.headers(call, &address, key)?;
         let new = Prepared {
             call: call.clone(),
             key: key.cloned(),
@@ -256,12 +261,13 @@ impl Transport {
         Ok((address, headers))
     }
 
-    fn headers(&self, call: &Call, key: Option<&Secret>) -> Result<HeaderMap, ModelFailure> {
+    fn headers(&self, call: &Call, address: &Uri, key: Option<&Secret>) -> Result<HeaderMap, ModelFailure> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        headers.extend(posse_net::host(address).map(|host| (header::HOST, host)));
         for (name, value) in call.headers {
             headers.insert(*name, HeaderValue::from_static(value));
         }
@@ -298,35 +304,36 @@ impl Transport {
                 if e.is_connect() { Usage::default() } else { crate::tokens::lost(body.len() as u64, 0) };
             ModelFailure { lost, ..failure }
         })?;
-        self.accept(response, key).await
+        let incoming = self.accept(response, key)?;
+        if incoming.status.is_success() {
+            return Ok(incoming);
+        }
+        Err(Box::pin(incoming.rejection()).await)
     }
 
-    async fn accept(&self, response: Response<Body>, key: Option<&Secret>) -> Result<Incoming, Rejection> {
+    /// An answer that can be read.
+    fn accept(&self, response: Response<Body>, key: Option<&Secret>) -> Result<Incoming, ModelFailure> {
         let (head, body) = response.into_parts();
-        let status = head.status.as_u16();
-        let failed =
-            |kind, message| ModelFailure { status: Some(status), ..ModelFailure::new(kind, message) };
+        let status = Some(head.status.as_u16());
+        let failed = |kind, message| ModelFailure { status, ..ModelFailure::new(kind, message) };
         let encoding = text(&head.headers, &header::CONTENT_ENCODING).unwrap_or_default().trim();
         if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
             let message = fixed!("answer-compressed", encoding = excerpt(encoding, &|t| t.to_owned()));
-            return Err(failed(FailureKind::Protocol, message).into());
+            return Err(failed(FailureKind::Protocol, message));
         }
         if head.status.is_redirection() {
-            return Err(failed(FailureKind::InvalidRequest, fixed!("endpoint-redirects")).into());
+            return Err(failed(FailureKind::InvalidRequest, fixed!("endpoint-redirects")));
         }
-        let content_type =
-            text(&head.headers, &header::CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase();
-        let incoming =
-            Incoming { body, content_type, received: 0, key: key.cloned(), transport: self.clone() };
-        if head.status.is_success() {
-            return Ok(incoming);
-        }
-        let redactor = incoming.redactor();
-        let body = incoming.error_body().await;
-        let refused = ProviderError::parse(&body).filter(ProviderError::is_refusal).map(|e| e.message);
-        let wait = wait_asked_for(&head.headers);
-        let failure = failure::from_status(status, wait, &body, &|text| redactor.redact(text));
-        Err(Rejection { failure, refused })
+        let wait = if head.status.is_success() { None } else { wait_asked_for(&head.headers) };
+        Ok(Incoming {
+            body,
+            status: head.status,
+            wait,
+            content_type: text(&head.headers, &header::CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
+            received: 0,
+            key: key.cloned(),
+            transport: self.clone(),
+        })
     }
 
     fn pool(&self, address: &Uri) -> Result<&Pool, ModelFailure> {
@@ -377,6 +384,9 @@ impl From<ModelFailure> for Rejection {
 /// An answer being read.
 pub(crate) struct Incoming {
     body: Body,
+    status: StatusCode,
+    /// How long to wait before asking again, in milliseconds, if that was said.
+    wait: Option<u64>,
     pub content_type: String,
     received: usize,
     key: Option<Secret>,
@@ -435,6 +445,15 @@ impl Incoming {
                 return;
             }
         }
+    }
+
+    /// What an answer without success says.
+    async fn rejection(self) -> Rejection {
+        let (status, wait, redactor) = (self.status.as_u16(), self.wait, self.redactor());
+        let body = self.error_body().await;
+        let refused = ProviderError::parse(&body).filter(ProviderError::is_refusal).map(|e| e.message);
+        let failure = failure::from_status(status, wait, &body, &|text| redactor.redact(text));
+        Rejection { failure, refused }
     }
 
     async fn error_body(mut self) -> Vec<u8> {

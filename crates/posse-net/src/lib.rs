@@ -11,7 +11,7 @@ use std::pin::Pin;
 
 pub use line::Body;
 pub use pinned::{Exception, Failure, Page, Pinned, Resolver, SystemResolver};
-pub use pool::{Error, Pool, is_loopback, system_proxies};
+pub use pool::{Error, Pool, host, is_loopback, system_proxies};
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

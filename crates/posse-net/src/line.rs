@@ -20,6 +20,7 @@ pub(crate) trait Stream: Read + Write + Send + Sync + Unpin {}
 impl<T: Read + Write + Send + Sync + Unpin> Stream for T {}
 
 pub(crate) type Asked = Request<Full<Bytes>>;
+type Answered = Result<Response<Body>, TrySendError<Asked>>;
 
 pub(crate) struct Line {
     sender: SendRequest<Full<Bytes>>,
@@ -34,22 +35,18 @@ impl Line {
 
     /// Sends a request and waits for the head of its answer. A request of which nothing was sent comes back in the error.
     /// When the answer is read, the connection goes `home`.
-    pub async fn ask(
-        self: Box<Self>,
-        request: Asked,
-        home: Option<Home>,
-    ) -> Result<Response<Body>, TrySendError<Asked>> {
-        let mut line = Some(self);
-        let sent = line.as_mut().map(|line| line.sender.try_send_request(request)).expect("it is open");
+    pub fn ask(mut self: Box<Self>, request: Asked, home: Option<Home>) -> impl Future<Output = Answered> {
         // The clock of the scheduler must not make an answer seem to be missing that nobody announces again.
-        let mut answer = pin!(unconstrained(sent));
-        let mut is_sent = false;
-        let head = poll_fn(|context| {
-            let has_come = std::mem::replace(&mut is_sent, true);
-            driven(&mut line, context, has_come, |unheard| answer.as_mut().poll(unheard))
-        });
-        let response = head.await?;
-        Ok(response.map(|incoming| Body::new(incoming, line, home)))
+        let sent = unconstrained(self.sender.try_send_request(request));
+        async move {
+            let (mut answer, mut line, mut is_sent) = (pin!(sent), Some(self), false);
+            let head = poll_fn(|context| {
+                let may_have_come = std::mem::replace(&mut is_sent, true);
+                driven(&mut line, context, may_have_come, |unheard| answer.as_mut().poll(unheard))
+            });
+            let response = head.await?;
+            Ok(response.map(|incoming| Body::new(incoming, line, home)))
+        }
     }
 
     /// Whether another request can be sent.

@@ -36,6 +36,8 @@ struct Inner {
     idle: Arc<Idle>,
 }
 
+type Answered = Result<Response<Body>, Error>;
+
 /// Why there is no answer.
 #[derive(Debug)]
 pub enum Error {
@@ -100,21 +102,24 @@ impl Pool {
 
     /// A connection that was used before may be closed on the other side. Then another is taken, if nothing of the request was
     /// sent; a request that may have arrived is never sent again.
-    pub async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Body>, Error> {
-        self.prepare(&mut request)?;
-        let Inner { dialler, idle, endpoint, .. } = &*self.0;
-        while let Some(line) = idle.take() {
-            let mut failed = match line.ask(request, Some(idle.home())).await {
-                Ok(answer) => return Ok(answer),
-                Err(failed) => failed,
-            };
-            match failed.take_message() {
-                Some(unsent) => request = unsent,
-                None => return Err(Error::Sent(failed.into_error())),
+    pub fn send(&self, mut request: Request<Full<Bytes>>) -> impl Future<Output = Answered> + Send {
+        let prepared = self.prepare(&mut request);
+        async move {
+            prepared?;
+            let Inner { dialler, idle, endpoint, .. } = &*self.0;
+            while let Some(line) = idle.take() {
+                let mut failed = match line.ask(request, Some(idle.home())).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(failed) => failed,
+                };
+                match failed.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(Error::Sent(failed.into_error())),
+                }
             }
+            let line = Box::pin(dialler.open(endpoint.clone())).await?;
+            line.ask(request, Some(idle.home())).await.map_err(Error::asked)
         }
-        let line = Box::pin(dialler.open(endpoint.clone())).await?;
-        line.ask(request, Some(idle.home())).await.map_err(Error::asked)
     }
 
     fn prepare(&self, request: &mut Request<Full<Bytes>>) -> Result<(), Error> {
@@ -137,8 +142,8 @@ impl Pool {
     }
 }
 
-/// What a request to this address says of the host; nothing if the address is none.
-pub(crate) fn host(uri: &Uri) -> Option<HeaderValue> {
+/// What a request to this address says of the host, unless it says something else; nothing if the address is none.
+pub fn host(uri: &Uri) -> Option<HeaderValue> {
     let (scheme, host) = (uri.scheme()?, uri.host()?);
     let usual = if *scheme == Scheme::HTTPS { 443 } else { 80 };
     match uri.port_u16().filter(|port| *port != usual) {
