@@ -163,7 +163,11 @@ pub(crate) fn create(
         return Ok(Err(Fault::new(ErrorCode::InvalidRequest, say!("store-task-exists", task = task.id))
             .hint(say!("store-task-exists-hint"))));
     }
-    context::ensure_session(connection, task.id.session(), now)?;
+    known.keep(&task.id, 1, Place { task: connection.last_insert_rowid(), counted: 0, next: 0 });
+    if known.session.as_deref() != Some(task.id.session()) {
+        context::ensure_session(connection, task.id.session(), now)?;
+        known.session = Some(task.id.session().to_owned());
+    }
     if let Some(request) = &task.lease
         && let Err(refused) = leases::acquire(connection, &task.id, 1, request)?
     {
@@ -201,12 +205,14 @@ pub(crate) fn append(
     Ok(Ok(Written::Records))
 }
 
-/// Where the next records of tasks go, for as long as nobody else writes to the store.
+/// Where the next records of tasks go, and the session of the last new one, for as long as nobody else writes to the store.
 #[derive(Default)]
 pub(crate) struct Known {
     /// Differs when another connection has changed something.
     version: i64,
     places: HashMap<TaskId, (i64, Place)>,
+    /// One that is there.
+    session: Option<String>,
 }
 
 impl Known {
@@ -223,6 +229,7 @@ impl Known {
     /// What was written may be undone, or is not by `append`.
     pub fn forget(&mut self) {
         self.places.clear();
+        self.session = None;
     }
 
     /// `None`: there is no such task, or it has another epoch.
