@@ -214,20 +214,16 @@ const NAME_BYTES_MAX: usize = 32;
 
 /// Where to look next, from a place on: what is between such places holds no key. Most bytes are never looked at.
 fn next_place(bytes: &[u8], from: usize) -> Option<Range<usize>> {
-    let is_of_key = |byte: &&u8| OF_KEYS[usize::from(**byte)];
-    let mut probe = from + RUN_BYTES_MIN - 1;
-    while let Some(byte) = bytes.get(probe) {
-        // A row of so many that begins before here comes past here.
-        if !is_of_key(&byte) {
-            probe += RUN_BYTES_MIN;
+    let is_of_key = |byte: &u8| OF_KEYS[usize::from(*byte)];
+    let mut start = from;
+    while let Some(row) = bytes.get(start..start + RUN_BYTES_MIN) {
+        // No row goes across this byte, so the next one begins behind it at the earliest.
+        if let Some(gap) = row.iter().rposition(|byte| !is_of_key(byte)) {
+            start += gap + 1;
             continue;
         }
-        let start = probe - bytes[from..probe].iter().rev().take_while(is_of_key).count();
-        let end = probe + bytes[probe..].iter().take_while(is_of_key).count();
-        if end - start >= RUN_BYTES_MIN {
-            return Some(start.saturating_sub(NAME_BYTES_MAX).max(from)..end);
-        }
-        probe = end + RUN_BYTES_MIN;
+        let end = start + bytes[start..].iter().take_while(|byte| is_of_key(byte)).count();
+        return Some(start.saturating_sub(NAME_BYTES_MAX).max(from)..end);
     }
     None
 }
@@ -506,6 +502,22 @@ mod tests {
     }
 
     proptest! {
+        /// No row that is long enough is passed over, and no shorter one is stopped at.
+        #[test]
+        fn every_long_row_is_a_place(text in "([a-z]{1,12}|[ \n]|--|é){0,30}") {
+            let bytes = text.as_bytes();
+            let mut rows = Vec::new();
+            let mut begin = 0;
+            for row in bytes.split(|byte| !padded_or_dotted(*byte)) {
+                if row.len() >= RUN_BYTES_MIN {
+                    rows.push(begin + row.len());
+                }
+                begin += row.len() + 1;
+            }
+            let places = std::iter::successors(next_place(bytes, 0), |place| next_place(bytes, place.end));
+            prop_assert_eq!(places.map(|place| place.end).collect::<Vec<_>>(), rows);
+        }
+
         #[test]
         fn a_key_is_found_wherever_it_stands(before in "[ \n\"'=:,(]{0,4}", after in "[ \n\"',)]{0,4}") {
             let secret = key("ghp_", 36);
