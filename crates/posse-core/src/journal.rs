@@ -207,35 +207,6 @@ pub fn remaining(grant: &Grant, tools: &[String], left: Option<&Grant>) -> Grant
     left.map_or(grant.clone(), |left| grant.meet(left))
 }
 
-/// A text of this length is written faster by `json::string`.
-const LONG_BYTES: usize = 256;
-
-/// Most of a journal is results. So one is encoded without its text, which is then put in its place.
-fn encode_long(result: &ToolResult, elapsed_ms: u64, out: &mut Vec<u8>) {
-    const PLACE: &[u8] = br#""text":"""#;
-    let ToolResult { key, id, name, text, is_error, mistake, in_doubt, changed } = result;
-    let bare = ToolResult {
-        key: *key,
-        id: id.clone(),
-        name: name.clone(),
-        text: String::new(),
-        is_error: *is_error,
-        mistake: *mistake,
-        in_doubt: *in_doubt,
-        changed: changed.clone(),
-    };
-    let begun = out.len();
-    Record::Done { result: bare, full_text: None, elapsed_ms }.encode_as_it_is(out);
-    // Quotes inside of strings are escaped, so this can only be the field.
-    let place =
-        out[begun..].windows(PLACE.len()).position(|bytes| bytes == PLACE).expect("a result has a text");
-    let after = out.split_off(begun + place + PLACE.len());
-    out.truncate(out.len() - 2);
-    out.reserve(text.len() + text.len() / 4);
-    json::string(text, |piece| out.extend_from_slice(piece));
-    out.extend_from_slice(&after);
-}
-
 impl Record {
     pub fn kind(&self) -> &'static str {
         match self {
@@ -267,17 +238,13 @@ impl Record {
 
     /// Appends the record as one line without its end.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
-        match self {
-            Record::Done { result, full_text: None, elapsed_ms } if result.text.len() >= LONG_BYTES => {
-                encode_long(result, *elapsed_ms, out);
-            }
-            _ => self.encode_as_it_is(out),
-        }
-    }
-
-    fn encode_as_it_is(&self, out: &mut Vec<u8>) {
-        serde_json::to_writer(out, self)
-            .expect("records hold no maps with foreign keys and no failing serialisers");
+        let begun = out.len();
+        json::append(self, out).expect("records hold no maps with foreign keys and no failing serialisers");
+        debug_assert_eq!(
+            serde_json::to_string(self).ok().as_deref().map(str::as_bytes),
+            Some(&out[begun..]),
+            "every record is written as by the general serialiser"
+        );
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
@@ -312,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_result_is_encoded_as_by_the_general_serialiser() {
+    fn a_result_is_encoded_as_by_the_general_serialiser() {
         let line = "tab\t quote\" back\\slash ümlaut \u{1}\n\"text\":\"\" ";
         for (id, changed) in [("1", Vec::new()), (r#""text":"""#, vec![r#""text":"""#.to_owned()])] {
             let result = ToolResult {
@@ -326,9 +293,8 @@ mod tests {
                 changed,
             };
             let record = Record::Done { result, full_text: None, elapsed_ms: 7 };
-            let mut plainly = Vec::new();
-            record.encode_as_it_is(&mut plainly);
-            assert_eq!(String::from_utf8(record.encode()), String::from_utf8(plainly));
+            let encoded = String::from_utf8(record.encode()).unwrap();
+            assert_eq!(encoded, serde_json::to_string(&record).unwrap());
             assert_eq!(Record::decode(&record.encode()).unwrap(), record);
         }
     }

@@ -214,7 +214,7 @@ impl Out {
 
     /// A JSON string.
     pub fn string(&mut self, text: &str) {
-        posse_core::json::string(text, |piece| self.buffer.extend_from_slice(piece));
+        posse_core::json::string(text, &mut |piece| self.buffer.extend_from_slice(piece));
     }
 
     /// `"key":"text"`, with a comma before it.
