@@ -28,8 +28,8 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub async fn over(stream: impl Stream + 'static) -> hyper::Result<Box<Self>> {
-        let (sender, connection) = handshake(Box::new(stream) as Box<dyn Stream>).await?;
+    pub async fn over(stream: Box<dyn Stream>) -> hyper::Result<Box<Self>> {
+        let (sender, connection) = handshake(stream).await?;
         Ok(Box::new(Self { sender, connection }))
     }
 

@@ -205,7 +205,7 @@ impl Page {
 }
 
 async fn opened(mut dialler: HttpsConnector<Dialler>, target: Uri) -> Result<Box<Line>, Cause> {
-    Ok(Line::over(dialler.call(target).await?).await?)
+    Ok(Line::over(Box::new(dialler.call(target).await?)).await?)
 }
 
 /// Connects to one of the numbers that were checked, whatever name it is asked for.

@@ -20,7 +20,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tower_service::Service;
 
 use crate::idle::Idle;
-use crate::line::{Body, Line};
+use crate::line::{Body, Line, Stream};
 
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -211,18 +211,18 @@ impl Dialler {
 
     async fn dial(&self, target: Uri) -> Result<Box<Line>, Cause> {
         let mut direct = self.direct.clone();
-        let line = match &self.proxy {
-            None => Line::over(direct.call(target).await?).await,
-            Some(proxy) if !self.is_tls => Line::over(direct.call(proxy.uri().clone()).await?).await,
+        let stream: Box<dyn Stream> = match &self.proxy {
+            None => Box::new(direct.call(target).await?),
+            Some(proxy) if !self.is_tls => Box::new(direct.call(proxy.uri().clone()).await?),
             Some(proxy) => {
                 let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
                 if let Some(value) = proxy.basic_auth() {
                     tunnel = tunnel.with_auth(value.clone());
                 }
-                Line::over(HttpsConnector::from((tunnel, self.tls.clone())).call(target).await?).await
+                Box::new(HttpsConnector::from((tunnel, self.tls.clone())).call(target).await?)
             }
         };
-        Ok(line?)
+        Ok(Line::over(stream).await?)
     }
 }
 
