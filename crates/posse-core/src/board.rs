@@ -120,6 +120,7 @@ pub enum Met {
 pub struct Board {
     rules: Rules,
     tasks: BTreeMap<String, Entry>,
+    tally: Tally,
     /// Grows with every task, so that equals are served in the order they came.
     arrivals: u64,
 }
@@ -142,9 +143,38 @@ enum State {
     Ended(End),
 }
 
+/// How many tasks are in each of the states that do not last.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    waiting: usize,
+    leasing: usize,
+    queued: usize,
+    running: usize,
+}
+
+impl Tally {
+    fn came(&mut self, to: State) {
+        self.of(to, |count| *count += 1);
+    }
+
+    fn left(&mut self, from: State) {
+        self.of(from, |count| *count -= 1);
+    }
+
+    fn of(&mut self, state: State, change: impl FnOnce(&mut usize)) {
+        match state {
+            State::Waiting => change(&mut self.waiting),
+            State::Leasing => change(&mut self.leasing),
+            State::Queued => change(&mut self.queued),
+            State::Running => change(&mut self.running),
+            State::Ended(_) => {}
+        }
+    }
+}
+
 impl Board {
     pub fn new(rules: Rules) -> Self {
-        Self { rules, tasks: BTreeMap::new(), arrivals: 0 }
+        Self { rules, tasks: BTreeMap::new(), tally: Tally::default(), arrivals: 0 }
     }
 
     /// Takes a task in, or says why not; then nothing has changed.
@@ -153,7 +183,7 @@ impl Board {
         let state = self.first_state(&terms);
         self.arrivals += 1;
         let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
-        self.tasks.insert(id.to_owned(), entry);
+        self.take_in(id, entry);
         Ok(state.admission())
     }
 
@@ -175,7 +205,9 @@ impl Board {
 
     /// Takes a task back that was admitted and could not be written down: it was never here.
     pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
-        self.tasks.remove(id);
+        if let Some(entry) = self.tasks.remove(id) {
+            self.tally.left(entry.state);
+        }
         let mut moves = Vec::new();
         self.fill_places(now_ms, &mut moves);
         moves
@@ -190,14 +222,16 @@ impl Board {
             Past::NotBegun => (self.first_state(&terms), false),
         };
         let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected };
-        self.tasks.insert(id.to_owned(), entry);
+        self.take_in(id, entry);
         state.admission()
     }
 
     /// A task has ended; what follows from that. Says nothing for a task that had ended before.
     pub fn ended(&mut self, id: &str, end: End, now_ms: u64) -> Vec<Move> {
         match self.tasks.get_mut(id) {
-            Some(entry) if !matches!(entry.state, State::Ended(_)) => entry.state = State::Ended(end),
+            Some(entry) if !matches!(entry.state, State::Ended(_)) => {
+                entry.enter(State::Ended(end), &mut self.tally);
+            }
             _ => return Vec::new(),
         }
         let mut moves = Vec::new();
@@ -210,7 +244,7 @@ impl Board {
     pub fn leased(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
         let mut moves = Vec::new();
         if let Some(entry) = self.tasks.get_mut(id).filter(|entry| entry.state == State::Leasing) {
-            entry.state = State::Queued;
+            entry.enter(State::Queued, &mut self.tally);
             self.fill_places(now_ms, &mut moves);
         }
         moves
@@ -254,12 +288,12 @@ impl Board {
     }
 
     pub fn running(&self) -> usize {
-        self.count(|state| state == State::Running)
+        self.tally.running
     }
 
     /// Waiting for a place or for others.
     pub fn waiting(&self) -> usize {
-        self.count(|state| matches!(state, State::Waiting | State::Leasing | State::Queued))
+        self.tally.waiting + self.tally.leasing + self.tally.queued
     }
 
     /// Ended and not yet collected.
@@ -267,8 +301,11 @@ impl Board {
         self.tasks.values().filter(|entry| !entry.collected && matches!(entry.state, State::Ended(_))).count()
     }
 
-    fn count(&self, is: impl Fn(State) -> bool) -> usize {
-        self.tasks.values().filter(|entry| is(entry.state)).count()
+    fn take_in(&mut self, id: &str, entry: Entry) {
+        self.tally.came(entry.state);
+        if let Some(before) = self.tasks.insert(id.to_owned(), entry) {
+            self.tally.left(before.state);
+        }
     }
 
     fn find(&mut self, id: &str) -> Result<&mut Entry> {
@@ -319,7 +356,7 @@ impl Board {
 
     /// Lets tasks whose dependencies completed queue up, and ends those that lost one, and those that lose one by that.
     fn settle_dependants(&mut self, now_ms: u64, moves: &mut Vec<Move>) {
-        loop {
+        while self.tally.waiting > 0 {
             let next = self.tasks.iter().filter(|(_, entry)| entry.state == State::Waiting).find_map(
                 |(id, entry)| {
                     let states =
@@ -338,12 +375,12 @@ impl Board {
             entry.since_ms = now_ms;
             match lost {
                 None if entry.terms.lease => {
-                    entry.state = State::Leasing;
+                    entry.enter(State::Leasing, &mut self.tally);
                     moves.push(Move::Lease(id));
                 }
-                None => entry.state = State::Queued,
+                None => entry.enter(State::Queued, &mut self.tally),
                 Some(because_of) => {
-                    entry.state = State::Ended(End::Failed);
+                    entry.enter(State::Ended(End::Failed), &mut self.tally);
                     moves.push(Move::Fail { task: id, because_of });
                 }
             }
@@ -352,12 +389,12 @@ impl Board {
 
     /// The most urgent first, then whoever came first.
     fn fill_places(&mut self, now_ms: u64, moves: &mut Vec<Move>) {
-        while self.running() < self.rules.running_max {
+        while self.tally.queued > 0 && self.running() < self.rules.running_max {
             let queued = self.tasks.iter_mut().filter(|(_, entry)| entry.state == State::Queued);
             let next =
                 queued.max_by_key(|(_, entry)| (entry.urgency(now_ms), std::cmp::Reverse(entry.arrival)));
             let Some((id, entry)) = next else { return };
-            entry.state = State::Running;
+            entry.enter(State::Running, &mut self.tally);
             moves.push(Move::Start(id.clone()));
         }
     }
@@ -376,6 +413,12 @@ impl State {
 }
 
 impl Entry {
+    fn enter(&mut self, state: State, tally: &mut Tally) {
+        tally.left(self.state);
+        tally.came(state);
+        self.state = state;
+    }
+
     fn urgency(&self, now_ms: u64) -> u64 {
         self.terms.priority as u64 + now_ms.saturating_sub(self.since_ms) / AGEING_MS
     }
@@ -526,6 +569,9 @@ mod tests {
                 prop_assert!(board.running() <= RULES.running_max);
                 prop_assert!(board.waiting() <= RULES.waiting_max);
                 prop_assert_eq!(board.running(), world.running.len());
+                let mut counted = Tally::default();
+                board.tasks.values().for_each(|entry| counted.came(entry.state));
+                prop_assert_eq!(&board.tally, &counted);
                 let free = board.running() < RULES.running_max;
                 prop_assert!(!free || !board.tasks.values().any(|entry| entry.state == State::Queued), "a place is free and somebody queues");
             }

@@ -1,6 +1,10 @@
 //! Facts for whoever watches: store, status, dashboard, terminal, trace. They carry no prompt and no result text, but
 //! for the first line of why a call failed.
 
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
 
 use crate::approval::{By, Scope, Verdict};
@@ -170,32 +174,117 @@ pub fn reason(result: &str) -> String {
     format!("{}{more}", crate::text::visible(short))
 }
 
+/// Arguments that say what a call is about, the most telling first.
+const TELLING: &[&str] = &[
+    "command",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "action",
+    "agent",
+    "key",
+    "name",
+    "metric",
+    "environment",
+];
+
 /// A short, bounded description of a call for a progress line: what it is about, never what it writes.
 pub fn summary(call: &ToolCall) -> String {
     const SHOWN: usize = 80;
-    const TELLING: &[&str] = &[
-        "command",
-        "path",
-        "pattern",
-        "query",
-        "url",
-        "action",
-        "agent",
-        "key",
-        "name",
-        "metric",
-        "environment",
-    ];
-    let arguments: serde_json::Map<String, serde_json::Value> =
-        serde_json::from_str(call.arguments.as_object_text()).unwrap_or_default();
-    let told: Vec<&str> = TELLING.iter().filter_map(|name| arguments.get(*name)?.as_str()).take(2).collect();
-    let line = told.iter().filter_map(|text| text.lines().next()).collect::<Vec<_>>().join(" ");
-    crate::text::visible(crate::text::prefix(&line, SHOWN)).into_owned()
+    let Telling(told) = serde_json::from_str(call.arguments.as_object_text()).unwrap_or_default();
+    let mut line = String::new();
+    for text in told.iter().flatten().take(2).filter_map(|text| text.lines().next()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(text);
+    }
+    line.truncate(crate::text::prefix(&line, SHOWN).len());
+    match crate::text::visible(&line) {
+        Cow::Owned(visible) => visible,
+        Cow::Borrowed(_) => line,
+    }
+}
+
+/// The arguments of a call that are in `TELLING`, where they are texts. The others are only passed over: they may be long.
+#[derive(Default)]
+struct Telling([Option<String>; TELLING.len()]);
+
+impl<'de> Deserialize<'de> for Telling {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(TellingVisitor)
+    }
+}
+
+struct TellingVisitor;
+
+impl<'de> Visitor<'de> for TellingVisitor {
+    type Value = Telling;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Telling, A::Error> {
+        let mut told = Telling::default();
+        while let Some(place) = map.next_key_seed(TellingKey)? {
+            match place {
+                Some(place) => told.0[place] = map.next_value::<Value>()?.as_str().map(str::to_owned),
+                None => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(told)
+    }
+}
+
+/// The place of a name in `TELLING`.
+struct TellingKey;
+
+impl<'de> DeserializeSeed<'de> for TellingKey {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for TellingKey {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of an argument")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
+        Ok(TELLING.iter().position(|telling| *telling == name))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::reason;
+    use super::{reason, summary};
+    use crate::id::CallKey;
+    use crate::message::{Arguments, ToolCall};
+
+    #[test]
+    fn a_summary_is_of_the_two_most_telling_texts_whatever_else_is_said() {
+        let of = |arguments: &str| {
+            let (key, id, name) = (CallKey { turn: 1, index: 0 }, "1".to_owned(), "t".to_owned());
+            let arguments = Arguments::judge(arguments);
+            summary(&ToolCall { key, id, name, arguments, signature: None })
+        };
+        let long = "é".repeat(100);
+        for (arguments, told) in [
+            (r#"{"name":"n","content":{"path":"inner"},"path":"a\nb","query":"q"}"#.to_owned(), "a q"),
+            (r#"{"path":["a"],"key":"k\u001b","url":7}"#.to_owned(), "k\\u{1b}"),
+            (format!(r#"{{"key":"{long}"}}"#), &long[..80]),
+            (r#"{"content":"c"}"#.to_owned(), ""),
+            ("not json".to_owned(), ""),
+        ] {
+            assert_eq!(of(&arguments), told, "{arguments}");
+        }
+    }
 
     #[test]
     fn a_reason_is_one_line_bounded_and_visible() {

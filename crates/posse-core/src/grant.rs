@@ -13,6 +13,7 @@ mod subject;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,7 @@ pub use rights::Rights;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// Canonical names.
-    tools: BTreeSet<String>,
+    tools: Arc<BTreeSet<String>>,
     /// How many more levels of delegation are allowed below this task.
     depth: u32,
     /// How many levels of delegation are above it.
@@ -158,6 +159,7 @@ impl Grant {
     pub fn of_root(root: Root) -> Self {
         let Root { tools, depth, network, autonomy, sandbox } = root;
         let (conditions, confined) = (Vec::new(), sandbox >= Tier::Kernel);
+        let tools = Arc::new(tools);
         Self { tools, depth, level: 0, conditions, network, autonomy, sandbox, confined }
     }
 
@@ -168,14 +170,14 @@ impl Grant {
         child.level = self.level.saturating_add(1);
         // At depth 0 the tool is not offered at all: a model that never sees it cannot waste turns being refused.
         if child.depth == 0 {
-            child.tools.remove("subagent");
+            Arc::make_mut(&mut child.tools).remove("subagent");
         }
         child
     }
 
     /// The same task with fewer rights.
     pub fn keep(&self, requested: &Rights) -> Grant {
-        let tools = self.tools.iter().filter(|tool| requested.mentions(tool)).cloned().collect();
+        let tools = self.only(|tool| requested.mentions(tool));
         let mut conditions = self.conditions.clone();
         conditions.extend(requested.conditions().filter(|added| !self.conditions.contains(added)));
         Grant {
@@ -199,7 +201,7 @@ impl Grant {
         conditions
             .extend(other.conditions.iter().filter(|theirs| !self.conditions.contains(theirs)).cloned());
         Grant {
-            tools: self.tools.intersection(&other.tools).cloned().collect(),
+            tools: self.only(|tool| other.tools.contains(tool)),
             conditions,
             // Patterns that mean the same may be written differently; what did not change stays as it is.
             network: match other.network.contains(&self.network) {
@@ -221,8 +223,16 @@ impl Grant {
 
     /// The same task without these tools.
     pub fn without(&self, names: &[String]) -> Grant {
-        let tools = self.tools.iter().filter(|name| !names.contains(name)).cloned().collect();
+        let tools = self.only(|tool| !names.iter().any(|name| name == tool));
         Grant { tools, ..self.clone() }
+    }
+
+    /// Of the tools those that are to stay; mostly that is all of them.
+    fn only(&self, stays: impl Fn(&str) -> bool) -> Arc<BTreeSet<String>> {
+        match self.tools.iter().all(|tool| stays(tool)) {
+            true => self.tools.clone(),
+            false => Arc::new(self.tools.iter().filter(|tool| stays(tool)).cloned().collect()),
+        }
     }
 
     /// Whether any call of a tool can be allowed: the others are not shown to the model.

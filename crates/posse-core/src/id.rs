@@ -3,6 +3,7 @@
 use posse_messages::say;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode, Result};
 
@@ -34,28 +35,30 @@ impl AgentName {
 }
 
 /// Identifies a task in a store, across sessions: `k3f9a2c7` for a session's own run, `k3f9a2c7.t_01` for its children.
+/// It goes along with everything that a task does, so a copy is only counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TaskId(String);
+#[serde(from = "String", into = "String")]
+pub struct TaskId(Arc<str>);
 
 impl TaskId {
     /// The run that opened the session.
     pub fn root(session: &str) -> Self {
-        Self(session.to_owned())
+        Self(session.into())
     }
 
     /// The `number`th task of a session, counted from 1.
     pub fn child(session: &str, number: u32) -> Self {
-        Self(format!("{session}.t_{number:02}"))
+        Self(format!("{session}.t_{number:02}").into())
     }
 
     /// A task that a tool of the application runs inside another one; the same for every attempt at one call.
     pub fn nested(parent: &TaskId, tool: &str, call: CallKey) -> Self {
-        Self(format!("{parent}.{tool}_{}_{}", call.turn, call.index))
+        Self(format!("{parent}.{tool}_{}_{}", call.turn, call.index).into())
     }
 
     /// For ids that come back from a store, which only holds ids made by the functions above.
     pub fn from_store(raw: String) -> Self {
-        Self(raw)
+        raw.into()
     }
 
     pub fn as_str(&self) -> &str {
@@ -100,6 +103,18 @@ impl fmt::Display for TaskId {
 impl fmt::Display for AgentName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl From<String> for TaskId {
+    fn from(raw: String) -> Self {
+        Self(raw.into())
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(id: TaskId) -> Self {
+        id.as_str().to_owned()
     }
 }
 

@@ -11,6 +11,7 @@ mod plan;
 mod replay;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use posse_messages::fixed;
 use serde_json::Value;
@@ -40,7 +41,7 @@ pub struct Run {
     /// Where relative paths begin.
     workspace: String,
     /// Every tool that exists here, granted or not, with its effect.
-    tools: BTreeMap<String, Effect>,
+    tools: Arc<BTreeMap<String, Effect>>,
     messages: Vec<Message>,
     generation: u64,
     phase: Phase,
@@ -138,7 +139,7 @@ impl Run {
         task: &str,
         limits: Limits,
         grant: Grant,
-        tools: BTreeMap<String, Effect>,
+        tools: impl Into<Arc<BTreeMap<String, Effect>>>,
         fixed_tokens: u64,
     ) -> Self {
         let mut run = Self {
@@ -146,7 +147,7 @@ impl Run {
             limits,
             grant,
             workspace: ".".to_owned(),
-            tools,
+            tools: tools.into(),
             messages: vec![Message::user(task)],
             generation: 0,
             phase: Phase::Asking,
@@ -175,7 +176,7 @@ impl Run {
     }
 
     /// The run of a task that was written down.
-    pub fn of(start: &TaskStart, tools: BTreeMap<String, Effect>, fixed_tokens: u64) -> Self {
+    pub fn of(start: &TaskStart, tools: impl Into<Arc<BTreeMap<String, Effect>>>, fixed_tokens: u64) -> Self {
         let (_, task) = start.opening();
         let mut run = Self::new(&task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
         run.judgement = judge::Judgement::of(start);
@@ -184,6 +185,11 @@ impl Run {
             run.note(note.clone());
         }
         run
+    }
+
+    /// The turn of the model call that comes next, if one does.
+    pub fn turn_to_ask(&self) -> Option<u32> {
+        matches!(self.phase, Phase::Asking).then_some(self.turns + 1)
     }
 
     pub fn next_step(&self, elapsed_ms: u64) -> Step {
@@ -289,8 +295,10 @@ impl Run {
         if answers.iter().any(Option::is_none) {
             return;
         }
-        let results = calls.iter().zip(std::mem::take(answers));
-        let results = results.filter_map(|(planned, answer)| Some(planned.marked(answer?))).collect();
+        // As many as there are: they are kept.
+        let mut results = Vec::with_capacity(calls.len());
+        let answered = calls.iter().zip(std::mem::take(answers));
+        results.extend(answered.filter_map(|(planned, answer)| Some(planned.marked(answer?))));
         let calls: Vec<ToolCall> = std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
         self.phase = Phase::Asking;
         self.take_stock(&calls, results);

@@ -1,7 +1,6 @@
 //! What a tool says about itself, and the one table of names that other tools and vendors use for ours.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -41,21 +40,37 @@ pub const SESSION_TOOLS: &[&str] = &["subagent", "shared_context", "ask_parent",
 /// Names are compared in this form: lower snake case, aliases resolved. Unknown names only change case.
 pub fn canonical(name: &str) -> Cow<'_, str> {
     let lower = own_name(name);
-    match KNOWN.get(lower.as_ref()) {
-        Some(canonical) => Cow::Borrowed(canonical),
+    let beginning = beginning(&lower);
+    let from = KNOWN.partition_point(|known| known.0 < beginning);
+    let mut alike = KNOWN[from..].iter().take_while(|known| known.0 == beginning);
+    match alike.find(|known| known.1 == lower) {
+        Some((_, _, canonical)) => Cow::Borrowed(canonical),
         None => lower,
     }
 }
 
-/// `ALIASES` the other way round: every call is looked up several times.
-static KNOWN: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
-    let pairs =
-        ALIASES.iter().flat_map(|(canonical, aliases)| aliases.iter().map(|alias| (*alias, *canonical)));
-    pairs.collect()
+/// `ALIASES` the other way round, in the order of their beginnings: every call is looked up several times, and most names are
+/// no alias, which a comparison of numbers shows.
+static KNOWN: LazyLock<Vec<(u64, &str, &str)>> = LazyLock::new(|| {
+    let all = ALIASES
+        .iter()
+        .flat_map(|(canonical, aliases)| aliases.iter().map(|alias| (beginning(alias), *alias, *canonical)));
+    let mut known: Vec<_> = all.collect();
+    known.sort_unstable();
+    known
 });
+
+/// The first eight bytes of a name as a number.
+fn beginning(name: &str) -> u64 {
+    name.bytes().take(8).fold(0, |number, byte| (number << 8) | u64::from(byte))
+}
 
 /// A tool's own name in one spelling: lower snake case, aliases as they are.
 pub fn own_name(name: &str) -> Cow<'_, str> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_' || byte.is_ascii_digit();
+    if name.bytes().all(plain) {
+        return Cow::Borrowed(name);
+    }
     let name = name.trim();
     if name.bytes().any(|byte| byte == b'-' || byte.is_ascii_uppercase()) {
         return Cow::Owned(name.to_ascii_lowercase().replace('-', "_"));

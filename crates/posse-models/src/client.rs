@@ -1,9 +1,7 @@
 //! A model behind a wire format: what is the same for every format.
 
 use std::fmt::Debug;
-use std::sync::OnceLock;
 
-use http::Uri;
 use posse_core::error::Result;
 use posse_core::reply::{ModelFailure, Reply};
 use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest};
@@ -18,8 +16,6 @@ pub struct Client<F> {
     pub(crate) model: String,
     pub(crate) name: String,
     pub(crate) format: F,
-    /// Where its calls go, whole and streamed, once there was one.
-    pub(crate) addresses: [OnceLock<Uri>; 2],
 }
 
 /// A wire format, with what can be set about it.
@@ -37,7 +33,7 @@ impl<F: Format> Client<F> {
     pub fn over(transport: Transport, model: impl Into<String>) -> Self {
         let model = model.into();
         let name = format!("{}:{model}", F::PROVIDER);
-        Self { transport, name, model, format: F::default(), addresses: Default::default() }
+        Self { transport, name, model, format: F::default() }
     }
 
     /// The name of the provider in `provider:model`, for services that speak this format.

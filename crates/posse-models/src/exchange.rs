@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::str::Utf8Error;
 
-use http::Uri;
 use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
@@ -19,7 +18,7 @@ use crate::assemble::Assembler;
 use crate::body::{self, Encoder};
 use crate::client::{Client, Format};
 use crate::failure::{self, ProviderError, excerpt};
-use crate::http::{Incoming, KeyHeader, Redactor, Transport};
+use crate::http::{Call, Incoming, KeyHeader, Redactor, Transport};
 use crate::sse::{self, Event};
 use crate::tokens::{self, Counts};
 
@@ -101,19 +100,6 @@ impl From<Utf8Error> for ReadError {
     }
 }
 
-/// Put together once: reading a URL touches more code than sending the request.
-fn address<F: Format>(wire: &Client<F>, streamed: bool) -> Result<&Uri, ModelFailure>
-where
-    Client<F>: Wire,
-{
-    let known = &wire.addresses[usize::from(streamed)];
-    if let Some(address) = known.get() {
-        return Ok(address);
-    }
-    let address = wire.transport.address(&wire.path(streamed))?;
-    Ok(known.get_or_init(|| address))
-}
-
 pub(crate) async fn exchange<F: Format>(
     wire: &Client<F>,
     mut request: ModelRequest<'_>,
@@ -125,8 +111,8 @@ where
     let body = body::encode(wire, &mut request)?;
     let sent_bytes = body.len() as u64;
     let streamed = !request.settings.buffered;
-    let address = address(wire, streamed)?;
-    let answer = wire.transport.post(address, wire.key_header(), wire.headers(), &body).await;
+    let call = Call { path: wire.path(streamed), key_header: wire.key_header(), headers: wire.headers() };
+    let answer = wire.transport.post(&call, &body).await;
     // The memo must be the only holder of the body by the next turn.
     drop(body);
     let mut incoming = match answer {

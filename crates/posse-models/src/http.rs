@@ -4,19 +4,19 @@
 //! connect timeout, and a cap on what is read. How long a reply may take is decided by whoever wraps the model.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Body;
+use hyper::body::Body as _;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
 use posse_messages::{fixed, say};
-use posse_net::{Pool, causes, is_loopback, system_proxies};
+use posse_net::{Body, Pool, causes, is_loopback, system_proxies};
 use posse_runtime::ports::Deltas;
 use url::Url;
 
@@ -124,8 +124,17 @@ impl Endpoint {
     }
 }
 
+/// What a wire calls, and how it wants the key and says what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// Below the base URL.
+    pub path: String,
+    pub key_header: KeyHeader,
+    pub headers: &'static [(&'static str, &'static str)],
+}
+
 /// How a wire wants the key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyHeader {
     Bearer,
     Named(&'static str),
@@ -143,6 +152,17 @@ struct Inner {
     is_loopback: bool,
     /// Made at the first call: listing models must not load root certificates.
     pool: OnceLock<Pool>,
+    /// One for each kind of call: reading a URL and filling a table of headers take longer than sending the request.
+    prepared: Mutex<Vec<Prepared>>,
+}
+
+/// What is the same in every request of a call, as long as the key is.
+#[derive(Debug)]
+struct Prepared {
+    call: Call,
+    key: Option<Secret>,
+    address: Uri,
+    headers: HeaderMap,
 }
 
 impl Transport {
@@ -173,6 +193,7 @@ impl Transport {
             endpoint,
             headers,
             pool: OnceLock::new(),
+            prepared: Mutex::default(),
         })))
     }
 
@@ -181,7 +202,7 @@ impl Transport {
     }
 
     /// The address of a path below the base URL.
-    pub(crate) fn address(&self, path: &str) -> Result<Uri, ModelFailure> {
+    fn address(&self, path: &str) -> Result<Uri, ModelFailure> {
         let unusable =
             |why: String| ModelFailure::new(FailureKind::InvalidRequest, fixed!("call-url-unusable", why));
         let url = Url::parse(&format!("{}{path}", self.0.base_url)).map_err(|e| unusable(e.to_string()))?;
@@ -193,23 +214,21 @@ impl Transport {
     }
 
     /// Sends the body and returns the answer once its head says success.
-    pub(crate) async fn post(
-        &self,
-        address: &Uri,
-        key_header: KeyHeader,
-        extra: &[(&'static str, &'static str)],
-        body: &Encoded,
-    ) -> Result<Incoming, Rejection> {
+    pub(crate) async fn post(&self, call: &Call, body: &Encoded) -> Result<Incoming, Rejection> {
         let credential = &self.0.endpoint.credential;
         let mut key = credential.read();
-        let mut answer = self.attempt(address, key_header, extra, body, key.as_ref()).await;
-        if is_unauthorised(&answer) {
-            let fresh = credential.read();
-            if fresh != key {
-                key = fresh;
-                answer = self.attempt(address, key_header, extra, body, key.as_ref()).await;
+        let mut is_fresh = false;
+        let mut answer = loop {
+            let answer = self.attempt(call, body, key.as_ref()).await;
+            if is_fresh || !is_unauthorised(&answer) {
+                break answer;
             }
-        }
+            let fresh = credential.read();
+            if fresh == key {
+                break answer;
+            }
+            (key, is_fresh) = (fresh, true);
+        };
         if is_unauthorised(&answer)
             && let (Err(rejection), Some(check)) = (&mut answer, credential.what_to_check(key.is_some()))
         {
@@ -218,24 +237,42 @@ impl Transport {
         answer
     }
 
-    async fn attempt(
-        &self,
-        address: &Uri,
-        key_header: KeyHeader,
-        extra: &[(&'static str, &'static str)],
-        body: &Encoded,
-        key: Option<&Secret>,
-    ) -> Result<Incoming, Rejection> {
+    /// A request without its body.
+    fn request(&self, call: &Call, key: Option<&Secret>) -> Result<(Uri, HeaderMap), ModelFailure> {
+        let mut prepared = self.0.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = prepared.iter().position(|prepared| prepared.call == *call);
+        if let Some(known) = known.map(|known| &prepared[known])
+            && known.key.as_ref() == key
+        {
+            return Ok((known.address.clone(), known.headers.clone()));
+        }
+        let address = self.address(&call.path)?;
+        let headers = self.headers(call, &address, key)?;
+        let new = Prepared {
+            call: call.clone(),
+            key: key.cloned(),
+            address: address.clone(),
+            headers: headers.clone(),
+        };
+        match known {
+            Some(known) => prepared[known] = new,
+            None => prepared.push(new),
+        }
+        Ok((address, headers))
+    }
+
+    fn headers(&self, call: &Call, address: &Uri, key: Option<&Secret>) -> Result<HeaderMap, ModelFailure> {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("*/*"));
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
-        for (name, value) in extra {
+        headers.extend(posse_net::host(address).map(|host| (header::HOST, host)));
+        for (name, value) in call.headers {
             headers.insert(*name, HeaderValue::from_static(value));
         }
         if let Some(key) = key {
-            let (name, value) = match key_header {
+            let (name, value) = match call.key_header {
                 KeyHeader::Bearer => ("authorization", format!("Bearer {}", key.reveal().trim())),
                 KeyHeader::Named(name) => (name, key.reveal().trim().to_owned()),
             };
@@ -245,59 +282,58 @@ impl Transport {
             headers.insert(name, value);
         }
         headers.extend(self.0.headers.clone());
+        Ok(headers)
+    }
+
+    async fn attempt(
+        &self,
+        call: &Call,
+        body: &Encoded,
+        key: Option<&Secret>,
+    ) -> Result<Incoming, Rejection> {
+        let (address, headers) = self.request(call, key)?;
+        let pool = self.pool(&address)?;
         let mut request = Request::new(Full::new(body.clone().into_bytes()));
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = address.clone();
+        *request.uri_mut() = address;
         *request.headers_mut() = headers;
-        let response = self.pool(address)?.send(request).await.map_err(|e| {
+        let response = pool.send(request).await.map_err(|e| {
             let failure = self.connection(&e, key);
             // Of a connection that was never made the provider has seen nothing.
             let lost =
                 if e.is_connect() { Usage::default() } else { crate::tokens::lost(body.len() as u64, 0) };
             ModelFailure { lost, ..failure }
         })?;
-        self.accept(response, key).await
-    }
-
-    async fn accept(
-        &self,
-        response: Response<hyper::body::Incoming>,
-        key: Option<&Secret>,
-    ) -> Result<Incoming, Rejection> {
-        let status = response.status().as_u16();
-        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok());
-        if let Some(encoding) = header("content-encoding").filter(|encoding| !encoding.trim().is_empty())
-            && !encoding.trim().eq_ignore_ascii_case("identity")
-        {
-            let message = fixed!("answer-compressed", encoding = excerpt(encoding, &|t| t.to_owned()));
-            return Err(ModelFailure {
-                status: Some(status),
-                ..ModelFailure::new(FailureKind::Protocol, message)
-            }
-            .into());
-        }
-        let content_type = header("content-type").unwrap_or_default().to_ascii_lowercase();
-        let now = || header("date").and_then(failure::http_date).unwrap_or_else(SystemTime::now);
-        let wait = failure::retry_after_ms(header("retry-after-ms"), header("retry-after"), now);
-        if (300..400).contains(&status) {
-            let message = fixed!("endpoint-redirects");
-            return Err(ModelFailure {
-                status: Some(status),
-                ..ModelFailure::new(FailureKind::InvalidRequest, message)
-            }
-            .into());
-        }
-        let body = response.into_body();
-        let incoming =
-            Incoming { body, content_type, received: 0, key: key.cloned(), transport: self.clone() };
-        if (200..300).contains(&status) {
+        let incoming = self.accept(response, key)?;
+        if incoming.status.is_success() {
             return Ok(incoming);
         }
-        let redactor = incoming.redactor();
-        let body = incoming.error_body().await;
-        let refused = ProviderError::parse(&body).filter(ProviderError::is_refusal).map(|e| e.message);
-        let failure = failure::from_status(status, wait, &body, &|text| redactor.redact(text));
-        Err(Rejection { failure, refused })
+        Err(Box::pin(incoming.rejection()).await)
+    }
+
+    /// An answer that can be read.
+    fn accept(&self, response: Response<Body>, key: Option<&Secret>) -> Result<Incoming, ModelFailure> {
+        let (head, body) = response.into_parts();
+        let status = Some(head.status.as_u16());
+        let failed = |kind, message| ModelFailure { status, ..ModelFailure::new(kind, message) };
+        let encoding = text(&head.headers, &header::CONTENT_ENCODING).unwrap_or_default().trim();
+        if !encoding.is_empty() && !encoding.eq_ignore_ascii_case("identity") {
+            let message = fixed!("answer-compressed", encoding = excerpt(encoding, &|t| t.to_owned()));
+            return Err(failed(FailureKind::Protocol, message));
+        }
+        if head.status.is_redirection() {
+            return Err(failed(FailureKind::InvalidRequest, fixed!("endpoint-redirects")));
+        }
+        let wait = if head.status.is_success() { None } else { wait_asked_for(&head.headers) };
+        Ok(Incoming {
+            body,
+            status: head.status,
+            wait,
+            content_type: text(&head.headers, &header::CONTENT_TYPE).unwrap_or_default().to_ascii_lowercase(),
+            received: 0,
+            key: key.cloned(),
+            transport: self.clone(),
+        })
     }
 
     fn pool(&self, address: &Uri) -> Result<&Pool, ModelFailure> {
@@ -318,6 +354,17 @@ impl Transport {
     }
 }
 
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// In milliseconds.
+fn wait_asked_for(headers: &HeaderMap) -> Option<u64> {
+    let now = || text(headers, &header::DATE).and_then(failure::http_date).unwrap_or_else(SystemTime::now);
+    let exact = text(headers, &HeaderName::from_static("retry-after-ms"));
+    failure::retry_after_ms(exact, text(headers, &header::RETRY_AFTER), now)
+}
+
 fn is_unauthorised(answer: &Result<Incoming, Rejection>) -> bool {
     answer.as_ref().is_err_and(|rejection| rejection.failure.kind == FailureKind::Unauthorised)
 }
@@ -336,7 +383,10 @@ impl From<ModelFailure> for Rejection {
 
 /// An answer being read.
 pub(crate) struct Incoming {
-    body: hyper::body::Incoming,
+    body: Body,
+    status: StatusCode,
+    /// How long to wait before asking again, in milliseconds, if that was said.
+    wait: Option<u64>,
     pub content_type: String,
     received: usize,
     key: Option<Secret>,
@@ -377,6 +427,9 @@ impl Incoming {
     /// The reply is complete. The connection can be used again only if the answer is read to its end, which usually
     /// is already here; a sender that takes longer must not delay the reply.
     pub async fn leave(mut self) {
+        if self.body.is_end_stream() {
+            return;
+        }
         if tokio::time::timeout(Duration::from_millis(10), self.drain()).await.is_err() {
             tokio::spawn(async move {
                 let _ = tokio::time::timeout(Duration::from_secs(1), self.drain()).await;
@@ -392,6 +445,15 @@ impl Incoming {
                 return;
             }
         }
+    }
+
+    /// What an answer without success says.
+    async fn rejection(self) -> Rejection {
+        let (status, wait, redactor) = (self.status.as_u16(), self.wait, self.redactor());
+        let body = self.error_body().await;
+        let refused = ProviderError::parse(&body).filter(ProviderError::is_refusal).map(|e| e.message);
+        let failure = failure::from_status(status, wait, &body, &|text| redactor.redact(text));
+        Rejection { failure, refused }
     }
 
     async fn error_body(mut self) -> Vec<u8> {
@@ -411,7 +473,7 @@ impl Incoming {
 }
 
 /// The next bytes of a body; what else may come (trailers) means nothing here.
-async fn next(body: &mut hyper::body::Incoming) -> Result<Option<Bytes>, hyper::Error> {
+async fn next(body: &mut Body) -> Result<Option<Bytes>, hyper::Error> {
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame?.into_data() {
             return Ok(Some(bytes));

@@ -1,14 +1,17 @@
 //! How Posse reaches other machines. There are two ways: `Pool` for an endpoint that the operator named, and `Pinned`
 //! for addresses that somebody else named, which connects only to numbers that were checked.
 
+mod idle;
+mod line;
 mod pinned;
 mod pool;
 
 use std::future::Future;
 use std::pin::Pin;
 
+pub use line::Body;
 pub use pinned::{Exception, Failure, Page, Pinned, Resolver, SystemResolver};
-pub use pool::{Pool, is_loopback, system_proxies};
+pub use pool::{Error, Pool, host, is_loopback, system_proxies};
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

@@ -14,16 +14,15 @@ use bytes::Bytes;
 use http::header::{self, HeaderValue};
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 use posse_core::web::{Address, Host, not_public};
 use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::pool::tls;
+use crate::line::{Body, Line};
+use crate::pool::{Cause, Error, host, origin_form, tls};
 use crate::{BoxFuture, causes};
 
 /// A name with more numbers than this is not one that people read pages from.
@@ -97,7 +96,7 @@ pub struct Page {
     /// Where a redirect leads.
     pub location: Option<String>,
     pub encoding: Option<String>,
-    body: Incoming,
+    body: Body,
 }
 
 impl Pinned {
@@ -129,16 +128,23 @@ impl Pinned {
         &self,
         address: &Address,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, Failure> {
+    ) -> Result<Response<Body>, Failure> {
         let numbers = self.checked(address).await?;
-        *request.uri_mut() =
-            Uri::try_from(address.to_string()).map_err(|e| Failure::Forbidden(e.to_string()))?;
+        let target = Uri::try_from(address.to_string()).map_err(|e| Failure::Forbidden(e.to_string()))?;
         let headers = request.headers_mut();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        if let Some(host) = host(&target) {
+            headers.insert(header::HOST, host);
+        }
+        *request.uri_mut() = target.clone();
+        origin_form(request.uri_mut());
         let dialler = HttpsConnector::from((Dialler { numbers: numbers.into() }, self.tls(address)?));
-        let client = Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(dialler);
-        client.request(request).await.map_err(|e| Failure::Unreachable(causes(&e)))
+        let asked = async {
+            let line = opened(dialler, target).await.map_err(Error::Connect)?;
+            line.ask(request, None).await.map_err(Error::asked)
+        };
+        asked.await.map_err(|e| Failure::Unreachable(causes(&e)))
     }
 
     fn tls(&self, address: &Address) -> Result<Arc<ClientConfig>, Failure> {
@@ -196,6 +202,10 @@ impl Page {
         }
         Ok((read, false))
     }
+}
+
+async fn opened(mut dialler: HttpsConnector<Dialler>, target: Uri) -> Result<Box<Line>, Cause> {
+    Ok(Line::over(dialler.call(target).await?).await?)
 }
 
 /// Connects to one of the numbers that were checked, whatever name it is asked for.

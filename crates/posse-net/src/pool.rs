@@ -1,40 +1,88 @@
 //! How an endpoint is reached: directly or through the system's proxy, in the clear or over TLS.
 
+use std::fmt;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::uri::{Scheme, Uri};
+use http::header::{HOST, PROXY_AUTHORIZATION};
+use http::uri::{Parts, Scheme, Uri};
 use http::{HeaderValue, Request, Response};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::client::conn::TrySendError;
 use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::client::legacy::{Client, Error};
-use hyper_util::client::proxy::matcher::Matcher;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tower_service::Service;
 
-use crate::BoxFuture;
+use crate::idle::Idle;
+use crate::line::{Body, Line};
 
-/// How long a connection that nobody uses is kept.
-const IDLE_MAX: Duration = Duration::from_secs(60);
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
-
-/// Connections to one endpoint.
+/// Connections to one endpoint. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Pool {
-    client: Client<Dialler, Full<Bytes>>,
-    /// For a proxy that is given requests in the clear; one that tunnels gets it when the tunnel is opened.
-    proxy_authorization: Option<HeaderValue>,
+pub struct Pool(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    endpoint: Uri,
+    host: Option<HeaderValue>,
+    dialler: Dialler,
+    idle: Arc<Idle>,
+}
+
+type Answered = Result<Response<Body>, Error>;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Error {
+    /// No connection could be made: nobody has seen anything of the request.
+    Connect(Cause),
+    /// The connection was gone before anything of the request was sent.
+    Unsent(hyper::Error),
+    /// The request was sent, in whole or in part, and may have been worked on.
+    Sent(hyper::Error),
+    /// The request is for another endpoint than the connections are.
+    Elsewhere,
+}
+
+impl Error {
+    pub fn is_connect(&self) -> bool {
+        matches!(self, Error::Connect(_))
+    }
+
+    pub(crate) fn asked(failed: TrySendError<Request<Full<Bytes>>>) -> Self {
+        match failed.message() {
+            Some(_) => Error::Unsent(failed.into_error()),
+            None => Error::Sent(failed.into_error()),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Error::Connect(_) => "client error (Connect)",
+            Error::Unsent(_) => "client error (Canceled)",
+            Error::Sent(_) => "client error (SendRequest)",
+            Error::Elsewhere => "client error (the request is for another endpoint)",
+        })
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Connect(cause) => Some(&**cause),
+            Error::Unsent(cause) | Error::Sent(cause) => Some(cause),
+            Error::Elsewhere => None,
+        }
+    }
 }
 
 impl Pool {
@@ -45,23 +93,70 @@ impl Pool {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        let proxy = proxies.as_ref().and_then(|proxies| proxies.intercept(endpoint));
-        let proxy_authorization = proxy.filter(|_| !is_tls).and_then(|proxy| proxy.basic_auth().cloned());
+        let proxy = proxies.and_then(|proxies| proxies.intercept(endpoint));
         let direct = HttpsConnector::from((tcp, tls.clone()));
-        let dialler = Dialler { direct, tls, proxies: proxies.map(Arc::new), patience };
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_MAX)
-            .build(dialler);
-        Ok(Self { client, proxy_authorization })
+        let dialler = Dialler { direct, tls, proxy, is_tls, patience };
+        let (endpoint, host) = (endpoint.clone(), host(endpoint));
+        Ok(Self(Arc::new(Inner { endpoint, host, dialler, idle: Arc::default() })))
     }
 
-    pub async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Error> {
-        if let Some(value) = &self.proxy_authorization {
-            request.headers_mut().insert(http::header::PROXY_AUTHORIZATION, value.clone());
+    /// A connection that was used before may be closed on the other side. Then another is taken, if nothing of the request was
+    /// sent; a request that may have arrived is never sent again.
+    pub fn send(&self, mut request: Request<Full<Bytes>>) -> impl Future<Output = Answered> + Send {
+        let prepared = self.prepare(&mut request);
+        async move {
+            prepared?;
+            let Inner { dialler, idle, endpoint, .. } = &*self.0;
+            while let Some(line) = idle.take() {
+                let mut failed = match line.ask(request, Some(idle.home())).await {
+                    Ok(answer) => return Ok(answer),
+                    Err(failed) => failed,
+                };
+                match failed.take_message() {
+                    Some(unsent) => request = unsent,
+                    None => return Err(Error::Sent(failed.into_error())),
+                }
+            }
+            let line = Box::pin(dialler.open(endpoint.clone())).await?;
+            line.ask(request, Some(idle.home())).await.map_err(Error::asked)
         }
-        self.client.request(request).await
     }
+
+    fn prepare(&self, request: &mut Request<Full<Bytes>>) -> Result<(), Error> {
+        let Inner { endpoint, host: Some(host), dialler, .. } = &*self.0 else {
+            return Err(Error::Elsewhere);
+        };
+        if request.uri().scheme() != endpoint.scheme() || request.uri().authority() != endpoint.authority() {
+            return Err(Error::Elsewhere);
+        }
+        request.headers_mut().entry(HOST).or_insert_with(|| host.clone());
+        match dialler.clear_proxy() {
+            None => origin_form(request.uri_mut()),
+            Some(proxy) => {
+                if let Some(value) = proxy.basic_auth() {
+                    request.headers_mut().insert(PROXY_AUTHORIZATION, value.clone());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a request to this address says of the host, unless it says something else; nothing if the address is none.
+pub fn host(uri: &Uri) -> Option<HeaderValue> {
+    let (scheme, host) = (uri.scheme()?, uri.host()?);
+    let usual = if *scheme == Scheme::HTTPS { 443 } else { 80 };
+    match uri.port_u16().filter(|port| *port != usual) {
+        Some(port) => HeaderValue::try_from(format!("{host}:{port}")).ok(),
+        None => HeaderValue::from_str(host).ok(),
+    }
+}
+
+/// An address as the server itself is told it.
+pub(crate) fn origin_form(uri: &mut Uri) {
+    let mut parts = Parts::default();
+    parts.path_and_query = uri.path_and_query().cloned();
+    *uri = Uri::from_parts(parts).unwrap_or_default();
 }
 
 /// Whether a host is this machine. A server here is never behind a proxy.
@@ -91,168 +186,45 @@ pub(crate) fn tls(verify: bool) -> Result<ClientConfig, rustls::Error> {
 }
 
 /// Opens connections.
-#[derive(Debug, Clone)]
-pub(crate) struct Dialler {
+#[derive(Debug)]
+struct Dialler {
     direct: HttpsConnector<HttpConnector>,
     tls: Arc<ClientConfig>,
-    proxies: Option<Arc<Matcher>>,
+    proxy: Option<Intercept>,
+    is_tls: bool,
     /// How long opening may take, with the proxy's answer and the handshake.
     patience: Duration,
 }
 
 impl Dialler {
-    async fn dial(mut self, target: Uri) -> Result<Line, Cause> {
-        let Some(proxy) = self.proxies.as_ref().and_then(|proxies| proxies.intercept(&target)) else {
-            return Ok(Line { stream: Box::new(self.direct.call(target).await?), to_proxy: false });
-        };
-        if target.scheme() != Some(&Scheme::HTTPS) {
-            let stream = self.direct.call(proxy.uri().clone()).await?;
-            return Ok(Line { stream: Box::new(stream), to_proxy: true });
-        }
-        let mut tunnel = Tunnel::new(proxy.uri().clone(), self.direct);
-        if let Some(value) = proxy.basic_auth() {
-            tunnel = tunnel.with_auth(value.clone());
-        }
-        let stream = HttpsConnector::from((tunnel, self.tls)).call(target).await?;
-        Ok(Line { stream: Box::new(stream), to_proxy: false })
-    }
-}
-
-impl Service<Uri> for Dialler {
-    type Response = Line;
-    type Error = Cause;
-    type Future = BoxFuture<'static, Result<Line, Cause>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Cause>> {
-        Poll::Ready(Ok(()))
+    /// The proxy that is given requests in the clear, with whole addresses. One that tunnels sees none of them.
+    fn clear_proxy(&self) -> Option<&Intercept> {
+        self.proxy.as_ref().filter(|_| !self.is_tls)
     }
 
-    fn call(&mut self, target: Uri) -> Self::Future {
-        let (dialler, patience) = (self.clone(), self.patience);
-        Box::pin(async move {
-            match tokio::time::timeout(patience, dialler.dial(target)).await {
-                Ok(opened) => opened,
-                Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+    async fn open(&self, target: Uri) -> Result<Box<Line>, Error> {
+        let opened = tokio::time::timeout(self.patience, self.dial(target)).await;
+        opened
+            .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
+            .map_err(Error::Connect)
+    }
+
+    async fn dial(&self, target: Uri) -> Result<Box<Line>, Cause> {
+        let mut direct = self.direct.clone();
+        let line = match &self.proxy {
+            None => Line::over(direct.call(target).await?).await,
+            Some(proxy) if !self.is_tls => Line::over(direct.call(proxy.uri().clone()).await?).await,
+            Some(proxy) => {
+                let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
+                if let Some(value) = proxy.basic_auth() {
+                    tunnel = tunnel.with_auth(value.clone());
+                }
+                Line::over(HttpsConnector::from((tunnel, self.tls.clone())).call(target).await?).await
             }
-        })
-    }
-}
-
-trait Stream: Read + Write + Send + Unpin {}
-impl<T: Read + Write + Send + Unpin> Stream for T {}
-
-/// An open connection.
-pub(crate) struct Line {
-    stream: Box<dyn Stream>,
-    /// A proxy wants whole addresses in the requests.
-    to_proxy: bool,
-}
-
-impl Connection for Line {
-    fn connected(&self) -> Connected {
-        Connected::new().proxy(self.to_proxy)
-    }
-}
-
-impl Read for Line {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl Write for Line {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        };
+        Ok(line?)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::TcpListener;
-
-    /// Sends a request to `target` through a proxy that answers with `answer`: what came of it, and what the proxy was sent.
-    async fn through_proxy(target: &str, answer: &'static [u8]) -> (Result<u16, Error>, String) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = format!("http://user:word@{}", listener.local_addr().unwrap());
-        let proxies = Matcher::builder().all(address).no("direct.test").build();
-        let target = Uri::try_from(target).unwrap();
-        let pool = Pool::new(&target, Some(proxies), Duration::from_secs(5)).unwrap();
-        let proxy = tokio::spawn(async move {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let mut heard = Vec::new();
-            while !heard.ends_with(b"\r\n\r\n") {
-                heard.push(socket.read_u8().await.unwrap());
-            }
-            socket.write_all(answer).await.unwrap();
-            String::from_utf8(heard).unwrap()
-        });
-        let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = target;
-        let answered = pool.send(request).await.map(|response| response.status().as_u16());
-        (answered, proxy.await.unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_proxy_gets_the_whole_address_of_a_request_in_the_clear() {
-        let answer = b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n";
-        let (answered, heard) = through_proxy("http://provider.test/v1/messages", answer).await;
-        assert_eq!(answered.unwrap(), 204);
-        assert!(heard.starts_with("GET http://provider.test/v1/messages HTTP/1.1\r\n"), "{heard}");
-        assert!(heard.contains("proxy-authorization: Basic dXNlcjp3b3Jk\r\n"), "{heard}");
-    }
-
-    #[tokio::test]
-    async fn tls_goes_through_a_tunnel_and_a_proxy_that_refuses_it_has_seen_nothing_else() {
-        let (answered, heard) =
-            through_proxy("https://provider.test/v1/messages", b"HTTP/1.1 502 No\r\n\r\n").await;
-        assert!(answered.unwrap_err().is_connect());
-        assert!(heard.starts_with("CONNECT provider.test:443 HTTP/1.1\r\n"), "{heard}");
-        assert!(
-            heard.to_ascii_lowercase().contains("proxy-authorization: basic dxnlcjp3b3jk\r\n"),
-            "{heard}"
-        );
-        assert!(!heard.contains("/v1/messages"), "{heard}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whoever_does_not_answer_in_time_is_not_waited_for() {
-        // Nothing accepts the handshake: the connection is open and stays silent.
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let target = Uri::try_from(format!("https://{}/", listener.local_addr().unwrap())).unwrap();
-        let pool = Pool::new(&target, None, Duration::from_secs(3)).unwrap();
-        let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = target;
-        let error = pool.send(request).await.unwrap_err();
-        assert!(error.is_connect(), "{error:?}");
-    }
-}
+mod tests;

@@ -111,7 +111,7 @@ pub async fn start(
     start: TaskStart,
 ) -> Result<Outcome> {
     create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start).await?;
-    run_created(ports, id, start).await
+    run_created(ports, id, Arc::new(start)).await
 }
 
 /// Writes a task down, with its write lease unless it waits for that. Whoever is told about it afterwards will find it
@@ -135,25 +135,27 @@ pub async fn create(
 }
 
 /// Works on a task that was just created by this process.
-pub async fn run_created(ports: &Ports, id: TaskId, start: TaskStart) -> Result<Outcome> {
+pub async fn run_created(ports: &Ports, id: TaskId, start: Arc<TaskStart>) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
     ports.observers.payload(&id, Payload::Start(&start));
     let sandbox = start.grant.sandbox();
     ports.observers.event(&id, &Event::Started { agent, model, sandbox });
     leases::wait(ports, &id, 1, &start).await?;
-    let run = Run::of(&start, ports.tools.effects(), fixed_tokens(ports, &start));
-    drive(ports, Life::new(ports, id, start, 1, 0), run).await
+    let life = Life::new(ports, id, start, 1, 0);
+    let fixed = fixed_tokens(&life.scene.system, &life.scene.offered);
+    let run = Box::new(Run::of(&life.scene.start, ports.tools.effects(), fixed));
+    drive(ports, life, run).await
 }
 
 /// About how many tokens go with every request beside the conversation.
-fn fixed_tokens(ports: &Ports, start: &TaskStart) -> u64 {
-    let tools = Toolbox::cost(&ports.tools.offered(&start.grant));
-    posse_core::text::estimate_tokens(&start.opening().0).saturating_add(tools)
+fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
+    posse_core::text::estimate_tokens(system).saturating_add(Toolbox::cost(offered))
 }
 
 pub use resume::{Onward, end_cancelled, resume};
 
-async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcome> {
+/// The run is boxed: what is kept over an await is moved from future to future until then.
+async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<Outcome> {
     loop {
         life.emit(&mut run);
         life.listen(&mut run);
@@ -164,7 +166,7 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Run) -> Result<Outcom
             Step::CallModel(ask) => life.ask(&mut run, ask).await?,
             Step::CallTools(calls) => life.call_tools(&mut run, calls).await?,
             Step::Check(value) => life.check(&mut run, &value),
-            Step::Verify(command) => life.verify(&mut run, command).await?,
+            Step::Verify(command) => Box::pin(life.verify(&mut run, command)).await?,
             Step::Finish(outcome) => return life.finish(&mut run, outcome).await,
         }
     }
@@ -181,7 +183,7 @@ struct Life<'a> {
 struct Scene<'a> {
     ports: &'a Ports,
     id: TaskId,
-    start: TaskStart,
+    start: Arc<TaskStart>,
     system: String,
     offered: Vec<ToolSpec>,
     nesting: Arc<Nesting>,
@@ -195,7 +197,7 @@ struct Scene<'a> {
 }
 
 impl<'a> Life<'a> {
-    fn new(ports: &'a Ports, id: TaskId, start: TaskStart, epoch: u64, elapsed_before_ms: u64) -> Self {
+    fn new(ports: &'a Ports, id: TaskId, start: Arc<TaskStart>, epoch: u64, elapsed_before_ms: u64) -> Self {
         let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
@@ -307,8 +309,8 @@ impl<'a> Life<'a> {
 
     /// What it was told meanwhile goes into the next request.
     fn listen(&mut self, run: &mut Run) {
-        let Step::CallModel(ask) = run.next_step(0) else { return };
-        for message in self.scene.ports.inbox.take(ask.turn) {
+        let Some(turn) = run.turn_to_ask() else { return };
+        for message in self.scene.ports.inbox.take(turn) {
             run.on_steer(&message.text);
             self.scene.payload(Payload::Message(&message.text));
             let (text, key) = (message.text, message.key);

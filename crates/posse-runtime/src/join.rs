@@ -6,11 +6,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Waits for all, keeping their order.
-pub(crate) async fn join_all<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
-    let mut places: Vec<_> = futures.into_iter().map(|future| Place::Running(Box::pin(future))).collect();
-    if let [Place::Running(only)] = places.as_mut_slice() {
-        return vec![only.as_mut().await];
+pub(crate) async fn join_all<T>(mut futures: Vec<impl Future<Output = T>>) -> Vec<T> {
+    match futures.pop() {
+        // As usual.
+        Some(only) if futures.is_empty() => vec![only.await],
+        Some(last) => {
+            futures.push(last);
+            join_many(futures).await
+        }
+        None => Vec::new(),
     }
+}
+
+async fn join_many<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
+    let mut places: Vec<_> = futures.into_iter().map(|future| Place::Running(Box::pin(future))).collect();
     let board = Arc::new(Board::default());
     let wakers: Vec<Waker> =
         (0..places.len()).map(|index| Waker::from(Arc::new(Bell { board: board.clone(), index }))).collect();

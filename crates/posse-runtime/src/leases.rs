@@ -175,6 +175,31 @@ impl Drop for Running {
     }
 }
 
+/// Of the lease that a task has on its places, or gets now. The inner error is for the model.
+async fn token(ports: &Ports, task: &TaskId, epoch: u64, places: Places) -> Result<Result<u64, String>> {
+    let now = ports.store.writing(task).await?;
+    let own = now.leases.iter().find(|lease| lease.task == *task && lease.places == places);
+    if let Some(own) = own {
+        return Ok(Ok(own.token));
+    }
+    let request = ports.holders.request(&*ports.store, task, places.clone()).await?;
+    match ports.store.lease(task, epoch, request).await {
+        Ok(token) => {
+            while ports.holders.still_writing(&*ports.store, task, token, &places).await?.is_some() {
+                if !look_again(ports).await {
+                    return Ok(Err(format!("refused: {}", say!("run-while-stopping"))));
+                }
+            }
+            Ok(Ok(token))
+        }
+        Err(e) if e.code() == ErrorCode::LeaseConflict => {
+            let why = say!("lease-lost-silent", holders = e.advice().unwrap_or_default());
+            Ok(Err(format!("refused: {why}")))
+        }
+        Err(e) => Err(e),
+    }
+}
+
 impl Fence {
     /// For a call that is about to be made. A lease that was lost is asked for again: what was changed meanwhile is noticed
     /// by whoever writes. The inner error is for the model; the outer one ends the run.
@@ -184,7 +209,15 @@ impl Fence {
         epoch: u64,
         start: &TaskStart,
     ) -> Result<Result<Fence, String>> {
-        let fence = |token| Fence {
+        let token = match places_of(start)? {
+            None => None,
+            // Boxed, because most tasks hold no places and every call with an effect passes here.
+            Some(places) => match Box::pin(token(ports, task, epoch, places)).await? {
+                Ok(token) => Some(token),
+                Err(why) => return Ok(Err(why)),
+            },
+        };
+        Ok(Ok(Fence {
             store: ports.store.clone(),
             task: task.clone(),
             epoch,
@@ -192,29 +225,7 @@ impl Fence {
             workspace: start.workspace.clone(),
             silence_ms_max: ports.holders.silence_ms_max,
             failure: Mutex::default(),
-        };
-        let Some(places) = places_of(start)? else { return Ok(Ok(fence(None))) };
-        let now = ports.store.writing(task).await?;
-        let own = now.leases.iter().find(|lease| lease.task == *task && lease.places == places);
-        if let Some(own) = own {
-            return Ok(Ok(fence(Some(own.token))));
-        }
-        let request = ports.holders.request(&*ports.store, task, places.clone()).await?;
-        match ports.store.lease(task, epoch, request).await {
-            Ok(token) => {
-                while ports.holders.still_writing(&*ports.store, task, token, &places).await?.is_some() {
-                    if !look_again(ports).await {
-                        return Ok(Err(format!("refused: {}", say!("run-while-stopping"))));
-                    }
-                }
-                Ok(Ok(fence(Some(token))))
-            }
-            Err(e) if e.code() == ErrorCode::LeaseConflict => {
-                let why = say!("lease-lost-silent", holders = e.advice().unwrap_or_default());
-                Ok(Err(format!("refused: {why}")))
-            }
-            Err(e) => Err(e),
-        }
+        }))
     }
 
     /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and

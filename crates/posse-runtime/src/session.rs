@@ -21,7 +21,7 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
-use posse_core::definition::{Definition, Isolation, list_tools};
+use posse_core::definition::{Definition, Isolation, TOOLS, list_tools};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -273,7 +273,8 @@ impl Session {
 
     /// Delegates a task of `parent` and waits for its end. A caller that gives up waiting leaves the task at work.
     pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Outcome> {
-        let task = self.spawn(parent, request).await?;
+        // Boxed, because what starting it takes is not needed while it is waited for.
+        let task = Box::pin(self.spawn(parent, request)).await?;
         let done = task.done().await.done.unwrap_or_else(|| Err(say!("no-outcome")));
         done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
     }
@@ -291,7 +292,7 @@ impl Session {
         let mut start = self.prepare(&family.parent, request)?;
         // Whoever is outside may be gone before it has an answer.
         start.detached |= family.parent.outside;
-        let (task, ports, admission) = self.enter(&family, start).await?;
+        let (task, ports, admission) = self.enter(&family, Arc::new(start)).await?;
         match admission {
             Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
             Admission::Queued | Admission::Waiting => {}
@@ -304,13 +305,17 @@ impl Session {
     }
 
     /// Gives a task its number, its place on the board and its row in the store, or nothing of it.
-    async fn enter(&self, family: &Arc<Family>, start: TaskStart) -> Result<(Arc<Task>, Ports, Admission)> {
+    async fn enter(
+        &self,
+        family: &Arc<Family>,
+        start: Arc<TaskStart>,
+    ) -> Result<(Arc<Task>, Ports, Admission)> {
         loop {
             let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
             let mut start = start.clone();
             let place = self.place_of(&id, &start).await?;
             if let Some(place) = &place {
-                start.workspace.clone_from(&place.workspace);
+                Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
             }
             let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
             let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
@@ -390,7 +395,9 @@ impl Session {
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
-        agent.system_prompt = list_tools(&agent.system_prompt, &self.children_tools.offered(&grant));
+        if agent.system_prompt.contains(TOOLS) {
+            agent.system_prompt = list_tools(&agent.system_prompt, &self.children_tools.offered(&grant));
+        }
         let write_lease = own_places(&parent.grant, &agent.rights, &request.rights, &grant)?;
         let apart = [definition.isolation, request.isolation].contains(&Isolation::Worktree);
         let mut terms = request.terms;
@@ -410,7 +417,8 @@ impl Session {
             }
         }
         tell_of_marks(&mut agent, &grant);
-        agent.system_prompt = format!("{}\n\n{}", agent.system_prompt, SUBAGENT_SUFFIX.trim_end());
+        agent.system_prompt.push_str("\n\n");
+        agent.system_prompt.push_str(SUBAGENT_SUFFIX.trim_end());
         Ok(TaskStart {
             caps: definition.caps().least(&request.bounds.caps),
             workspace: parent.workspace.clone(),
@@ -428,7 +436,14 @@ impl Session {
     /// The agent that this parent would get for a definition, and what it could do.
     fn fit(&self, parent: &Parent, definition: &Definition, turns_usual: u32) -> Result<Fitted> {
         let tools: Vec<&str> = self.children_tools.names().collect();
-        let base = Agent { limits: at_most(&parent.agent.limits, turns_usual), ..parent.agent.clone() };
+        // What a definition leaves open. The rest of its agent is nobody else's.
+        let Agent { name, model, fallback_models, settings, limits, .. } = &parent.agent;
+        let base = Agent {
+            limits: at_most(limits, turns_usual),
+            settings: settings.clone(),
+            fallback_models: fallback_models.clone(),
+            ..Agent::new(name.clone(), model.as_str(), "")
+        };
         let (agent, notes) = resolve(definition, &base, &*self.models, &tools)?;
         let grant = parent.grant.narrow(&agent.rights);
         Ok(Fitted { agent, grant, notes })
@@ -442,13 +457,13 @@ impl Session {
         // Boxed, because a spawned future is moved several times and these are large.
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
-            let (owner, allowed) = (session.owner.clone(), family.parent.grant.clone());
+            let (owner, above) = (session.owner.clone(), family.clone());
             let ended = Contained(Box::pin(async move {
                 match begin {
                     Begin::Afresh => driver::run_created(&ports, id, start).await,
                     Begin::Again => {
                         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
-                        driver::resume(&ports, id, &owner, onward, &allowed).await
+                        Box::pin(driver::resume(&ports, id, &owner, onward, &above.parent.grant)).await
                     }
                 }
             }))
@@ -745,7 +760,8 @@ enum Tools {
 /// Whoever has tools that bring in what others wrote is told what the marks around it mean.
 fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
     if grant.tools().any(is_foreign) {
-        agent.system_prompt = format!("{}\n\n{RULE}", agent.system_prompt);
+        agent.system_prompt.push_str("\n\n");
+        agent.system_prompt.push_str(RULE);
     }
 }
 

@@ -25,6 +25,8 @@ use crate::schema::Schema;
 pub struct Toolbox {
     /// By canonical name. Only delegation has more than one door.
     entries: Arc<BTreeMap<String, Vec<Entry>>>,
+    /// By the same names.
+    effects: Arc<BTreeMap<String, Effect>>,
     /// Whose tools are shown, if not only those of the task itself.
     shown: Option<Arc<Grant>>,
     approver: Option<Arc<dyn Approver>>,
@@ -61,7 +63,8 @@ impl Toolbox {
             }
             doors.push(Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
         }
-        Ok(Self { entries: Arc::new(entries), ..Self::default() })
+        let effects = Arc::new(effects_of(&entries));
+        Ok(Self { entries: Arc::new(entries), effects, ..Self::default() })
     }
 
     /// These tools and more.
@@ -83,8 +86,9 @@ impl Toolbox {
             tools.iter().find(|other| own_name(&other.spec().name) == name).unwrap_or(tool).clone()
         };
         let mine = self.entries.values().flatten().map(|entry| stand_in(&entry.tool));
+        let Self { entries, effects, .. } = Self::new(mine)?;
         // Whoever watches over the calls watches over these too.
-        Ok(Self { entries: Self::new(mine)?.entries, ..self.clone() })
+        Ok(Self { entries, effects, ..self.clone() })
     }
 
     /// The same tools, where a task is also shown what another grant offers. What it calls is decided by its own grant
@@ -134,12 +138,8 @@ impl Toolbox {
         self.entries.keys().map(String::as_str)
     }
 
-    /// Of several doors to one right, the most careful effect counts.
-    pub fn effects(&self) -> BTreeMap<String, Effect> {
-        let most_careful = |doors: &[Entry]| doors.iter().map(|door| door.tool.spec().effect).max();
-        let known =
-            self.entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));
-        known.collect()
+    pub fn effects(&self) -> Arc<BTreeMap<String, Effect>> {
+        self.effects.clone()
     }
 
     /// About how many tokens the description of these tools takes in a request.
@@ -185,6 +185,13 @@ impl Toolbox {
     }
 }
 
+/// Of several doors to one right, the most careful effect counts.
+fn effects_of(entries: &BTreeMap<String, Vec<Entry>>) -> BTreeMap<String, Effect> {
+    let most_careful = |doors: &[Entry]| doors.iter().map(|door| door.tool.spec().effect).max();
+    let known = entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));
+    known.collect()
+}
+
 impl Entry {
     fn own_name(&self) -> Cow<'_, str> {
         own_name(&self.tool.spec().name)
@@ -195,16 +202,14 @@ impl Entry {
         if self.tool.checks_arguments() {
             return None;
         }
+        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
+        if plain.as_ref().is_some_and(|plain| plain.surely_fits(arguments)) {
+            return None;
+        }
         let arguments: Value = match serde_json::from_str(arguments) {
             Ok(arguments) => arguments,
             Err(e) => return Some(e.to_string()),
         };
-        let plain = self.plain.get_or_init(|| Plain::of(&self.schema()?));
-        if let (Some(plain), Value::Object(arguments)) = (plain, &arguments)
-            && plain.surely_fits(arguments)
-        {
-            return None;
-        }
         let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
         let Some(schema) = schema else {
             return Some(say!("tool-schema-broken"));

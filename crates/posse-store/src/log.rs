@@ -16,8 +16,8 @@ use std::slice;
 use std::sync::LazyLock;
 
 use rusqlite::ffi::{
-    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_CREATE, SQLITE_OPEN_WAL, sqlite3_file,
-    sqlite3_filename, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_WAL, sqlite3_file, sqlite3_filename,
+    sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
 };
 
 /// What is held back at most: SQLite's way to files writes no more than this at once.
@@ -202,19 +202,13 @@ unsafe extern "C" fn open(
 ) -> c_int {
     let Some(system) = &*SYSTEM else { return SQLITE_CANTOPEN };
     // SAFETY: the arguments are the caller's, and the system's part of the memory comes first.
-    let open = |flags| unsafe {
+    let opened = unsafe {
         match (*system.files).xOpen {
             Some(open) => open(system.files, name, file, flags, flags_out),
             None => SQLITE_CANTOPEN,
         }
     };
-    let is_log = flags & SQLITE_OPEN_WAL != 0;
-    // One that may be new has its directory synced with it, which one that was kept does not need.
-    let mut opened = if is_log { open(flags & !SQLITE_OPEN_CREATE) } else { SQLITE_CANTOPEN };
-    if opened != SQLITE_OK {
-        opened = open(flags);
-    }
-    if opened == SQLITE_OK && is_log {
+    if opened == SQLITE_OK && flags & SQLITE_OPEN_WAL != 0 {
         // SAFETY: the system has set the methods of the file that it opened, and our part of the memory is behind its own.
         unsafe {
             let methods = (*file).pMethods;

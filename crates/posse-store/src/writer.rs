@@ -26,6 +26,9 @@ const QUEUE_MAX: usize = 4_096;
 /// Jobs in one transaction, so that other processes get their turn at the lock.
 const GROUP_MAX: usize = 256;
 
+/// How often whoever gathers looks for more.
+const LOOKS_MAX: usize = 8;
+
 type Reply = oneshot::Sender<Result<Written, Fault>>;
 
 pub(crate) struct Writer {
@@ -48,7 +51,17 @@ struct Queue {
     jobs: VecDeque<(Job, Reply)>,
     /// The thread is to take them.
     is_for_thread: bool,
+    /// Somebody waits a moment for more of them, and then writes all.
+    is_gathered: bool,
     is_closed: bool,
+}
+
+impl Queue {
+    /// Whether there is nothing left for whoever gathered.
+    fn ends_empty(&mut self) -> bool {
+        self.is_gathered &= !self.jobs.is_empty();
+        self.jobs.is_empty()
+    }
 }
 
 impl Desk {
@@ -59,15 +72,41 @@ impl Desk {
 
     fn call_thread(&self) {
         let mut queue = self.queue();
+        queue.is_gathered = false;
         if !queue.jobs.is_empty() {
             queue.is_for_thread = true;
             self.filled.notify_one();
         }
     }
 
+    /// Whether nobody else does. Whoever gathers writes what is queued, or calls the thread if it cannot, also when it is dropped.
+    fn begin_to_gather(&self) -> bool {
+        !std::mem::replace(&mut self.queue().is_gathered, true)
+    }
+
+    /// Others that are ready now get the time to queue theirs first; and so do those whose answers have come over the network, where
+    /// there were others the last time, for as long as each look at it brings more.
+    async fn gather(&self) {
+        let mut gathered = 0;
+        for _ in 0..LOOKS_MAX {
+            let queued = self.queue().jobs.len();
+            if queued <= gathered {
+                return;
+            }
+            gathered = queued;
+            match self.is_shared.load(Ordering::Relaxed) {
+                true => tokio::task::yield_now().await,
+                false => let_others_run().await,
+            }
+        }
+    }
+
     /// Commits what is queued on the caller's thread, if that takes no time to speak of.
     fn commit_here(&self) -> bool {
         let Ok(mut committer) = self.committer.try_lock() else { return false };
+        if self.queue().ends_empty() {
+            return true;
+        }
         if !committer.begin_at_once() {
             return false;
         }
@@ -81,7 +120,12 @@ impl Desk {
         let mut queue = self.queue();
         let count = queue.jobs.len().min(GROUP_MAX);
         self.is_shared.store(count > 1, Ordering::Relaxed);
-        queue.is_for_thread &= count < queue.jobs.len();
+        // What is left is for the thread: whoever gathered does not come back for it.
+        queue.is_for_thread = count < queue.jobs.len();
+        queue.is_gathered = false;
+        if queue.is_for_thread {
+            self.filled.notify_one();
+        }
         queue.jobs.drain(..count).unzip()
     }
 }
@@ -110,13 +154,14 @@ enum Stage {
 }
 
 impl Answer {
-    /// Others that are ready now get the time to queue theirs first; and so do those whose answers have come over the network, where
-    /// there were others the last time.
-    pub async fn wait(self) -> Result<Written> {
-        if self.stage == Stage::Unwritten {
-            match self.desk.upgrade().is_some_and(|desk| desk.is_shared.load(Ordering::Relaxed)) {
-                true => tokio::task::yield_now().await,
-                false => let_others_run().await,
+    /// The first one to wait gathers: it writes for all who come meanwhile.
+    pub async fn wait(mut self) -> Result<Written> {
+        if self.stage == Stage::Unwritten
+            && let Some(desk) = self.desk.upgrade()
+        {
+            match desk.begin_to_gather() {
+                true => desk.gather().await,
+                false => self.stage = Stage::Waiting,
             }
         }
         Ok(self.await?)
@@ -140,26 +185,18 @@ impl Future for Answer {
     type Output = Result<Written, Fault>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let coming = match &mut self.coming {
-            Ok(coming) => coming,
-            Err(fault) => return Poll::Ready(Err(fault.clone())),
-        };
-        if let Poll::Ready(answer) = Pin::new(coming).poll(context) {
-            self.stage = Stage::Waiting;
-            return Poll::Ready(answer.unwrap_or_else(|_| Err(writer_ended())));
+        // Also if its own answer is there already: others may count on it.
+        if std::mem::replace(&mut self.stage, Stage::Waiting) == Stage::Unwritten
+            && let Some(desk) = self.desk.upgrade()
+            && !desk.commit_here()
+        {
+            desk.call_thread();
         }
-        match self.stage {
-            Stage::Unwritten => {
-                if let Some(desk) = self.desk.upgrade()
-                    && !desk.commit_here()
-                {
-                    self.stage = Stage::Waiting;
-                    desk.call_thread();
-                }
-                // The answer is there, or there was too much before it and it goes on with the rest.
-                self.poll(context)
+        match &mut self.coming {
+            Ok(coming) => {
+                Pin::new(coming).poll(context).map(|answer| answer.unwrap_or_else(|_| Err(writer_ended())))
             }
-            Stage::Waiting => Poll::Pending,
+            Err(fault) => Poll::Ready(Err(fault.clone())),
         }
     }
 }
@@ -295,6 +332,37 @@ mod tests {
             earlier
         };
         assert_eq!(tokio::join!(write("a"), write("b"), write("c")), (0, 1, 2));
+    }
+
+    #[tokio::test]
+    async fn those_who_count_on_one_that_leaves_are_written_all_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = writer(&directory);
+        let wait = |task| Box::pin(writer.write(Job::create(new_task(task))).wait());
+        let (mut gathers, mut counts_on_it) = (wait("a"), wait("b"));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(gathers.as_mut().poll(&mut context).is_pending());
+        assert!(counts_on_it.as_mut().poll(&mut context).is_pending());
+        drop(gathers);
+        counts_on_it.await.unwrap();
+        assert!(!writer.desk.queue().is_gathered);
+        wait("c").await.unwrap();
+    }
+
+    #[test]
+    fn one_whose_answer_came_meanwhile_writes_for_the_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = writer(&directory);
+        let mut first = writer.write(Job::create(new_task("a")));
+        assert!(writer.desk.begin_to_gather());
+        assert!(writer.desk.commit_here());
+        let mut second = writer.write(Job::create(new_task("b")));
+        second.stage = Stage::Waiting;
+        assert!(poll(&mut first).is_some());
+        // Here, or by the thread because the first commit took long.
+        while poll(&mut second).is_none() {
+            std::thread::yield_now();
+        }
     }
 
     #[test]

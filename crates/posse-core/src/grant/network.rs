@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use posse_messages::say;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ const HOSTS_MAX: usize = 1_000;
 /// Hosts that may be reached; none, all, or those that one of the patterns fits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
-pub struct Network(BTreeSet<HostPattern>);
+pub struct Network(Arc<BTreeSet<HostPattern>>);
 
 /// `docs.rs` is that host alone, `*.docs.rs` every host below it, `*` every host; with `:8443` at that port only.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,11 +37,11 @@ enum Hosts {
 
 impl Network {
     pub fn full() -> Self {
-        Self(BTreeSet::from([HostPattern { hosts: Hosts::All, port: None }]))
+        Self(Arc::new(BTreeSet::from([HostPattern { hosts: Hosts::All, port: None }])))
     }
 
     pub fn none() -> Self {
-        Self(BTreeSet::new())
+        Self(Arc::default())
     }
 
     pub fn parse(hosts: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
@@ -49,7 +50,7 @@ impl Network {
         if hosts.len() > HOSTS_MAX {
             return Err(Error::new(ErrorCode::InvalidRequest, say!("hosts-too-many")));
         }
-        Ok(Self(hosts))
+        Ok(Self(Arc::new(hosts)))
     }
 
     pub fn allows(&self, host: &Host, port: u16) -> bool {
@@ -77,7 +78,7 @@ impl Network {
     /// What both allow.
     pub fn narrow(&self, other: &Network) -> Network {
         let pairs = self.0.iter().flat_map(|mine| other.0.iter().filter_map(|theirs| mine.common(theirs)));
-        Network(pairs.collect())
+        Network(Arc::new(pairs.collect()))
     }
 
     /// Whether everything that the other allows is allowed here.

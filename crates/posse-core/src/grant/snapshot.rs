@@ -1,5 +1,7 @@
 //! How the journal keeps a grant. Nothing else reads one from a text: whoever could, could make one up.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Autonomy, Grant, Network, Rights, Tier};
@@ -29,12 +31,14 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
 
 pub fn serialize<S: Serializer>(grant: &Grant, serializer: S) -> Result<S::Ok, S::Error> {
     let Grant { tools, depth, level, conditions, network, autonomy, sandbox, confined } = grant.clone();
+    let tools = Arc::unwrap_or_clone(tools);
     Snapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined }.serialize(serializer)
 }
 
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Grant, D::Error> {
     let Snapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined } =
         Snapshot::deserialize(deserializer)?;
+    let tools = Arc::new(tools);
     Ok(Grant { tools, depth, level, conditions, network, autonomy, sandbox, confined })
 }
 

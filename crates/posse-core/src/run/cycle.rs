@@ -69,6 +69,7 @@ fn fingerprint(calls: &[ToolCall], results: &[ToolResult]) -> u64 {
 fn mix(hash: u64, text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
     let last = rest.iter().fold(text.len() as u64, |last, byte| (last << 8) | u64::from(*byte));
-    let words = words.iter().map(|word| u64::from_le_bytes(*word)).chain([last]);
-    words.fold(hash, |hash, word| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    let step = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = words.iter().fold(hash, |hash, word| step(hash, u64::from_le_bytes(*word)));
+    step(hash, last)
 }

@@ -42,7 +42,9 @@ impl Run {
         });
         for (index, call) in calls.enumerate() {
             call.key = CallKey { turn, index: index as u32 };
-            call.name = legal_name(&call.name);
+            if !is_legal(&call.name) {
+                call.name = legal_name(&call.name);
+            }
             if call.id.is_empty() || !self.ids.insert(call.id.clone()) {
                 call.id = format!("call_{turn}_{index}");
                 while !self.ids.insert(call.id.clone()) {
@@ -185,6 +187,11 @@ impl Planned {
 
 fn truncated(call: &ToolCall) -> ToolResult {
     ToolResult::mistake(call, fixed!("arguments-truncated"))
+}
+
+fn is_legal(name: &str) -> bool {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    !name.is_empty() && name.len() <= NAME_MAX && name.bytes().all(legal)
 }
 
 fn legal_name(name: &str) -> String {

@@ -1,6 +1,7 @@
 //! Rebuilding a run from its journal. Every prefix of a journal gives the run as it was at that moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use posse_messages::say;
 
@@ -26,14 +27,18 @@ pub struct Replayed {
 }
 
 /// Feeds a journal to a fresh run. `tools` are the tools of the process that goes on with it.
-pub fn replay(records: &[Record], tools: BTreeMap<String, Effect>, fixed_tokens: u64) -> Result<Replayed> {
+pub fn replay(
+    records: &[Record],
+    tools: impl Into<Arc<BTreeMap<String, Effect>>>,
+    fixed_tokens: u64,
+) -> Result<Replayed> {
     replay_each(records, tools, fixed_tokens, |_, _| {})
 }
 
 /// The same, and shows the run as it is after each record.
 pub fn replay_each(
     records: &[Record],
-    tools: BTreeMap<String, Effect>,
+    tools: impl Into<Arc<BTreeMap<String, Effect>>>,
     fixed_tokens: u64,
     mut look: impl FnMut(&Record, &Run),
 ) -> Result<Replayed> {

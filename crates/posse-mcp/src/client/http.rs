@@ -13,11 +13,10 @@ use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, unfold};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use http_body::{Body, Frame};
+use http_body::Frame;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
 use posse_messages::say;
-use posse_net::{Pool, causes};
+use posse_net::{Body, Pool, causes};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
@@ -64,7 +63,7 @@ impl Http {
         bearer: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
         body: Bytes,
-    ) -> Result<Response<Incoming>, Failed> {
+    ) -> Result<Response<Body>, Failed> {
         let bearing = |token: &String| (AUTHORIZATION, format!("Bearer {token}"));
         let Some(keeper) = &self.keeper else {
             own.extend(bearer.as_ref().map(bearing));
@@ -90,7 +89,7 @@ impl Http {
         own: Vec<(HeaderName, String)>,
         custom: HashMap<HeaderName, HeaderValue>,
         body: Bytes,
-    ) -> Result<Response<Incoming>, Failed> {
+    ) -> Result<Response<Body>, Failed> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|_| invalid("the address"))?;
@@ -109,7 +108,7 @@ impl Http {
     }
 
     /// The events of a body, one after the other and not too fast. Whoever waits for one that is too large is told.
-    fn events(&self, body: Incoming, asked: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
+    fn events(&self, body: Body, asked: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
         let events = SseStream::new(Events { body, event: 0, line: 0 });
         let state = (Box::pin(events), Pace::new(), self.tap.clone(), asked);
         let listened = unfold(state, |(mut events, mut pace, tap, mut asked)| async move {
@@ -133,7 +132,7 @@ impl Http {
     async fn answer(
         &self,
         message: &ClientJsonRpcMessage,
-        response: Response<Incoming>,
+        response: Response<Body>,
         has_session: bool,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let (status, headers) = (response.status(), response.headers());
@@ -177,7 +176,7 @@ impl Http {
     async fn refusal(
         &self,
         message: &ClientJsonRpcMessage,
-        response: Response<Incoming>,
+        response: Response<Body>,
         has_session: bool,
         is_json: bool,
     ) -> Result<StreamableHttpPostResponse, Failed> {
@@ -265,7 +264,7 @@ impl StreamableHttpClient for Http {
 }
 
 /// Who has to say more about themselves.
-fn denied(response: &Response<Incoming>) -> Result<(), Failed> {
+fn denied(response: &Response<Body>) -> Result<(), Failed> {
     let Some(challenge) = text(response.headers(), &WWW_AUTHENTICATE) else { return Ok(()) };
     match response.status() {
         StatusCode::UNAUTHORIZED => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge))),
@@ -276,7 +275,7 @@ fn denied(response: &Response<Incoming>) -> Result<(), Failed> {
     }
 }
 
-fn challenge(response: &Response<Incoming>) -> Option<Challenge> {
+fn challenge(response: &Response<Body>) -> Option<Challenge> {
     let said = text(response.headers(), &WWW_AUTHENTICATE);
     Challenge::of(response.status().as_u16(), said.as_deref())
 }
@@ -298,7 +297,7 @@ fn invalid(what: &'static str) -> Failed {
     StreamableHttpError::UnexpectedServerResponse(Cow::Borrowed(what))
 }
 
-async fn whole(body: Incoming, most: usize) -> Result<Bytes, Failed> {
+async fn whole(body: Body, most: usize) -> Result<Bytes, Failed> {
     let read = Limited::new(body, most).collect().await;
     read.map(|body| body.to_bytes()).map_err(|cause| {
         let why = match cause.is::<http_body_util::LengthLimitError>() {
@@ -319,7 +318,7 @@ fn is_too_large(error: &SseError) -> bool {
 
 /// A body of events of which none is larger than a message may be.
 struct Events {
-    body: Incoming,
+    body: Body,
     /// Bytes since the last empty line, and since the last line.
     event: usize,
     line: usize,
@@ -345,7 +344,7 @@ impl Events {
     }
 }
 
-impl Body for Events {
+impl http_body::Body for Events {
     type Data = Bytes;
     type Error = io::Error;
 

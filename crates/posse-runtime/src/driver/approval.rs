@@ -61,7 +61,7 @@ impl Life<'_> {
             } else {
                 self.journal.send()
             }
-            match self.review(run, &planned.call, effect, asked).await? {
+            match Box::pin(self.review(run, &planned.call, effect, asked)).await? {
                 Review::Granted => planned.action = Action::Execute(effect),
                 Review::Refused(result) => {
                     let (key, tool, why) =
@@ -83,7 +83,7 @@ impl Life<'_> {
         asked: Option<Asked>,
     ) -> Result<Review> {
         let context = self.scene.tool_context(run);
-        let idempotency_key = format!("{}/{}", self.scene.id, call.key);
+        let idempotency_key = self.scene.idempotency_key(call.key);
         let arguments = call.arguments.as_object_text();
         let input =
             ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context: &context };

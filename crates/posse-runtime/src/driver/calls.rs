@@ -1,11 +1,14 @@
 //! Making tool calls: intent before the effect, outcome after it, exactly one result for each call.
 
+use std::fmt::Write;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::event::{Event, reason, summary};
+use posse_core::id::CallKey;
 use posse_core::journal::Record;
 use posse_core::message::{ToolCall, ToolResult};
 use posse_core::run::{Action, Planned, Run, batches};
@@ -33,7 +36,8 @@ impl Life<'_> {
             let (fence, lost) = self.scene.raise_fence(self.journal.epoch, &batch).await?;
             let context = ToolContext { fence, ..self.scene.tool_context(run) };
             let made = batch.iter().map(|planned| self.scene.make(planned, &context, lost.as_deref()));
-            let finished = while_writing(&mut self.journal, join_all(made.collect())).await;
+            let calls = pin!(join_all(made.collect()));
+            let finished = while_writing(&mut self.journal, calls).await;
             if let Some(failure) = context.fence.as_ref().and_then(|fence| fence.failure()) {
                 return Err(failure);
             }
@@ -103,7 +107,7 @@ impl Scene<'_> {
         let (key, tool) = (call.key, &call.name);
         self.event(|| Event::ToolStarted { key, tool: tool.clone(), summary: summary(call) });
         let began = Instant::now();
-        let idempotency_key = format!("{}/{}", self.id, call.key);
+        let idempotency_key = self.idempotency_key(call.key);
         let arguments = call.arguments.as_object_text();
         let input = ToolInput { key: call.key, arguments, idempotency_key: &idempotency_key, context };
         let answered = async {
@@ -133,6 +137,15 @@ impl Scene<'_> {
             millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         shorten(result, context.output_bytes_max)
+    }
+
+    /// The same for every attempt at a call.
+    pub(super) fn idempotency_key(&self, call: CallKey) -> String {
+        const CALL_BYTES_MAX: usize = 21;
+        let id = self.id.as_str();
+        let mut key = String::with_capacity(id.len() + 1 + CALL_BYTES_MAX);
+        let _ = write!(key, "{id}/{call}");
+        key
     }
 
     /// Resolves when a call has had its time, or was cancelled, and did not end within a grace period.
@@ -184,9 +197,8 @@ impl Answer {
 }
 
 /// Quick calls share their write with the reply before them; the reply does not wait for slow ones.
-async fn while_writing<T>(journal: &mut Journal, calls: impl Future<Output = T>) -> T {
+async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future<Output = T>>) -> T {
     const QUICK: Duration = Duration::from_millis(5);
-    let mut calls = std::pin::pin!(calls);
     // Most calls of tools in this process are over at the first poll, and a timer costs more than they do.
     let first = std::future::poll_fn(|context| Poll::Ready(calls.as_mut().poll(context))).await;
     if let Poll::Ready(finished) = first {

@@ -1,5 +1,8 @@
 //! Taking a task up again: its record is fed to a fresh run, what is in doubt is said, and the loop goes on.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
@@ -55,7 +58,7 @@ pub async fn resume(
     let had_commands = has_commands(&start.grant);
     start.grant = run.grant().meet(allowed);
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
-    let mut life = Life::new(ports, id, start, epoch, elapsed_ms);
+    let mut life = Life::new(ports, id, Arc::new(start), epoch, elapsed_ms);
     life.scene.commands_withdrawn = commands_withdrawn;
     run.on_lost(lost_tokens);
     let doubtful = match onward {
@@ -90,7 +93,7 @@ pub async fn resume(
     life.scene.payload(Payload::Start(&life.scene.start));
     let agent = life.scene.start.agent.name.to_string();
     life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
-    drive(ports, life, run).await
+    drive(ports, life, Box::new(run)).await
 }
 
 /// Ends a task that nobody drives, without asking anybody: what was begun is in doubt, the rest was not made. `epoch` is
@@ -99,7 +102,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     let records = store.records(id).await?;
     let start = start_of(&records)?;
     // Which effects the tools have does not matter any more: none of them is called.
-    let tools = start.grant.tools().map(|name| (name.to_owned(), Effect::Unsafe)).collect();
+    let tools: BTreeMap<_, _> = start.grant.tools().map(|name| (name.to_owned(), Effect::Unsafe)).collect();
     let Replayed { mut run, elapsed_ms, unresolved, lost_tokens, .. } = replay(&records, tools, 0)?;
     if let Step::Finish(outcome) = run.next_step(0)
         && matches!(records.last(), Some(Record::Finished { .. }))
@@ -158,7 +161,7 @@ impl Life<'_> {
 async fn read(ports: &Ports, id: &TaskId) -> Result<Replayed> {
     let records = ports.store.records(id).await?;
     let fixed = match records.first() {
-        Some(Record::Started(start)) => fixed_tokens(ports, start),
+        Some(Record::Started(start)) => fixed_tokens(&start.opening().0, &ports.tools.offered(&start.grant)),
         _ => 0,
     };
     let replayed = replay(&records, ports.tools.effects(), fixed)?;

@@ -251,7 +251,7 @@ struct Child {
 }
 
 fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], alone: bool) -> Arc<Task> {
-    let mut task = Task::new(row.id.clone(), start, stop, Begin::Again);
+    let mut task = Task::new(row.id.clone(), Arc::new(start), stop, Begin::Again);
     task.alone = alone;
     for record in records {
         if let Record::Steered { key, .. } = record {

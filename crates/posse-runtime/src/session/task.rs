@@ -12,7 +12,7 @@ use posse_core::journal::TaskStart;
 use posse_core::outcome::Outcome;
 use posse_core::usage::Usage;
 use serde_json::Value;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +29,7 @@ const EVENTS_MAX: usize = 200;
 pub(crate) struct Task {
     pub id: TaskId,
     pub agent: AgentName,
-    pub start: TaskStart,
+    pub start: Arc<TaskStart>,
     /// Ends this task and what it delegated.
     pub stop: Stop,
     pub inbox: Inbox,
@@ -45,6 +45,8 @@ pub(crate) struct Task {
     budget: Mutex<Option<Arc<Account>>>,
     began: Instant,
     progress: watch::Sender<Progress>,
+    /// For whoever only waits for its end: not woken by all that it does before.
+    ended: Notify,
     /// What was last said about it, so that a poll that would hear the same can wait a little.
     told: Mutex<Option<Progress>>,
     events: Mutex<Events>,
@@ -108,7 +110,7 @@ struct Events {
 }
 
 impl Task {
-    pub fn new(id: TaskId, start: TaskStart, stop: Stop, begin: Begin) -> Self {
+    pub fn new(id: TaskId, start: Arc<TaskStart>, stop: Stop, begin: Begin) -> Self {
         Self {
             agent: start.agent.name.clone(),
             id,
@@ -122,6 +124,7 @@ impl Task {
             budget: Mutex::default(),
             began: Instant::now(),
             progress: watch::Sender::new(Progress::default()),
+            ended: Notify::new(),
             told: Mutex::default(),
             events: Mutex::default(),
             question: Mutex::default(),
@@ -194,21 +197,32 @@ impl Task {
     }
 
     pub async fn done(&self) -> Progress {
-        let mut changes = self.progress.subscribe();
-        match changes.wait_for(|progress| progress.done.is_some()).await {
-            Ok(progress) => progress.clone(),
-            Err(_) => unreachable!("the sender lives in `self`"),
+        loop {
+            // First, so that an end from now on is heard.
+            let ended = self.ended.notified();
+            if self.is_done() {
+                return self.progress();
+            }
+            ended.await;
         }
     }
 
+    /// Where nobody waits for the next change, nobody is told: that costs more than the change.
+    fn update(&self, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_if_modified(|progress| {
+            change(progress);
+            self.progress.receiver_count() > 0
+        });
+    }
+
     pub fn runs(&self) {
-        self.progress.send_modify(|progress| progress.stage = Stage::Running);
+        self.update(|progress| progress.stage = Stage::Running);
     }
 
     pub fn finish(&self, done: Done, turns: u32) {
         self.inbox.close();
         *lock(&self.budget) = None;
-        self.progress.send_modify(|progress| {
+        self.update(|progress| {
             progress.turns = progress.turns.max(turns);
             progress.activity = None;
             progress.question = None;
@@ -216,10 +230,11 @@ impl Task {
             // One terminal state: the first.
             progress.done.get_or_insert(done);
         });
+        self.ended.notify_waiters();
     }
 
     pub fn report(&self, text: String) {
-        self.progress.send_modify(|progress| progress.report = Some(text));
+        self.update(|progress| progress.report = Some(text));
     }
 
     /// Asks whoever delegated; the receiver gets the answer.
@@ -228,12 +243,12 @@ impl Task {
         let mut open = lock(&self.question);
         let id = open.as_ref().map_or(1, |open| open.id + 1);
         *open = Some(Open { id, answer: sender });
-        self.progress.send_modify(|progress| progress.question = Some(Question { id, text, options }));
+        self.update(|progress| progress.question = Some(Question { id, text, options }));
         receiver
     }
 
     pub fn close_question(&self) {
-        self.progress.send_modify(|progress| progress.question = None);
+        self.update(|progress| progress.question = None);
     }
 
     /// Whether somebody was waiting for it.
@@ -276,13 +291,15 @@ impl Observer for Task {
             return;
         }
         self.keep(event);
-        self.progress.send_modify(|progress| match event {
+        self.update(|progress| match event {
             Event::Replied { turn, usage, .. } => {
                 progress.turns = *turn;
                 progress.usage.add(usage);
             }
             Event::ToolStarted { tool, summary, .. } => {
-                progress.activity = Some(format!("{tool} {summary}").trim_end().to_owned());
+                let mut activity = format!("{tool} {summary}");
+                activity.truncate(activity.trim_end().len());
+                progress.activity = Some(activity);
             }
             Event::ToolFinished { .. } => progress.activity = None,
             Event::ApprovalRequested { approval, tool, summary, .. } => {
@@ -306,3 +323,46 @@ pub(crate) fn outcome_of(ended: Result<Result<Outcome>, String>) -> Done {
 }
 
 pub(crate) type Tasks = std::collections::BTreeMap<String, Arc<Task>>;
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::{Context, Wake, Waker};
+
+    use posse_core::agent::Agent;
+    use posse_core::grant::Grant;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Bell(AtomicU32);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_end_is_woken_by_nothing_else_and_changes_are_seen_by_whoever_looks() {
+        let agent = Agent::new(AgentName::parse("a").unwrap(), "p:m", "");
+        let start = Arc::new(TaskStart::new(agent, "t", Grant::root([], 0)));
+        let task = Task::new(TaskId::child("s", 1), start, Stop::default(), Begin::Afresh);
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(bell.clone());
+        let mut done = pin!(task.done());
+        assert!(done.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        task.report("one".to_owned());
+        let mut changes = task.changes();
+        assert!(!changes.has_changed().unwrap());
+        assert_eq!(changes.borrow_and_update().report.as_deref(), Some("one"));
+        task.report("two".to_owned());
+        assert!(changes.has_changed().unwrap());
+        assert_eq!(bell.0.load(Ordering::Relaxed), 0);
+        task.finish(Err("why".to_owned()), 3);
+        assert_eq!(bell.0.load(Ordering::Relaxed), 1);
+        assert_eq!(done.await.turns, 3);
+        assert_eq!(task.done().await.turns, 3);
+    }
+}

@@ -1,15 +1,27 @@
 //! The arguments of most tools are a flat object with typed fields. Whether a call plainly fits such a schema is seen without
 //! compiling a validator, which takes milliseconds: it first compiles the schema of all schemas.
 
-use serde_json::{Map, Value};
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 /// A schema that says nothing but the types of some fields and which of them are required.
 pub(super) struct Plain {
-    fields: Vec<(String, Kind)>,
-    required: Vec<String>,
+    fields: Vec<Field>,
     /// No other fields are allowed.
     closed: bool,
 }
+
+struct Field {
+    name: String,
+    /// Of one that is only required, nothing more is known.
+    kind: Option<Kind>,
+    required: bool,
+}
+
+/// Those that were seen are the bits of a number.
+const FIELDS_MAX: usize = 64;
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -22,35 +34,142 @@ enum Kind {
 impl Plain {
     /// `None` if the schema says anything that is not understood here.
     pub fn of(schema: &Value) -> Option<Self> {
-        let mut plain = Self { fields: Vec::new(), required: Vec::new(), closed: false };
+        let mut plain = Self { fields: Vec::new(), closed: false };
         let mut is_object = false;
         for (keyword, value) in schema.as_object()? {
             match (keyword.as_str(), value) {
                 ("type", Value::String(name)) if name == "object" => is_object = true,
                 ("properties", Value::Object(fields)) => {
-                    let kinds = fields.iter().map(|(name, field)| Some((name.clone(), kind(field)?)));
-                    plain.fields = kinds.collect::<Option<_>>()?;
+                    for (name, field) in fields {
+                        plain.field(name).kind = Some(kind(field)?);
+                    }
                 }
                 ("required", Value::Array(names)) => {
-                    let names = names.iter().map(|name| name.as_str().map(str::to_owned));
-                    plain.required = names.collect::<Option<_>>()?;
+                    for name in names {
+                        plain.field(name.as_str()?).required = true;
+                    }
                 }
                 ("additionalProperties", Value::Bool(allowed)) => plain.closed = !allowed,
                 ("title" | "description", Value::String(_)) => {}
                 _ => return None,
             }
         }
-        is_object.then_some(plain)
+        (is_object && plain.fields.len() <= FIELDS_MAX).then_some(plain)
     }
 
-    /// True if the arguments are valid beyond doubt; for all others the real validator is asked.
-    pub fn surely_fits(&self, arguments: &Map<String, Value>) -> bool {
-        let known = |name: &String| self.fields.iter().find(|(field, _)| field == name);
-        self.required.iter().all(|name| arguments.contains_key(name))
-            && arguments.iter().all(|(name, value)| match known(name) {
-                Some((_, kind)) => kind.holds(value),
-                None => !self.closed,
-            })
+    fn field(&mut self, name: &str) -> &mut Field {
+        let known = self.fields.iter().position(|field| field.name == name);
+        let at = known.unwrap_or_else(|| {
+            self.fields.push(Field { name: name.to_owned(), kind: None, required: false });
+            self.fields.len() - 1
+        });
+        &mut self.fields[at]
+    }
+
+    /// True if the text is of an object that is valid beyond doubt; for all others the real validator is asked. Every call
+    /// passes here, so nothing is kept of what is read.
+    pub fn surely_fits(&self, arguments: &str) -> bool {
+        let mut text = serde_json::Deserializer::from_str(arguments);
+        let fits = text.deserialize_map(Fits(self)).unwrap_or(false);
+        fits && text.end().is_ok()
+    }
+}
+
+/// Reads arguments, and says whether they fit.
+struct Fits<'a>(&'a Plain);
+
+impl<'de> Visitor<'de> for Fits<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        let Plain { fields, closed } = self.0;
+        let (mut fits, mut seen) = (true, 0u64);
+        while let Some(at) = map.next_key_seed(Place(fields))? {
+            seen |= at.map_or(0, |at| 1 << at);
+            fits &= match at.and_then(|at| fields[at].kind) {
+                Some(kind) => map.next_value_seed(kind)?,
+                None => map.next_value::<IgnoredAny>().map(|_| !closed)?,
+            };
+        }
+        let missing = fields.iter().enumerate().any(|(at, field)| field.required && seen & (1 << at) == 0);
+        Ok(fits && !missing)
+    }
+}
+
+/// Reads the name of a field, and says which it is.
+struct Place<'a>(&'a [Field]);
+
+impl<'de> DeserializeSeed<'de> for Place<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Place<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
+        Ok(self.0.iter().position(|field| field.name == name))
+    }
+}
+
+/// Reads a value, and says whether it is of this kind.
+impl<'de> DeserializeSeed<'de> for Kind {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Kind {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<bool, E> {
+        Ok(matches!(self, Kind::Text))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<bool, E> {
+        Ok(matches!(self, Kind::Integer | Kind::Number))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<bool, E> {
+        Ok(matches!(self, Kind::Integer | Kind::Number))
+    }
+
+    /// `1.0` is an integer too; that is for the validator to say.
+    fn visit_f64<E>(self, _: f64) -> Result<bool, E> {
+        Ok(matches!(self, Kind::Number))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<bool, E> {
+        Ok(matches!(self, Kind::Truth))
+    }
+
+    fn visit_unit<E>(self) -> Result<bool, E> {
+        Ok(false)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<bool, A::Error> {
+        IgnoredAny.visit_seq(list).map(|_| false)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<bool, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| false)
     }
 }
 
@@ -72,18 +191,6 @@ fn kind(field: &Value) -> Option<Kind> {
         }
     }
     kind
-}
-
-impl Kind {
-    fn holds(self, value: &Value) -> bool {
-        match self {
-            Kind::Text => value.is_string(),
-            // `1.0` is an integer too; that is for the validator to say.
-            Kind::Integer => value.is_i64() || value.is_u64(),
-            Kind::Number => value.is_number(),
-            Kind::Truth => value.is_boolean(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -121,7 +228,7 @@ mod tests {
                 let validator = jsonschema::validator_for(&schema).unwrap();
                 for value in &values {
                     for arguments in [json!({"a": value}), json!({"a": value, "b": 1}), json!({})] {
-                        let fits = plain.surely_fits(arguments.as_object().unwrap());
+                        let fits = plain.surely_fits(&arguments.to_string());
                         assert!(!fits || validator.is_valid(&arguments), "{schema} {arguments}");
                         fitting += usize::from(fits);
                     }
@@ -129,6 +236,20 @@ mod tests {
             }
         }
         assert!(fitting > 40, "only {fitting} were said to fit");
+        let two = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]});
+        let two = Plain::of(&two).unwrap();
+        assert!(two.surely_fits(r#"{"b": [{}], "a": "x"}"#));
+        for broken in [
+            "",
+            "[]",
+            r#""a""#,
+            r#"{"a":"x"}"#,
+            r#"{"a":"x","a":"x"}"#,
+            r#"{"a":"x","b":1} 2"#,
+            r#"{"a":"x","b":"#,
+        ] {
+            assert!(!two.surely_fits(broken), "{broken}");
+        }
         assert!(fields[5..].iter().all(|field| kind(field).is_none()));
         assert!(Plain::of(&json!({"type": "object", "minProperties": 1})).is_none());
         assert!(Plain::of(&json!({"properties": {}})).is_none());

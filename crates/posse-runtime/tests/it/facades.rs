@@ -1052,7 +1052,9 @@ async fn what_a_child_answers_is_data_to_its_parent() {
         let (told, room) = play(script.leak(), &[Facade::Agent, Facade::Subagent]).await;
         let records = room.store.records(&TaskId::root("s1")).await.unwrap();
         let effects = ["Agent", "subagent"].map(|tool| (tool.to_owned(), Effect::Idempotent));
-        let run = replay(&records, effects.into_iter().collect(), 0).unwrap().run;
+        let run = replay(&records, effects.into_iter().collect::<std::collections::BTreeMap<_, _>>(), 0)
+            .unwrap()
+            .run;
         let heard = run.messages().iter().find_map(|message| match message {
             Message::Results { results } => Some(results[0].text.as_str()),
             Message::User { .. } | Message::Assistant { .. } => None,

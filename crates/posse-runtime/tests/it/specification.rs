@@ -423,7 +423,7 @@ async fn whoever_looks_waits_and_collects_says_nothing_to_the_task() {
     )
     .await;
     let records = store.records(&TaskId::child("s1", 1)).await.unwrap();
-    let replayed = posse_core::run::replay(&records, Default::default(), 0).unwrap();
+    let replayed = posse_core::run::replay(&records, std::collections::BTreeMap::new(), 0).unwrap();
     let said: Vec<&posse_core::message::Message> = replayed
         .run
         .messages()

@@ -1,0 +1,98 @@
+//! Connections that nobody uses at the moment.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until};
+
+use crate::line::Line;
+
+/// How long a connection that nobody uses is kept.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+
+/// The idle connections of one endpoint, those of the longest rest first.
+#[derive(Default)]
+pub(crate) struct Idle(Mutex<Lines>);
+
+#[derive(Default)]
+struct Lines {
+    lines: Vec<(Instant, Box<Line>)>,
+    /// Closes those that rest too long.
+    sweeper: Option<AbortHandle>,
+}
+
+/// Where a connection belongs; it may be gone when the answer is read.
+#[derive(Clone)]
+pub(crate) struct Home(Weak<Idle>);
+
+impl Idle {
+    /// The connection that was used last. It may be closed on the other side, which is known once it is used.
+    pub fn take(&self) -> Option<Box<Line>> {
+        let (since, line) = self.change(|lines| lines.lines.pop())?;
+        (since.elapsed() < IDLE_MAX).then_some(line)
+    }
+
+    pub fn home(self: &Arc<Self>) -> Home {
+        Home(Arc::downgrade(self))
+    }
+
+    /// Closes what rests too long; when there will be more to close, if there is any.
+    fn sweep(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let (closed, next) = self.change(|lines| {
+            let old = lines.lines.iter().take_while(|(since, _)| *since + IDLE_MAX <= now).count();
+            let closed: Vec<_> = lines.lines.drain(..old).collect();
+            let next = lines.lines.first().map(|(since, _)| *since + IDLE_MAX);
+            if next.is_none() {
+                lines.sweeper = None;
+            }
+            (closed, next)
+        });
+        drop(closed);
+        next
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Lines) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Home {
+    pub fn keep(&self, line: Box<Line>) {
+        let Some(idle) = self.0.upgrade() else { return };
+        idle.change(|lines| {
+            lines.lines.push((Instant::now(), line));
+            if lines.sweeper.as_ref().is_none_or(AbortHandle::is_finished) {
+                lines.sweeper = self.sweeper();
+            }
+        });
+    }
+
+    fn sweeper(&self) -> Option<AbortHandle> {
+        let (home, first) = (self.clone(), Instant::now() + IDLE_MAX);
+        let sweeping = async move {
+            let mut next = Some(first);
+            while let Some(at) = next {
+                sleep_until(at).await;
+                next = home.0.upgrade().and_then(|idle| idle.sweep());
+            }
+        };
+        Some(Handle::try_current().ok()?.spawn(sweeping).abort_handle())
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        if let Some(sweeper) = self.change(|lines| lines.sweeper.take()) {
+            sweeper.abort();
+        }
+    }
+}
+
+impl std::fmt::Debug for Idle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Idle").field(&self.change(|lines| lines.lines.len())).finish()
+    }
+}
