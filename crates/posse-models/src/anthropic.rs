@@ -413,8 +413,8 @@ impl Reader for MessageReader {
         Ok(Progress::More)
     }
 
-    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let message: WholeMessage<'_> = serde_json::from_slice(body)?;
+    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let message: WholeMessage<'_> = serde_json::from_str(body)?;
         for (index, block) in (0..).zip(message.content) {
             self.block(index, block, false, reply)?;
         }

@@ -3,11 +3,16 @@
 //! Streamed or whole is decided by what came, not by what was asked for. A stream is complete when it says so; if it
 //! stops earlier but has said why it stops, the reply counts, with a note; otherwise nothing of it is used.
 
+use std::borrow::Cow;
+use std::ops::Deref;
+use std::str::Utf8Error;
+
 use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_messages::fixed;
 use posse_runtime::ports::{Deltas, ModelRequest};
+use serde::Deserialize;
 
 use crate::assemble::Assembler;
 use crate::body::{self, Encoder};
@@ -29,10 +34,23 @@ pub(crate) trait Wire: Encoder + Sync {
     fn reader(&self) -> Self::Reader;
 }
 
+/// A text of an answer that may be missing, borrowed where it has no escapes: serde copies each `Option<Cow<str>>`.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Reads one answer into an assembler.
 pub(crate) trait Reader: Send {
     fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError>;
-    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError>;
+    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError>;
     /// What the answer said about its end. `None`: it never said why it stopped.
     fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended>;
 }
@@ -73,6 +91,12 @@ impl From<serde_json::Error> for ReadError {
     fn from(error: serde_json::Error) -> Self {
         // Only the place: the message of a type error can quote the text it found.
         ReadError::Unreadable(fixed!("json-unexpected", column = error.column()))
+    }
+}
+
+impl From<Utf8Error> for ReadError {
+    fn from(error: Utf8Error) -> Self {
+        ReadError::Unreadable(fixed!("json-unexpected", column = error.valid_up_to() + 1))
     }
 }
 
@@ -159,7 +183,7 @@ async fn read<R: Reader>(
     if let Some(error) = error_object(&body) {
         return Err(ReadError::Provider(error));
     }
-    reader.whole(&body, assembler)?;
+    reader.whole(str::from_utf8(&body)?, assembler)?;
     let mut notes = Vec::new();
     if streamed {
         notes.push(fixed!("not-streamed"));
@@ -169,7 +193,7 @@ async fn read<R: Reader>(
 
 /// A body whose top says `error`, in an answer with a successful status.
 fn error_object(body: &[u8]) -> Option<ProviderError> {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct Probe<'a> {
         #[serde(borrow, default)]
         error: Option<&'a serde_json::value::RawValue>,

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::assemble::Assembler;
 use crate::body::{Encoder, Ending, Out, legal_name};
 use crate::client::{Client, Format};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Text, Wire};
 use crate::failure::ProviderError;
 use crate::http::KeyHeader;
 use crate::sse::Event;
@@ -281,11 +281,11 @@ struct Content<'a> {
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
     #[serde(borrow)]
-    text: Option<Cow<'a, str>>,
+    text: Option<Text<'a>>,
     #[serde(default)]
     thought: bool,
     #[serde(borrow)]
-    thought_signature: Option<Cow<'a, str>>,
+    thought_signature: Option<Text<'a>>,
     #[serde(borrow)]
     function_call: Option<FunctionCall<'a>>,
 }
@@ -293,7 +293,7 @@ struct Part<'a> {
 #[derive(Deserialize)]
 struct FunctionCall<'a> {
     #[serde(borrow)]
-    id: Option<Cow<'a, str>>,
+    id: Option<Text<'a>>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     #[serde(borrow)]
@@ -342,13 +342,13 @@ impl Reader for CandidateReader {
         if event.name == "error" {
             return Err(ReadError::Provider(ProviderError::parse(event.data.as_bytes()).unwrap_or_default()));
         }
-        self.chunk(event.data.as_bytes(), reply)?;
+        self.chunk(&event.data, reply)?;
         // Some versions give a reason with every chunk, so it is no end yet.
         let ending = self.finish.is_some() || self.blocked.is_some();
         Ok(if ending { Progress::Ending } else { Progress::More })
     }
 
-    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
         self.chunk(body, reply)?;
         self.check()
     }
@@ -377,10 +377,10 @@ impl Reader for CandidateReader {
 }
 
 impl CandidateReader {
-    fn chunk(&mut self, json: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let chunk: Chunk<'_> = serde_json::from_slice(json)?;
+    fn chunk(&mut self, json: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let chunk: Chunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
-            return Err(ReadError::Provider(ProviderError::parse(json).unwrap_or_default()));
+            return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
         }
         if let Some(usage) = &chunk.usage_metadata {
             self.usage.update(usage);

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::assemble::{Assembler, Place};
 use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
 use crate::client::{Client, Format};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Text, Wire};
 use crate::failure::ProviderError;
 use crate::http::KeyHeader;
 use crate::sse::Event;
@@ -275,11 +275,11 @@ struct Choice<'a> {
 #[derive(Deserialize)]
 struct Content<'a> {
     #[serde(borrow)]
-    content: Option<Cow<'a, str>>,
+    content: Option<Text<'a>>,
     #[serde(borrow, alias = "reasoning")]
-    reasoning_content: Option<Cow<'a, str>>,
+    reasoning_content: Option<Text<'a>>,
     #[serde(borrow)]
-    refusal: Option<Cow<'a, str>>,
+    refusal: Option<Text<'a>>,
     #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
 }
@@ -288,7 +288,7 @@ struct Content<'a> {
 struct CallDelta<'a> {
     index: Option<u64>,
     #[serde(borrow)]
-    id: Option<Cow<'a, str>>,
+    id: Option<Text<'a>>,
     #[serde(borrow)]
     function: Option<Function<'a>>,
 }
@@ -296,7 +296,7 @@ struct CallDelta<'a> {
 #[derive(Deserialize)]
 struct Function<'a> {
     #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
+    name: Option<Text<'a>>,
     /// A string by the specification; some servers send the object itself.
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
@@ -347,11 +347,11 @@ impl Reader for ChatReader {
             let error = ProviderError::parse(event.data.as_bytes()).unwrap_or_default();
             return Err(ReadError::Provider(error));
         }
-        self.chunk(event.data.as_bytes(), reply)?;
+        self.chunk(&event.data, reply)?;
         Ok(if self.finish.is_some() { Progress::Ending } else { Progress::More })
     }
 
-    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
         self.whole = true;
         self.chunk(body, reply)
     }
@@ -376,10 +376,10 @@ const TEXT: Place = (1, 0);
 const FIRST_CALL: u64 = 2;
 
 impl ChatReader {
-    fn chunk(&mut self, json: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let chunk: Chunk<'_> = serde_json::from_slice(json)?;
+    fn chunk(&mut self, json: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let chunk: Chunk<'_> = serde_json::from_str(json)?;
         if chunk.error.is_some_and(|error| error.get() != "null") {
-            return Err(ReadError::Provider(ProviderError::parse(json).unwrap_or_default()));
+            return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
         }
         if chunk.usage.is_some() {
             self.usage = chunk.usage;

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::assemble::Assembler;
 use crate::body::{Encoder, Ending, Out, legal_id, legal_name};
 use crate::client::{Client, Format};
-use crate::exchange::{Ended, Progress, ReadError, Reader, Wire};
+use crate::exchange::{Ended, Progress, ReadError, Reader, Text, Wire};
 use crate::failure::ProviderError;
 use crate::http::KeyHeader;
 use crate::openai_chat::{effort_wire, marked};
@@ -191,7 +191,7 @@ struct StreamEvent<'a> {
     #[serde(borrow)]
     item: Option<&'a RawValue>,
     #[serde(borrow)]
-    delta: Option<Cow<'a, str>>,
+    delta: Option<Text<'a>>,
     #[serde(borrow)]
     response: Option<&'a RawValue>,
 }
@@ -241,11 +241,11 @@ struct Item<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
-    id: Option<Cow<'a, str>>,
+    id: Option<Text<'a>>,
     #[serde(borrow)]
-    call_id: Option<Cow<'a, str>>,
+    call_id: Option<Text<'a>>,
     #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
+    name: Option<Text<'a>>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -253,7 +253,7 @@ struct Item<'a> {
     #[serde(borrow)]
     summary: Option<&'a RawValue>,
     #[serde(borrow)]
-    encrypted_content: Option<Cow<'a, str>>,
+    encrypted_content: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -261,9 +261,9 @@ struct ItemPart<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
-    text: Option<Cow<'a, str>>,
+    text: Option<Text<'a>>,
     #[serde(borrow)]
-    refusal: Option<Cow<'a, str>>,
+    refusal: Option<Text<'a>>,
 }
 
 impl Reader for ResponseReader {
@@ -296,7 +296,7 @@ impl Reader for ResponseReader {
                 let Some(response) = read.response else {
                     return Err(ReadError::Unreadable(fixed!("last-event-empty")));
                 };
-                self.last(response.get().as_bytes(), reply)?;
+                self.last(response.get(), reply)?;
                 return Ok(Progress::Done);
             }
             "response.failed" | "response.cancelled" => {
@@ -313,7 +313,7 @@ impl Reader for ResponseReader {
         Ok(Progress::More)
     }
 
-    fn whole(&mut self, body: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+    fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
         self.last(body, reply)
     }
 
@@ -375,10 +375,10 @@ impl ResponseReader {
     }
 
     /// Reads the response object that ends a reply.
-    fn last(&mut self, json: &[u8], reply: &mut Assembler<'_>) -> Result<(), ReadError> {
-        let response: Response<'_> = serde_json::from_slice(json)?;
+    fn last(&mut self, json: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
+        let response: Response<'_> = serde_json::from_str(json)?;
         if response.error.is_some_and(|error| error.get() != "null") || response.status == "failed" {
-            return Err(ReadError::Provider(ProviderError::parse(json).unwrap_or_default()));
+            return Err(ReadError::Provider(ProviderError::parse(json.as_bytes()).unwrap_or_default()));
         }
         let mut items = std::mem::take(&mut self.items);
         items.sort_by_key(|(output_index, _)| *output_index);
@@ -457,7 +457,7 @@ impl ResponseReader {
 
 fn reasoning(place: u64, item: &Item<'_>, reply: &mut Assembler<'_>) -> Result<(), ReadError> {
     let summary = item.summary.map_or("[]", RawValue::get);
-    let Some(encrypted) = &item.encrypted_content else {
+    let Some(encrypted) = item.encrypted_content.as_deref() else {
         let summary: Vec<ItemPart<'_>> = serde_json::from_str(summary).unwrap_or_default();
         for part in summary.iter().chain(item.content.iter().flatten()) {
             reply.thinking((place, 0), part.text.as_deref().unwrap_or_default())?;
@@ -465,7 +465,7 @@ fn reasoning(place: u64, item: &Item<'_>, reply: &mut Assembler<'_>) -> Result<(
         return Ok(());
     };
     // Only what the API takes back: `status` and `content` of a stored item are refused.
-    let id = item.id.as_ref().map(|id| format!("\"id\":{},", serde_json::json!(id))).unwrap_or_default();
+    let id = item.id.as_deref().map(|id| format!("\"id\":{},", serde_json::json!(id))).unwrap_or_default();
     let encrypted = serde_json::json!(encrypted);
     let json = format!(r#"{{"type":"reasoning",{id}"summary":{summary},"encrypted_content":{encrypted}}}"#);
     reply.opaque((place, 0), PROVIDER, json)?;

@@ -1,7 +1,9 @@
 //! Usage as providers report it, and what we make of a report that is missing or nonsense.
 
 use posse_core::usage::Usage;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 /// No call uses more; a larger figure is an error of the provider's arithmetic.
 const PLAUSIBLE_MAX: u64 = 1_000_000_000_000;
@@ -17,22 +19,50 @@ pub(crate) enum Count {
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(match serde_json::Value::deserialize(deserializer)? {
-            serde_json::Value::Null => Count::Missing,
-            value => match value.as_u64().filter(|count| *count <= PLAUSIBLE_MAX) {
-                Some(count) => Count::Known(count),
-                None => Count::Nonsense,
-            },
-        })
+        deserializer.deserialize_any(CountVisitor)
+    }
+}
+
+struct CountVisitor;
+
+impl<'de> Visitor<'de> for CountVisitor {
+    type Value = Count;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("anything")
+    }
+    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
+        Ok(if count <= PLAUSIBLE_MAX { Count::Known(count) } else { Count::Nonsense })
+    }
+    fn visit_unit<E>(self) -> Result<Count, E> {
+        Ok(Count::Missing)
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+        Ok(Count::Nonsense)
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+        Ok(Count::Nonsense)
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+        Ok(Count::Nonsense)
+    }
+    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
+        Ok(Count::Nonsense)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Count, A::Error> {
+        IgnoredAny.visit_seq(seq).map(|_| Count::Nonsense)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Count, A::Error> {
+        IgnoredAny.visit_map(map).map(|_| Count::Nonsense)
     }
 }
 
 /// For a whole report: one of the wrong shape counts as none, and the reply stays readable.
-pub(crate) fn lenient<'de, D: Deserializer<'de>, T: Default + serde::de::DeserializeOwned>(
+pub(crate) fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let value = serde_json::Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
+    let report = <&RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(report.get()).unwrap_or_default())
 }
 
 impl Count {
@@ -113,8 +143,36 @@ mod tests {
             ("18446744073709551615", Count::Nonsense),
             ("99999999999999999999999", Count::Nonsense),
             ("{}", Count::Nonsense),
+            (r#"{"a":[1]}"#, Count::Nonsense),
+            ("[[7],8]", Count::Nonsense),
+            ("true", Count::Nonsense),
         ] {
             assert_eq!(serde_json::from_str::<Count>(json).unwrap(), expected, "{json}");
+        }
+    }
+
+    // P42
+    #[test]
+    fn a_report_of_the_wrong_shape_counts_as_none() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Answer {
+            #[serde(default, deserialize_with = "lenient")]
+            usage: Option<Report>,
+            after: u8,
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Report {
+            count: Count,
+        }
+        let known = Some(Report { count: Count::Known(7) });
+        for (json, usage) in [
+            (r#"{"usage":{"count":7},"after":1}"#, known),
+            (r#"{"after":1}"#, None),
+            (r#"{"usage":null,"after":1}"#, None),
+            (r#"{"usage":"7 tokens","after":1}"#, None),
+            (r#"{"usage":{"count":7,"count":8},"after":1}"#, None),
+        ] {
+            assert_eq!(serde_json::from_str::<Answer>(json).unwrap(), Answer { usage, after: 1 }, "{json}");
         }
     }
 
