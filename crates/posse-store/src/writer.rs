@@ -27,7 +27,7 @@ const QUEUE_MAX: usize = 4_096;
 const GROUP_MAX: usize = 256;
 
 /// How often whoever gathers looks for more.
-const LOOKS_MAX: usize = 8;
+const LOOKS_MAX: usize = 16;
 
 type Reply = oneshot::Sender<Result<Written, Fault>>;
 
@@ -85,16 +85,19 @@ impl Desk {
     }
 
     /// Others that are ready now get the time to queue theirs first; and so do those whose answers have come over the network, where
-    /// there were others the last time, for as long as each look at it brings more.
+    /// there were others the last time, for as long as looking at it brings more: not every look, as an answer has a way to go from the
+    /// network to the journal.
     async fn gather(&self) {
-        let mut gathered = 0;
+        let (mut gathered, mut in_vain) = (0, 0);
         for _ in 0..LOOKS_MAX {
+            let is_shared = self.is_shared.load(Ordering::Relaxed);
             let queued = self.queue().jobs.len();
-            if queued <= gathered {
+            in_vain = if queued > gathered { 0 } else { in_vain + 1 };
+            if in_vain > usize::from(is_shared) {
                 return;
             }
             gathered = queued;
-            match self.is_shared.load(Ordering::Relaxed) {
+            match is_shared {
                 true => tokio::task::yield_now().await,
                 false => let_others_run().await,
             }
