@@ -347,6 +347,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_rolled_back_is_not_written_over_what_others_committed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, mut other) = (committer(&directory), committer(&directory));
+        assert!(other.commit(&[Job::create(new_task("a"))])[0].is_ok());
+        let sql = |sql: &str| one.connection.execute_batch(sql).unwrap();
+        sql("PRAGMA wal_checkpoint(RESTART)");
+        // A little more than the writer keeps in memory.
+        sql("BEGIN IMMEDIATE");
+        for task in 2..56 {
+            sql(&format!(
+                "INSERT INTO journal (position, kind, at_ms, payload) VALUES ({task} << 32, 'x', 0, zeroblob(9000))"
+            ));
+        }
+        sql("ROLLBACK");
+        for _ in 0..5 {
+            assert!(other.commit(&[next("a")])[0].is_ok());
+        }
+        assert_eq!(rows(&one), 6);
+        let fresh = committer(&directory);
+        assert_eq!(rows(&fresh), 6);
+        crate::open::integrity(&fresh.connection, &fresh.path).unwrap();
+    }
+
+    #[test]
     fn a_caller_waits_neither_for_other_processes_nor_for_a_slow_disk() {
         let directory = tempfile::tempdir().unwrap();
         let mut committer = committer(&directory);

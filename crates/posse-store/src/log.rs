@@ -4,12 +4,14 @@
 //!
 //! Everything else is left to SQLite's own way to files. The pieces of a commit are held back until SQLite syncs the log, which it
 //! does before it shows the commit to anybody; whoever reads the log through the same connection is preceded by what was held back.
+//! It counts on two settings of `open::connect`: with `synchronous = FULL` every commit is synced, and with `cache_spill = OFF` nothing
+//! is written before a commit, so that nothing of a transaction that is rolled back is still held when another process writes there.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::ptr;
 use std::slice;
@@ -322,11 +324,18 @@ unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync_direc
 }
 
 /// As good as deleted, with its blocks kept. As with a deletion it does no harm if it is forgotten in a power cut: what the log had is in
-/// the store; and before anything new is written behind the new header, SQLite syncs that.
+/// the store; and before anything new is written behind the new header, SQLite syncs that. But a part of a log must never be taken for
+/// the whole, so it is cut only when it is certain to be empty.
 fn empty(path: &Path) -> io::Result<()> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    if file.metadata()?.len() > KEPT_BYTES_MAX {
+    let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let about = file.metadata()?;
+    if !about.is_file() || about.nlink() != 1 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    file.write_all_at(&[0; HEADER_BYTES], 0)?;
+    if about.len() > KEPT_BYTES_MAX {
+        file.sync_data()?;
         file.set_len(KEPT_BYTES_MAX)?;
     }
-    file.write_all_at(&[0; HEADER_BYTES], 0)
+    Ok(())
 }

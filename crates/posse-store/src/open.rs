@@ -83,7 +83,7 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fau
         connection.execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
              PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_MAX};
-             PRAGMA cache_size = -{CACHE_KIB};"
+             PRAGMA cache_size = -{CACHE_KIB}; PRAGMA cache_spill = OFF;"
         ))
     })
     .map_err(|e| fault::from_sqlite(path, &connection, e))?;

@@ -270,10 +270,22 @@ fn writer_ended() -> Fault {
     Fault::new(ErrorCode::Internal, say!("store-writer-ended")).hint(say!("store-writer-ended-hint"))
 }
 
+/// Whoever queued something for a thread that panicked is told so.
+struct Leaving<'a>(&'a Desk);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if self.0.committer.is_poisoned() {
+            self.0.queue().jobs.clear();
+        }
+    }
+}
+
 fn write_queued(desk: &Desk) {
+    let _leaving = Leaving(desk);
     while wait_for_jobs(desk) {
         // A commit that panicked may have left a transaction open: nothing more is written.
-        let Ok(mut committer) = desk.committer.lock() else { return desk.queue().jobs.clear() };
+        let Ok(mut committer) = desk.committer.lock() else { return };
         let (jobs, replies) = desk.take();
         let answers = if jobs.is_empty() { Vec::new() } else { committer.commit(&jobs) };
         drop(committer);

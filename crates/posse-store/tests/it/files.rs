@@ -237,3 +237,22 @@ fn of_a_long_log_only_a_part_is_kept() {
     assert_eq!(fs::metadata(&log).unwrap().len(), 4 << 20);
     assert_eq!(block_on(open(&path).records(&TaskId::root("s"))).unwrap().len(), 31);
 }
+
+#[test]
+fn a_link_in_place_of_the_log_is_not_emptied() {
+    let (directory, path) = place();
+    let target = directory.path().join("target");
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    let log = path.with_file_name("posse.db-wal");
+    let links: [fn(&Path, &Path) -> std::io::Result<()>; 2] =
+        [|target, log| std::os::unix::fs::symlink(target, log), |target, log| fs::hard_link(target, log)];
+    for link in links {
+        // SQLite deletes a log that lies beside an empty file.
+        let _ = (fs::remove_file(&path), fs::remove_file(&log));
+        fs::write(&target, [7; 5_000]).unwrap();
+        fs::write(&path, "").unwrap();
+        link(&target, &log).unwrap();
+        with_one_task(&path);
+        assert!(fs::read(&target).unwrap() == [7; 5_000]);
+    }
+}
