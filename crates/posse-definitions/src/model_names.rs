@@ -88,7 +88,7 @@ pub fn copilot(raw: &str) -> String {
     let is_name = model.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
     match provider_of(&model) {
         Some(_) if is_name => any(&model),
-        _ => raw.trim().to_owned(),
+        _ => any(raw),
     }
 }
 
@@ -145,6 +145,7 @@ mod tests {
             (copilot, "GPT-4.1 | 'gpt-5'", "GPT-4.1 | 'gpt-5'"),
             (copilot, "anthropic:claude-opus-4-1", "anthropic:claude-opus-4-1"),
             (copilot, "gpt-5.2-codex", "openai:gpt-5.2-codex"),
+            (copilot, "openrouter/anthropic/claude-sonnet-4", "openrouter:anthropic/claude-sonnet-4"),
         ] {
             assert_eq!(style(raw), reference, "{raw}");
         }
