@@ -38,11 +38,10 @@ impl Journal {
     }
 
     pub async fn commit(&mut self) -> Result<()> {
-        if self.queued.is_empty() && !self.noted.is_empty() {
-            let records = std::mem::take(&mut self.noted);
-            return self.store.append_now(&self.task, self.epoch, records).await;
+        let records = std::mem::take(&mut self.noted);
+        if !records.is_empty() {
+            self.queued.push(self.store.append_now(&self.task, self.epoch, records));
         }
-        self.send();
         for written in self.queued.drain(..) {
             written.await?;
         }

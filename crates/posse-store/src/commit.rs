@@ -347,6 +347,37 @@ mod tests {
     }
 
     #[test]
+    fn what_many_tasks_append_at_once_is_written_into_few_pages() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut committer = committer(&directory);
+        let tasks: Vec<String> = (0..50).map(|number| format!("t{number}")).collect();
+        committer.commit(&tasks.iter().map(|task| Job::create(new_task(task))).collect::<Vec<_>>());
+        let pages = |committer: &Committer| {
+            let copied = committer.connection.query_row("PRAGMA wal_checkpoint", [], |row| row.get(1));
+            copied.unwrap_or(i64::MAX)
+        };
+        pages(&committer);
+        let written = committer.commit(&tasks.iter().map(|task| next(task)).collect::<Vec<_>>());
+        assert!(written.iter().all(Result::is_ok));
+        // Where the rows of a task lie together it is one for each task.
+        assert!(pages(&committer) < 12, "{} pages", pages(&committer));
+    }
+
+    #[test]
+    fn no_statement_goes_through_the_whole_journal() {
+        let directory = tempfile::tempdir().unwrap();
+        let committer = committer(&directory);
+        let rows = format!("{} WHERE id = ?1 GROUP BY number", crate::reader::ROWS);
+        for sql in [journal::PLACE, journal::COUNT_EARLIER, &rows] {
+            let mut plan = committer.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let count = plan.parameter_count();
+            let steps = plan.query_map(rusqlite::params_from_iter(vec![0; count]), |row| row.get(3)).unwrap();
+            let steps = steps.collect::<rusqlite::Result<Vec<String>>>().unwrap().join("\n");
+            assert!(steps.contains("SEARCH journal") && !steps.contains("SCAN"), "{sql}\n{steps}");
+        }
+    }
+
+    #[test]
     fn what_was_rolled_back_is_not_written_over_what_others_committed() {
         let directory = tempfile::tempdir().unwrap();
         let (one, mut other) = (committer(&directory), committer(&directory));

@@ -34,6 +34,19 @@ const PAYLOAD_BYTES: usize = 1_024;
 /// The status of a task that has not finished.
 pub(crate) const RUNNING: &str = "running";
 
+/// The number of a task at this epoch, what is counted of it, and the last position that is used up to its own end.
+pub(crate) const PLACE: &str =
+    "SELECT number, counted, (SELECT position FROM journal WHERE position <= (number << 32) + 4294967295
+         ORDER BY position DESC LIMIT 1) FROM tasks WHERE id = ?1 AND epoch = ?2";
+
+/// Sums stop at the largest number.
+pub(crate) const COUNT_EARLIER: &str = "UPDATE tasks SET (turns, input_tokens, output_tokens) = (
+         SELECT turns + count(model),
+             min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
+             min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0)
+         FROM journal WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295)
+     WHERE number = ?1";
+
 /// Records as they are stored, and what they change in the task's row.
 pub(crate) struct Entries {
     rows: Vec<Entry>,
@@ -260,10 +273,7 @@ struct Place {
 /// `None`: there is no such task, or it has another epoch.
 fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result<Option<Place>> {
     connection
-        .prepare_cached(
-            "SELECT number, counted, (SELECT position FROM journal WHERE position <= (number << 32) + 4294967295
-                 ORDER BY position DESC LIMIT 1) FROM tasks WHERE id = ?1 AND epoch = ?2",
-        )?
+        .prepare_cached(PLACE)?
         .query_row(params![task.as_str(), epoch], |row| {
             let (task, last): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
             // The last one may be of an earlier task.
@@ -273,22 +283,12 @@ fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result
         .optional()
 }
 
-/// Adds the records that are not counted yet to the task's row. Sums stop at the largest number.
+/// Adds the records that are not counted yet to the task's row.
 fn count_earlier(connection: &Connection, place: &Place) -> rusqlite::Result<()> {
     if place.counted == place.next {
         return Ok(());
     }
-    connection
-        .prepare_cached(
-            "UPDATE tasks SET (turns, input_tokens, output_tokens) = (
-                 SELECT turns + count(model),
-                     min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
-                     min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0)
-                 FROM journal WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295)
-             WHERE number = ?1",
-        )?
-        .execute([place.task])
-        .map(drop)
+    connection.prepare_cached(COUNT_EARLIER)?.execute([place.task]).map(drop)
 }
 
 fn count(connection: &Connection, place: &Place, entries: &Entries, now: i64) -> rusqlite::Result<()> {
@@ -316,7 +316,7 @@ fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> ru
     let used = entry.used.as_ref();
     let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
     connection
-        .prepare_cached("INSERT INTO journal VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+        .prepare_cached("INSERT INTO journal VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
         .execute(params![
             position,
             entry.kinds,

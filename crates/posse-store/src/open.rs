@@ -83,7 +83,7 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fau
         connection.execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
              PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}; PRAGMA journal_size_limit = {LOG_BYTES_MAX};
-             PRAGMA cache_size = -{CACHE_KIB}; PRAGMA cache_spill = OFF;"
+             PRAGMA cache_size = -{CACHE_KIB};"
         ))
     })
     .map_err(|e| fault::from_sqlite(path, &connection, e))?;
@@ -91,6 +91,8 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fau
         return Err(fault::unavailable(path));
     }
     schema::migrate(&mut connection, path, busy_max)?;
+    // A large store that is brought to a new schema does not fit into memory; nothing else writes before it commits (see `log`).
+    set(&connection, path, |c| c.pragma_update(None, "cache_spill", "OFF"))?;
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop))?;
     // From here on the writer waits by itself, with jitter.
     set(&connection, path, |c| c.busy_timeout(Duration::ZERO))?;

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::{fault, open};
 
 /// A task's row together with the records that are not counted in it yet, and when its owner was last heard of.
-const ROWS: &str =
+pub(crate) const ROWS: &str =
     "SELECT id, parent, agent, title, status, owner, epoch, created_ms, max(updated_ms, coalesce(max(at_ms), 0)),
          min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
          min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),

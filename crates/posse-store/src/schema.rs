@@ -14,7 +14,8 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] = &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS];
+const STEPS: &[&str] =
+    &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -206,6 +207,34 @@ const AGENTS: &str = "
         arguments TEXT NOT NULL,
         UNIQUE (session, name)
     ) STRICT;
+";
+
+const IN_ORDER: &str = "
+    -- Rows of the journal lie in the order in which they came: a commit of many tasks writes a few pages at the end, and not one for
+    -- each of the tasks. The rows of a task are found by the index.
+    DROP VIEW usage;
+    ALTER TABLE journal RENAME TO journal_by_task;
+    CREATE TABLE journal (
+        arrival INTEGER PRIMARY KEY,
+        position INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        model TEXT,
+        input INTEGER,
+        output INTEGER,
+        cache_read INTEGER,
+        cache_write INTEGER,
+        reasoning INTEGER,
+        payload BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO journal SELECT NULL, * FROM journal_by_task ORDER BY position;
+    DROP TABLE journal_by_task;
+    CREATE UNIQUE INDEX journal_by_position ON journal (position);
+    CREATE VIEW usage AS
+        SELECT position >> 32 AS task,
+            row_number() OVER (PARTITION BY position >> 32 ORDER BY position) AS turn,
+            model, input, output, cache_read, cache_write, reasoning, at_ms
+        FROM journal WHERE model IS NOT NULL;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

@@ -125,10 +125,6 @@ impl Models for OneEndpoint {
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// A program chooses its allocator. The system's asks for memory page by page, which is felt where many tasks begin at once.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // A spawned task is woken by another one without a look at the network in between.

@@ -37,7 +37,7 @@ impl Life<'_> {
             let context = ToolContext { fence, ..self.scene.tool_context(run) };
             let made = batch.iter().map(|planned| self.scene.make(planned, &context, lost.as_deref()));
             let calls = pin!(join_all(made.collect()));
-            let finished = while_writing(&mut self.journal, calls).await;
+            let finished = while_writing(&mut self.journal, calls).await?;
             if let Some(failure) = context.fence.as_ref().and_then(|fence| fence.failure()) {
                 return Err(failure);
             }
@@ -197,18 +197,19 @@ impl Answer {
 }
 
 /// Quick calls share their write with the reply before them; the reply does not wait for slow ones.
-async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future<Output = T>>) -> T {
+async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future<Output = T>>) -> Result<T> {
     const QUICK: Duration = Duration::from_millis(5);
     // Most calls of tools in this process are over at the first poll, and a timer costs more than they do.
     let first = std::future::poll_fn(|context| Poll::Ready(calls.as_mut().poll(context))).await;
     if let Poll::Ready(finished) = first {
-        return finished;
+        return Ok(finished);
     }
     tokio::select! {
-        finished = &mut calls => return finished,
-        () = tokio::time::sleep(QUICK) => journal.send(),
+        finished = &mut calls => return Ok(finished),
+        () = tokio::time::sleep(QUICK) => {}
     }
-    calls.await
+    let (finished, written) = tokio::join!(calls, journal.commit());
+    written.map(|()| finished)
 }
 
 /// What a model is told about a call whose process died between intent and outcome.
