@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Uri};
-use http_body_util::Full;
 use posse_core::Result;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
@@ -130,7 +130,7 @@ async fn sign_in(server: &Server) -> Result<(), String> {
 async fn ask(url: &str) -> Result<Option<String>, String> {
     let uri: Uri = url.parse().map_err(|_| format!("`{url}` is no address"))?;
     let pool = Pool::new(&uri, None, Duration::from_secs(10)).map_err(|e| e.to_string())?;
-    let mut request = Request::new(Full::default());
+    let mut request = Request::new(Bytes::new());
     *request.uri_mut() = uri;
     let response = pool.send(request).await.map_err(|e| e.to_string())?;
     let location = response.headers().get("location").and_then(|value| value.to_str().ok());

@@ -10,13 +10,13 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Body as _;
+use http_body::Body as _;
+use http_body_util::BodyExt;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
 use posse_messages::{fixed, say};
-use posse_net::{Body, Pool, causes, is_loopback, system_proxies};
+use posse_net::{Body, Broken, Pool, causes, is_loopback, system_proxies};
 use posse_runtime::ports::Deltas;
 use url::Url;
 
@@ -293,7 +293,7 @@ impl Transport {
     ) -> Result<Incoming, Rejection> {
         let (address, headers) = self.request(call, key)?;
         let pool = self.pool(&address)?;
-        let mut request = Request::new(Full::new(body.clone().into_bytes()));
+        let mut request = Request::new(body.clone().into_bytes());
         *request.method_mut() = Method::POST;
         *request.uri_mut() = address;
         *request.headers_mut() = headers;
@@ -473,7 +473,7 @@ impl Incoming {
 }
 
 /// The next bytes of a body; what else may come (trailers) means nothing here.
-async fn next(body: &mut Body) -> Result<Option<Bytes>, hyper::Error> {
+async fn next(body: &mut Body) -> Result<Option<Bytes>, Broken> {
     while let Some(frame) = body.frame().await {
         if let Ok(bytes) = frame?.into_data() {
             return Ok(Some(bytes));

@@ -3,13 +3,14 @@
 
 mod idle;
 mod line;
+mod message;
 mod pinned;
 mod pool;
 
 use std::future::Future;
 use std::pin::Pin;
 
-pub use line::Body;
+pub use line::{Body, Broken};
 pub use pinned::{Exception, Failure, Page, Pinned, Resolver, SystemResolver};
 pub use pool::{Error, Pool, host, is_loopback, system_proxies};
 

@@ -1,84 +1,277 @@
 //! One open connection with HTTP/1.1 on it. No task of its own drives it: whoever waits for an answer or reads it does, and
 //! whoever stops waiting drops the connection with what is under way on it.
 
+use std::fmt;
 use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
-use http::{Request, Response};
-use http_body_util::Full;
-use hyper::body::{Body as _, Frame, Incoming, SizeHint};
-use hyper::client::conn::TrySendError;
-use hyper::client::conn::http1::{Connection, SendRequest, handshake};
-use hyper::rt::{Read, Write};
+use http::request::Parts;
+use http::{Method, Request, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+use hyper::rt::{Read, ReadBuf, Write};
 use tokio::task::unconstrained;
 
 use crate::idle::Home;
+use crate::message::{self, HEAD_BYTES_MAX, Head, Left, Malformed};
 
 pub(crate) trait Stream: Read + Write + Send + Sync + Unpin {}
 impl<T: Read + Write + Send + Sync + Unpin> Stream for T {}
 
-pub(crate) type Asked = Request<Full<Bytes>>;
-type Answered = Result<Response<Body>, TrySendError<Asked>>;
+/// What a connection has room for at first; an answer that fills it doubles it.
+const ROOM_BYTES: usize = 4 << 10;
+
+/// Why there is no answer, or no more of it.
+#[derive(Debug)]
+pub enum Broken {
+    Io(io::Error),
+    /// The other side has closed the connection before the answer was complete.
+    Closed,
+    /// What came is no answer.
+    Malformed(&'static str),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Io(_) => f.write_str("connection error"),
+            Broken::Closed => f.write_str("connection closed before the answer was complete"),
+            Broken::Malformed(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Broken {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Broken::Io(error) => Some(error),
+            Broken::Closed | Broken::Malformed(_) => None,
+        }
+    }
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Self {
+        Broken::Io(error)
+    }
+}
+
+impl From<Malformed> for Broken {
+    fn from(Malformed(what): Malformed) -> Self {
+        Broken::Malformed(what)
+    }
+}
+
+/// A request that was not answered.
+pub(crate) enum Unanswered {
+    /// Nothing of it was sent, so it can be sent on another connection.
+    Unsent(Request<Bytes>, Broken),
+    /// It was sent, in whole or in part, and may have been worked on.
+    Sent(Broken),
+}
 
 pub(crate) struct Line {
-    sender: SendRequest<Full<Bytes>>,
-    connection: Connection<Box<dyn Stream>, Full<Bytes>>,
+    stream: Box<dyn Stream>,
+    sending: Option<Sending>,
+    buffer: Buffer,
 }
 
 impl Line {
-    pub async fn over(stream: Box<dyn Stream>) -> hyper::Result<Box<Self>> {
-        let (sender, connection) = handshake(stream).await?;
-        Ok(Box::new(Self { sender, connection }))
+    pub fn over(stream: Box<dyn Stream>) -> Box<Self> {
+        Box::new(Self { stream, sending: None, buffer: Buffer::default() })
     }
 
-    /// Sends a request and waits for the head of its answer. A request of which nothing was sent comes back in the error.
-    /// When the answer is read, the connection goes `home`.
-    pub fn ask(mut self: Box<Self>, request: Asked, home: Option<Home>) -> impl Future<Output = Answered> {
-        // The clock of the scheduler must not make an answer seem to be missing that nobody announces again.
-        let sent = unconstrained(self.sender.try_send_request(request));
-        async move {
-            let (mut answer, mut line, mut is_sent) = (pin!(sent), Some(self), false);
-            let head = poll_fn(|context| {
-                let may_have_come = std::mem::replace(&mut is_sent, true);
-                driven(&mut line, context, may_have_come, |unheard| answer.as_mut().poll(unheard))
-            });
-            let response = head.await?;
-            Ok(response.map(|incoming| Body::new(incoming, line, home)))
+    /// Sends a request and waits for the head of its answer. When the answer is read, the connection goes `home`.
+    pub async fn ask(
+        mut self: Box<Self>,
+        request: Request<Bytes>,
+        home: Option<Home>,
+    ) -> Result<Response<Body>, Unanswered> {
+        if !self.is_quiet() {
+            return Err(Unanswered::Unsent(request, Broken::Closed));
+        }
+        let method = request.method().clone();
+        self.sending = Some(Sending::new(request));
+        match poll_fn(|context| self.poll_head(context, &method)).await {
+            Ok(Head { response, left, keeps }) => {
+                let home = home.filter(|_| keeps);
+                Ok(response.map(|()| Body::new(Open { line: self, left, home })))
+            }
+            Err(broken) => Err(match self.sending.take().and_then(Sending::unsent) {
+                Some(request) => Unanswered::Unsent(request, broken),
+                None => Unanswered::Sent(broken),
+            }),
         }
     }
 
-    /// Whether another request can be sent.
-    fn is_reusable(&mut self) -> bool {
-        let mut unheard = Context::from_waker(Waker::noop());
-        self.sender.is_ready()
-            || self.connection.poll_without_shutdown(&mut unheard).is_pending() && self.sender.is_ready()
+    /// Whoever answers before it has heard everything is heard, and what it has not heard yet is still sent.
+    fn poll_head(&mut self, context: &mut Context<'_>, method: &Method) -> Poll<Result<Head, Broken>> {
+        let failed = self.poll_send(context).err();
+        loop {
+            while let Some(head) = self.buffer.head(method)? {
+                if head.response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    return Poll::Ready(Err(Broken::Malformed("the answer speaks another protocol")));
+                }
+                if !head.response.status().is_informational() {
+                    return Poll::Ready(Ok(head));
+                }
+            }
+            let read = match self.buffer.fill(&mut *self.stream, context) {
+                Poll::Pending if failed.is_none() => return Poll::Pending,
+                Poll::Pending => Ok(0),
+                Poll::Ready(read) => read,
+            };
+            match (read, failed.is_some()) {
+                (Ok(1..), _) => {}
+                (Ok(0), false) => return Poll::Ready(Err(Broken::Closed)),
+                (Err(error), false) => return Poll::Ready(Err(Broken::Io(error))),
+                // That it could not be sent is what happened first.
+                (_, true) => return Poll::Ready(failed.map_or(Err(Broken::Closed), |e| Err(Broken::Io(e)))),
+            }
+        }
+    }
+
+    /// Sends as much as is taken.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        while let Some(sending) = &mut self.sending {
+            let stream = Pin::new(&mut *self.stream);
+            let parts = sending.left();
+            if parts.iter().all(|part| part.is_empty()) {
+                if let Poll::Ready(flushed) = stream.poll_flush(context) {
+                    self.sending = None;
+                    return flushed;
+                }
+                return Ok(());
+            }
+            match stream.poll_write_vectored(context, &parts) {
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(count)) => sending.sent += count,
+                Poll::Ready(Err(error)) => return Err(error),
+                Poll::Pending => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether another request can be sent: the last one was answered, and nothing came since, not even the end.
+    fn is_quiet(&mut self) -> bool {
+        if self.sending.is_some() || !self.buffer.is_empty() {
+            return false;
+        }
+        // The clock of the scheduler must not make a connection seem quiet that is not.
+        let read = unconstrained(poll_fn(|context| self.buffer.fill(&mut *self.stream, context)));
+        pin!(read).poll(&mut Context::from_waker(Waker::noop())).is_pending()
     }
 }
 
-/// What `get` finds once the connection has brought it. Only driving the connection can bring it, so `get` need not wake
-/// anybody. Nor need the connection while there is something to get: if something may have come, that is looked for before
-/// anybody goes to sleep, and nobody is woken by what they themselves did.
-fn driven<T>(
-    line: &mut Option<Box<Line>>,
-    context: &mut Context<'_>,
-    may_have_come: bool,
-    mut get: impl FnMut(&mut Context<'_>) -> Poll<T>,
-) -> Poll<T> {
-    let mut unheard = Context::from_waker(Waker::noop());
-    for waker in may_have_come.then_some(Waker::noop()).into_iter().chain([context.waker()]) {
-        if let Some(open) = line
-            && open.connection.poll_without_shutdown(&mut Context::from_waker(waker)).is_ready()
-        {
-            // What was still to come fails with what is dropped here.
-            *line = None;
-        }
-        if let Poll::Ready(found) = get(&mut unheard) {
-            return Poll::Ready(found);
+/// A request on its way.
+struct Sending {
+    parts: Parts,
+    head: Vec<u8>,
+    body: Bytes,
+    sent: usize,
+}
+
+impl Sending {
+    fn new(request: Request<Bytes>) -> Self {
+        let (parts, body) = request.into_parts();
+        Self { head: message::write_head(&parts, body.len()), parts, body, sent: 0 }
+    }
+
+    fn left(&self) -> [IoSlice<'_>; 2] {
+        let head = &self.head[self.sent.min(self.head.len())..];
+        let body = &self.body[self.sent.saturating_sub(self.head.len())..];
+        [IoSlice::new(head), IoSlice::new(body)]
+    }
+
+    /// The request, if nothing of it has left.
+    fn unsent(self) -> Option<Request<Bytes>> {
+        (self.sent == 0).then(|| Request::from_parts(self.parts, self.body))
+    }
+}
+
+/// What has come and was not taken yet.
+#[derive(Default)]
+struct Buffer {
+    bytes: Vec<u8>,
+    here: Range<usize>,
+    /// How much of it was looked at for the end of a head.
+    looked_at: usize,
+}
+
+impl Buffer {
+    fn is_empty(&self) -> bool {
+        self.here.is_empty()
+    }
+
+    fn here(&self) -> &[u8] {
+        &self.bytes[self.here.clone()]
+    }
+
+    fn take(&mut self, count: usize) {
+        self.here.start += count;
+        self.looked_at = 0;
+    }
+
+    /// Reads once. Zero: the other side says no more.
+    fn fill(&mut self, stream: &mut dyn Stream, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        self.make_room();
+        let mut room = ReadBuf::new(&mut self.bytes[self.here.end..]);
+        ready!(Pin::new(stream).poll_read(context, room.unfilled()))?;
+        let count = room.filled().len();
+        self.here.end += count;
+        Poll::Ready(Ok(count))
+    }
+
+    fn make_room(&mut self) {
+        if self.here.is_empty() {
+            // An answer of which so much comes at once has more of it.
+            if self.here.end == self.bytes.len() && self.bytes.len() < HEAD_BYTES_MAX {
+                self.bytes.resize((self.bytes.len() * 2).max(ROOM_BYTES), 0);
+            }
+            self.here = 0..0;
+        } else if self.here.end == self.bytes.len() {
+            self.bytes.copy_within(self.here.clone(), 0);
+            self.here = 0..self.here.len();
+            if self.here.end == self.bytes.len() {
+                self.bytes.resize(self.bytes.len() * 2, 0);
+            }
         }
     }
-    Poll::Pending
+
+    fn head(&mut self, method: &Method) -> Result<Option<Head>, Malformed> {
+        match message::head_end(self.here(), self.looked_at) {
+            Some(end) => {
+                let head = message::read_head(&self.here()[..end], method)?;
+                self.take(end);
+                Ok(Some(head))
+            }
+            None if self.here.len() >= HEAD_BYTES_MAX => Err(Malformed("the head of the answer is too long")),
+            None => {
+                self.looked_at = self.here.len();
+                Ok(None)
+            }
+        }
+    }
+
+    /// What is here of a body; empty if more has to come, or none does.
+    fn body(&mut self, left: &mut Left) -> Result<Bytes, Malformed> {
+        let (taken, data) = match left {
+            Left::Bytes(left) => {
+                let count = self.here.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                *left -= count as u64;
+                (count, 0..count)
+            }
+            Left::Chunks(chunks) => chunks.take(self.here())?,
+            Left::UntilClosed => (self.here.len(), 0..self.here.len()),
+        };
+        let data = Bytes::copy_from_slice(&self.here()[data]);
+        self.take(taken);
+        Ok(data)
+    }
 }
 
 /// The body of an answer. The connection is used again if it was read to its end, or all of it was there when it is dropped.
@@ -86,60 +279,95 @@ fn driven<T>(
 pub struct Body(Option<Open>);
 
 struct Open {
-    incoming: Incoming,
-    line: Option<Box<Line>>,
+    line: Box<Line>,
+    left: Left,
+    /// Where the connection goes afterwards, if it can be used again.
     home: Option<Home>,
 }
 
+impl Open {
+    fn is_over(&self) -> bool {
+        match &self.left {
+            Left::Bytes(left) => *left == 0,
+            Left::Chunks(chunks) => chunks.is_over(),
+            Left::UntilClosed => false,
+        }
+    }
+
+    /// Data, or nothing at the end.
+    fn poll_data(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, Broken>> {
+        if self.line.poll_send(context).is_err() {
+            // The answer may be complete all the same.
+            (self.line.sending, self.home) = (None, None);
+        }
+        loop {
+            let data = self.line.buffer.body(&mut self.left)?;
+            if !data.is_empty() || self.is_over() {
+                return Poll::Ready(Ok(data));
+            }
+            match ready!(self.line.buffer.fill(&mut *self.line.stream, context))? {
+                0 if self.left == Left::UntilClosed => return Poll::Ready(Ok(data)),
+                0 => return Poll::Ready(Err(Broken::Closed)),
+                _ => {}
+            }
+        }
+    }
+}
+
 impl Body {
-    fn new(incoming: Incoming, line: Option<Box<Line>>, home: Option<Home>) -> Self {
-        let mut body = Self(Some(Open { incoming, line, home }));
-        if body.is_end_stream() {
+    fn new(open: Open) -> Self {
+        let mut body = Self(Some(open));
+        if body.0.as_ref().is_some_and(Open::is_over) {
             body.close();
         }
         body
     }
 
     fn close(&mut self) {
-        let Some(Open { incoming, line, home }) = self.0.take() else { return };
+        let Some(mut open) = self.0.take() else { return };
+        let Some(home) = open.home.take() else { return };
         // What was not read is thrown away, if it is here; otherwise the connection ends.
-        drop(incoming);
-        if let (Some(mut line), Some(home)) = (line, home)
-            && line.is_reusable()
-        {
-            home.keep(line);
+        while open.line.buffer.body(&mut open.left).is_ok_and(|data| !data.is_empty()) {}
+        if open.is_over() && open.line.is_quiet() {
+            home.keep(open.line);
         }
     }
 }
 
-impl hyper::body::Body for Body {
+impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Broken;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let Some(Open { incoming, line, .. }) = &mut self.0 else { return Poll::Ready(None) };
-        let mut next = |unheard: &mut Context<'_>| Pin::new(&mut *incoming).poll_frame(unheard);
-        let frame = match next(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(frame) => frame,
-            Poll::Pending => std::task::ready!(driven(line, context, true, next)),
-        };
-        match &frame {
-            Some(Ok(_)) => {}
-            None => self.close(),
-            Some(Err(_)) => self.0 = None,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Some(open) = &mut self.0 else { return Poll::Ready(None) };
+        let data = ready!(open.poll_data(context));
+        match data {
+            Ok(data) => {
+                if open.is_over() || data.is_empty() {
+                    self.close();
+                }
+                Poll::Ready((!data.is_empty()).then(|| Ok(Frame::data(data))))
+            }
+            Err(broken) => {
+                self.0 = None;
+                Poll::Ready(Some(Err(broken)))
+            }
         }
-        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.as_ref().is_none_or(|open| open.incoming.is_end_stream())
+        self.0.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.as_ref().map_or(SizeHint::with_exact(0), |open| open.incoming.size_hint())
+        match &self.0 {
+            None => SizeHint::with_exact(0),
+            Some(Open { left: Left::Bytes(left), .. }) => SizeHint::with_exact(*left),
+            Some(_) => SizeHint::new(),
+        }
     }
 }
 
@@ -149,8 +377,8 @@ impl Drop for Body {
     }
 }
 
-impl std::fmt::Debug for Open {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Open")
     }
 }

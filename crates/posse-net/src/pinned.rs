@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderValue};
 use http::{Request, Response, Uri};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper_rustls::HttpsConnector;
 use hyper_util::rt::TokioIo;
 use posse_core::web::{Address, Host, not_public};
@@ -106,7 +106,7 @@ impl Pinned {
 
     /// Asks for one page. Whoever calls this bounds the time it may take.
     pub async fn get(&self, address: &Address) -> Result<Page, Failure> {
-        let mut request = Request::new(Full::default());
+        let mut request = Request::new(Bytes::new());
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
         let response = self.send(address, request).await?;
         let said = |name: header::HeaderName| {
@@ -127,7 +127,7 @@ impl Pinned {
     pub async fn send(
         &self,
         address: &Address,
-        mut request: Request<Full<Bytes>>,
+        mut request: Request<Bytes>,
     ) -> Result<Response<Body>, Failure> {
         let numbers = self.checked(address).await?;
         let target = Uri::try_from(address.to_string()).map_err(|e| Failure::Forbidden(e.to_string()))?;
@@ -205,7 +205,7 @@ impl Page {
 }
 
 async fn opened(mut dialler: HttpsConnector<Dialler>, target: Uri) -> Result<Box<Line>, Cause> {
-    Ok(Line::over(Box::new(dialler.call(target).await?)).await?)
+    Ok(Line::over(Box::new(dialler.call(target).await?)))
 }
 
 /// Connects to one of the numbers that were checked, whatever name it is asked for.

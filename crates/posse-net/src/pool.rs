@@ -9,8 +9,6 @@ use bytes::Bytes;
 use http::header::{HOST, PROXY_AUTHORIZATION};
 use http::uri::{Parts, Scheme, Uri};
 use http::{HeaderValue, Request, Response};
-use http_body_util::Full;
-use hyper::client::conn::TrySendError;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
@@ -20,7 +18,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tower_service::Service;
 
 use crate::idle::Idle;
-use crate::line::{Body, Line, Stream};
+use crate::line::{Body, Broken, Line, Stream, Unanswered};
 
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -44,9 +42,9 @@ pub enum Error {
     /// No connection could be made: nobody has seen anything of the request.
     Connect(Cause),
     /// The connection was gone before anything of the request was sent.
-    Unsent(hyper::Error),
+    Unsent(Broken),
     /// The request was sent, in whole or in part, and may have been worked on.
-    Sent(hyper::Error),
+    Sent(Broken),
     /// The request is for another endpoint than the connections are.
     Elsewhere,
 }
@@ -56,10 +54,10 @@ impl Error {
         matches!(self, Error::Connect(_))
     }
 
-    pub(crate) fn asked(failed: TrySendError<Request<Full<Bytes>>>) -> Self {
-        match failed.message() {
-            Some(_) => Error::Unsent(failed.into_error()),
-            None => Error::Sent(failed.into_error()),
+    pub(crate) fn asked(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Unsent(_, broken) => Error::Unsent(broken),
+            Unanswered::Sent(broken) => Error::Sent(broken),
         }
     }
 }
@@ -102,19 +100,15 @@ impl Pool {
 
     /// A connection that was used before may be closed on the other side. Then another is taken, if nothing of the request was
     /// sent; a request that may have arrived is never sent again.
-    pub fn send(&self, mut request: Request<Full<Bytes>>) -> impl Future<Output = Answered> + Send {
+    pub fn send(&self, mut request: Request<Bytes>) -> impl Future<Output = Answered> + Send {
         let prepared = self.prepare(&mut request);
         async move {
             prepared?;
             let Inner { dialler, idle, endpoint, .. } = &*self.0;
             while let Some(line) = idle.take() {
-                let mut failed = match line.ask(request, Some(idle.home())).await {
-                    Ok(answer) => return Ok(answer),
-                    Err(failed) => failed,
-                };
-                match failed.take_message() {
-                    Some(unsent) => request = unsent,
-                    None => return Err(Error::Sent(failed.into_error())),
+                match line.ask(request, Some(idle.home())).await {
+                    Err(Unanswered::Unsent(unsent, _)) => request = unsent,
+                    answered => return answered.map_err(Error::asked),
                 }
             }
             let line = Box::pin(dialler.open(endpoint.clone())).await?;
@@ -122,7 +116,7 @@ impl Pool {
         }
     }
 
-    fn prepare(&self, request: &mut Request<Full<Bytes>>) -> Result<(), Error> {
+    fn prepare(&self, request: &mut Request<Bytes>) -> Result<(), Error> {
         let Inner { endpoint, host: Some(host), dialler, .. } = &*self.0 else {
             return Err(Error::Elsewhere);
         };
@@ -222,7 +216,7 @@ impl Dialler {
                 Box::new(HttpsConnector::from((tunnel, self.tls.clone())).call(target).await?)
             }
         };
-        Ok(Line::over(stream).await?)
+        Ok(Line::over(stream))
     }
 }
 

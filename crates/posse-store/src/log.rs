@@ -8,7 +8,7 @@
 //! is written before a commit, so that nothing of a transaction that is rolled back is still held when another process writes there.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -18,8 +18,8 @@ use std::slice;
 use std::sync::LazyLock;
 
 use rusqlite::ffi::{
-    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_WAL, sqlite3_file, sqlite3_filename,
-    sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_CREATE, SQLITE_OPEN_WAL, sqlite3_file,
+    sqlite3_filename, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
 };
 
 /// What is held back at most: SQLite's way to files writes no more than this at once.
@@ -203,14 +203,23 @@ unsafe extern "C" fn open(
     flags_out: *mut c_int,
 ) -> c_int {
     let Some(system) = &*SYSTEM else { return SQLITE_CANTOPEN };
-    // SAFETY: the arguments are the caller's, and the system's part of the memory comes first.
-    let opened = unsafe {
-        match (*system.files).xOpen {
-            Some(open) => open(system.files, name, file, flags, flags_out),
-            None => SQLITE_CANTOPEN,
+    let open = |flags: c_int| {
+        // SAFETY: the arguments are the caller's, and the system's part of the memory comes first.
+        unsafe {
+            (*system.files)
+                .xOpen
+                .map_or(SQLITE_CANTOPEN, |open| open(system.files, name, file, flags, flags_out))
         }
     };
-    if opened == SQLITE_OK && flags & SQLITE_OPEN_WAL != 0 {
+    let is_log = flags & SQLITE_OPEN_WAL != 0;
+    let opened = match is_log && is_there_for_good(name) {
+        true => match open(flags & !SQLITE_OPEN_CREATE) {
+            SQLITE_OK => SQLITE_OK,
+            _ => open(flags),
+        },
+        false => open(flags),
+    };
+    if opened == SQLITE_OK && is_log {
         // SAFETY: the system has set the methods of the file that it opened, and our part of the memory is behind its own.
         unsafe {
             let methods = (*file).pMethods;
@@ -234,6 +243,15 @@ unsafe extern "C" fn open(
         }
     }
     opened
+}
+
+/// Whether the directory need not be synced for this log, as SQLite does it for one that it may have to make. It does so when it
+/// syncs the header, before anything is written behind that.
+fn is_there_for_good(name: sqlite3_filename) -> bool {
+    // SAFETY: SQLite gives the path of a file, or nothing for one without a name.
+    let Some(name) = (unsafe { name.as_ref().map(|name| CStr::from_ptr(name)) }) else { return false };
+    let about = fs::symlink_metadata(OsStr::from_bytes(name.to_bytes()));
+    about.is_ok_and(|about| about.is_file() && about.len() > HEADER_BYTES as u64)
 }
 
 /// Where the address of our part is kept.

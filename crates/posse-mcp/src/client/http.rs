@@ -14,7 +14,7 @@ use futures_util::stream::{BoxStream, unfold};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use posse_messages::say;
 use posse_net::{Body, Pool, causes};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
@@ -90,7 +90,7 @@ impl Http {
         custom: HashMap<HeaderName, HeaderValue>,
         body: Bytes,
     ) -> Result<Response<Body>, Failed> {
-        let mut request = Request::new(Full::new(body));
+        let mut request = Request::new(body);
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|_| invalid("the address"))?;
         let headers = request.headers_mut();

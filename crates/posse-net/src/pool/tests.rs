@@ -135,7 +135,7 @@ impl Server {
 }
 
 async fn get(pool: &Pool, target: &Uri) -> Result<Response<Body>, Error> {
-    let mut request = Request::new(Full::default());
+    let mut request = Request::new(Bytes::new());
     *request.uri_mut() = target.clone();
     pool.send(request).await
 }
@@ -349,4 +349,113 @@ async fn nobody_sleeps_through_an_answer() {
         asked.await.unwrap();
     }
     assert_eq!(server.heard().len(), 16 * 50);
+}
+
+#[tokio::test]
+async fn what_is_said_before_the_answer_is_passed_over() {
+    let server = Server::new(|_, number| match number {
+        0 => Act::Trickle(&[
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early",
+            b" Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+        ]),
+        _ => Act::Answer(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: other\r\n\r\n"),
+    })
+    .await;
+    assert_eq!(server.ask().await.unwrap(), "ok");
+    assert!(matches!(server.ask().await.unwrap_err(), Error::Sent(Broken::Malformed(_))));
+    assert_eq!(server.heard(), [(0, 0), (0, 1)]);
+}
+
+#[tokio::test]
+async fn an_answer_of_unclear_length_ends_its_connection() {
+    let server = Server::new(|connection, _| match connection {
+        0 => Act::Answer(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok"),
+        1 => Act::Answer(
+            b"HTTP/1.1 200 OK\r\ncontent-length: 20\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        ),
+        2 => Act::Answer(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok0\r\n\r\n"),
+        _ => Act::AnswerAndLeave(b"HTTP/1.1 200 OK\r\n\r\nto the end"),
+    })
+    .await;
+    assert!(matches!(server.ask().await.unwrap_err(), Error::Sent(Broken::Malformed(_))));
+    assert_eq!(server.ask().await.unwrap(), "ok");
+    assert!(matches!(server.ask().await.unwrap_err(), Error::Sent(Broken::Malformed(_))));
+    assert_eq!(server.ask().await.unwrap(), "to the end");
+    assert_eq!(server.heard(), [(0, 0), (1, 0), (2, 0), (3, 0)]);
+}
+
+#[tokio::test]
+async fn a_head_without_end_is_not_read_without_end() {
+    const ENDLESS: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nx: ", &[b'a'; 80 << 10]];
+    let server = Server::new(|_, _| Act::Trickle(ENDLESS)).await;
+    let error = server.ask().await.unwrap_err();
+    assert!(
+        matches!(error, Error::Sent(Broken::Malformed("the head of the answer is too long"))),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_long_answer_is_read_whole() {
+    static LONG: [u8; 300_000] = [b'a'; 300_000];
+    const PIECES: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\ncontent-length: 300000\r\n\r\n", &LONG];
+    let server = Server::new(|_, _| Act::Trickle(PIECES)).await;
+    for _ in 0..2 {
+        assert_eq!(server.ask().await.unwrap(), &LONG[..]);
+    }
+    assert_eq!(server.heard(), [(0, 0), (0, 1)]);
+}
+
+/// Takes a connection and reads so much before it answers; all that it was sent.
+async fn hears(heard_first: usize, answer: &'static [u8]) -> (Uri, tokio::task::JoinHandle<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = Uri::try_from(format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let hearing = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut heard = vec![0; heard_first];
+        socket.read_exact(&mut heard).await.unwrap();
+        socket.write_all(answer).await.unwrap();
+        socket.read_to_end(&mut heard).await.unwrap();
+        heard.len()
+    });
+    (target, hearing)
+}
+
+/// Larger than what two sockets hold.
+const LARGE: usize = 32 << 20;
+
+async fn post(target: &Uri, body: Vec<u8>) -> Result<(u16, Bytes), Error> {
+    let pool = Pool::new(target, None, Duration::from_secs(5)).unwrap();
+    let mut request = Request::new(Bytes::from(body));
+    *request.method_mut() = http::Method::POST;
+    *request.uri_mut() = target.clone();
+    let answer = pool.send(request).await?;
+    let status = answer.status().as_u16();
+    answer.into_body().collect().await.map(|body| (status, body.to_bytes())).map_err(Error::Sent)
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_wait_for_the_request_is_heard() {
+    let answer = b"HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno";
+    let (target, hearing) = hears(10, answer).await;
+    let (status, body) = post(&target, vec![b'a'; LARGE]).await.unwrap();
+    assert_eq!((status, &*body), (413, &b"no"[..]));
+    assert!(hearing.await.unwrap() < LARGE, "the rest is not sent once there is an answer");
+}
+
+#[tokio::test]
+async fn who_answers_first_and_listens_then_hears_the_whole_request() {
+    // It closes when it has heard everything, and only then is its answer complete.
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = Uri::try_from(format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let hearing = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        socket.write_all(b"HTTP/1.1 200 OK\r\n\r\nheard").await.unwrap();
+        let (mut heard, mut body) = (vec![0; 1 << 16], 0);
+        while body < LARGE {
+            body += socket.read(&mut heard).await.unwrap();
+        }
+    });
+    assert_eq!(post(&target, vec![b'a'; LARGE]).await.unwrap(), (200, Bytes::from_static(b"heard")));
+    hearing.await.unwrap();
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Request, Uri};
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use posse_core::text::{prefix, visible};
 use posse_core::web::Address;
 use posse_core::{Error, ErrorCode, Result};
@@ -56,7 +56,7 @@ impl Collector {
         // Made for each batch: they come seconds apart, and most programs send one.
         let proxies = system_proxies(is_loopback(&self.host));
         let pool = Pool::new(&self.url, proxies, CONNECT_WAIT).map_err(|e| last_cause(&e))?;
-        let mut request = Request::new(Full::new(Bytes::from(body)));
+        let mut request = Request::new(Bytes::from(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.url.clone();
         *request.headers_mut() = self.headers.clone();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, Uri};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use posse_core::web::{Address, Host};
 use posse_messages::say;
 use posse_net::{Exception, Failure, Pinned, Pool, SystemResolver, causes, is_loopback, system_proxies};
@@ -43,7 +43,7 @@ impl Egress {
     async fn sent(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
         let target = request.uri().clone();
         check(&self.server, &target)?;
-        let mut request = request.map(|body| Full::new(Bytes::from(body)));
+        let mut request = request.map(Bytes::from);
         request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         let proxies = system_proxies(is_here(&target));
         let address = Address::parse(&target.to_string())?;
