@@ -4,13 +4,16 @@
 //! is new in it. Whatever may change between calls stands in the tail, after the prefix (model, system, tools, messages).
 //! Both are one buffer, which is cut back to the prefix before it grows again: a body of one piece goes out in one write.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use posse_core::message::Message;
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::tool::ToolSpec;
 use posse_runtime::ports::ModelRequest;
 use serde::Serialize;
 use serde_json::value::RawValue;
+
+/// What the first request has beside the system prompt, roughly: a short task and a few tools.
+const FIRST_BYTES: usize = 1_024;
 
 /// How one wire format writes a conversation. The JSON object is `head`, the messages, `tail`.
 pub trait Encoder {
@@ -110,7 +113,7 @@ fn extend<E: Encoder>(
         memo.work.copied += copied;
         Out { buffer, items: memo.items }
     } else {
-        let mut out = Out { buffer: BytesMut::with_capacity(4096), items: 0 };
+        let mut out = Out { buffer: BytesMut::with_capacity(request.system.len() + FIRST_BYTES), items: 0 };
         encoder.head(request, &mut out)?;
         memo.work.rebuilds += 1;
         memo.work.serialised += out.buffer.len() as u64;
@@ -226,7 +229,7 @@ impl Out {
     /// `"key":number`, with a comma before it.
     pub fn number(&mut self, key: &str, number: impl Serialize) {
         self.key(key);
-        self.raw(&serde_json::to_string(&number).expect("a number is always JSON"));
+        serde_json::to_writer((&mut self.buffer).writer(), &number).expect("a number is always JSON");
     }
 
     fn key(&mut self, key: &str) {

@@ -34,11 +34,11 @@ const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
 
 /// A text that is never shown: not in logs, not in errors, not by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Arc<str>);
 
 impl Secret {
     pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
+        Self(value.into().into())
     }
 
     /// For the one place that puts it on the wire.
@@ -161,8 +161,7 @@ struct Inner {
 struct Prepared {
     call: Call,
     key: Option<Secret>,
-    address: Uri,
-    headers: HeaderMap,
+    request: posse_net::Prepared,
 }
 
 impl Transport {
@@ -237,28 +236,33 @@ impl Transport {
         answer
     }
 
-    /// A request without its body.
-    fn request(&self, call: &Call, key: Option<&Secret>) -> Result<(Uri, HeaderMap), ModelFailure> {
+    /// A request without its body, and where it goes.
+    fn request(
+        &self,
+        call: &Call,
+        key: Option<&Secret>,
+    ) -> Result<(&Pool, posse_net::Prepared), ModelFailure> {
         let mut prepared = self.0.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         let known = prepared.iter().position(|prepared| prepared.call == *call);
         if let Some(known) = known.map(|known| &prepared[known])
             && known.key.as_ref() == key
+            && let Some(pool) = self.0.pool.get()
         {
-            return Ok((known.address.clone(), known.headers.clone()));
+            return Ok((pool, known.request.clone()));
         }
         let address = self.address(&call.path)?;
-        let headers = self.headers(call, &address, key)?;
-        let new = Prepared {
-            call: call.clone(),
-            key: key.cloned(),
-            address: address.clone(),
-            headers: headers.clone(),
-        };
+        let pool = self.pool(&address)?;
+        let mut request = Request::new(());
+        *request.method_mut() = Method::POST;
+        *request.headers_mut() = self.headers(call, &address, key)?;
+        *request.uri_mut() = address;
+        let request = pool.prepare(request).map_err(|e| self.connection(&e, key))?;
+        let new = Prepared { call: call.clone(), key: key.cloned(), request: request.clone() };
         match known {
             Some(known) => prepared[known] = new,
             None => prepared.push(new),
         }
-        Ok((address, headers))
+        Ok((pool, request))
     }
 
     fn headers(&self, call: &Call, address: &Uri, key: Option<&Secret>) -> Result<HeaderMap, ModelFailure> {
@@ -291,13 +295,8 @@ impl Transport {
         body: &Encoded,
         key: Option<&Secret>,
     ) -> Result<Incoming, Rejection> {
-        let (address, headers) = self.request(call, key)?;
-        let pool = self.pool(&address)?;
-        let mut request = Request::new(body.clone().into_bytes());
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = address;
-        *request.headers_mut() = headers;
-        let response = pool.send(request).await.map_err(|e| {
+        let (pool, request) = self.request(call, key)?;
+        let response = pool.ask(&request, body.clone().into_bytes()).await.map_err(|e| {
             let failure = self.connection(&e, key);
             // Of a connection that was never made the provider has seen nothing.
             let lost =

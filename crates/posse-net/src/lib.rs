@@ -11,6 +11,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use line::{Body, Broken};
+pub use message::Prepared;
 pub use pinned::{Exception, Failure, Page, Pinned, Resolver, SystemResolver};
 pub use pool::{Error, Pool, host, is_loopback, system_proxies};
 

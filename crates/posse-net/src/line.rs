@@ -9,20 +9,19 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::Bytes;
-use http::request::Parts;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use hyper::rt::{Read, ReadBuf, Write};
 use tokio::task::unconstrained;
 
 use crate::idle::Home;
-use crate::message::{self, HEAD_BYTES_MAX, Head, Left, Malformed};
+use crate::message::{self, HEAD_BYTES_MAX, Head, Left, Malformed, Prepared};
 
 pub(crate) trait Stream: Read + Write + Send + Sync + Unpin {}
 impl<T: Read + Write + Send + Sync + Unpin> Stream for T {}
 
 /// What a connection has room for at first; an answer that fills it doubles it.
-const ROOM_BYTES: usize = 4 << 10;
+const ROOM_BYTES: usize = 2 << 10;
 
 /// Why there is no answer, or no more of it.
 #[derive(Debug)]
@@ -68,7 +67,7 @@ impl From<Malformed> for Broken {
 /// A request that was not answered.
 pub(crate) enum Unanswered {
     /// Nothing of it was sent, so it can be sent on another connection.
-    Unsent(Request<Bytes>, Broken),
+    Unsent(Broken),
     /// It was sent, in whole or in part, and may have been worked on.
     Sent(Broken),
 }
@@ -87,22 +86,22 @@ impl Line {
     /// Sends a request and waits for the head of its answer. When the answer is read, the connection goes `home`.
     pub async fn ask(
         mut self: Box<Self>,
-        request: Request<Bytes>,
+        request: &Prepared,
+        body: Bytes,
         home: Option<Home>,
     ) -> Result<Response<Body>, Unanswered> {
         if !self.is_quiet() {
-            return Err(Unanswered::Unsent(request, Broken::Closed));
+            return Err(Unanswered::Unsent(Broken::Closed));
         }
-        let method = request.method().clone();
-        self.sending = Some(Sending::new(request));
-        match poll_fn(|context| self.poll_head(context, &method)).await {
+        self.sending = Some(Sending::new(request, body));
+        match poll_fn(|context| self.poll_head(context, &request.method)).await {
             Ok(Head { response, left, keeps }) => {
                 let home = home.filter(|_| keeps);
                 Ok(response.map(|()| Body::new(Open { line: self, left, home })))
             }
-            Err(broken) => Err(match self.sending.take().and_then(Sending::unsent) {
-                Some(request) => Unanswered::Unsent(request, broken),
-                None => Unanswered::Sent(broken),
+            Err(broken) => Err(match self.sending.is_some_and(|sending| sending.sent == 0) {
+                true => Unanswered::Unsent(broken),
+                false => Unanswered::Sent(broken),
             }),
         }
     }
@@ -169,27 +168,25 @@ impl Line {
 
 /// A request on its way.
 struct Sending {
-    parts: Parts,
-    head: Vec<u8>,
+    lines: Bytes,
+    last_lines: String,
     body: Bytes,
     sent: usize,
 }
 
 impl Sending {
-    fn new(request: Request<Bytes>) -> Self {
-        let (parts, body) = request.into_parts();
-        Self { head: message::write_head(&parts, body.len()), parts, body, sent: 0 }
+    fn new(request: &Prepared, body: Bytes) -> Self {
+        let last_lines = request.last_lines(body.len());
+        Self { lines: request.lines.clone(), last_lines, body, sent: 0 }
     }
 
-    fn left(&self) -> [IoSlice<'_>; 2] {
-        let head = &self.head[self.sent.min(self.head.len())..];
-        let body = &self.body[self.sent.saturating_sub(self.head.len())..];
-        [IoSlice::new(head), IoSlice::new(body)]
-    }
-
-    /// The request, if nothing of it has left.
-    fn unsent(self) -> Option<Request<Bytes>> {
-        (self.sent == 0).then(|| Request::from_parts(self.parts, self.body))
+    fn left(&self) -> [IoSlice<'_>; 3] {
+        let mut sent = self.sent;
+        [&self.lines[..], self.last_lines.as_bytes(), &self.body[..]].map(|part| {
+            let left = &part[sent.min(part.len())..];
+            sent = sent.saturating_sub(part.len());
+            IoSlice::new(left)
+        })
     }
 }
 

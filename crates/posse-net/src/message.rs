@@ -3,6 +3,7 @@
 //! What is unclear about where an answer ends is refused: whoever takes an answer for shorter than it is would read the rest of it
 //! as the next one.
 
+use std::fmt;
 use std::io::Write;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -26,30 +27,46 @@ const DIGITS_MAX: u8 = 15;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed(pub &'static str);
 
-/// The head of a request whose body has so many bytes. How long it is, is said here, whatever the headers say.
-pub(crate) fn write_head(parts: &Parts, body_bytes: usize) -> Vec<u8> {
-    let mut head = Vec::with_capacity(512);
-    head.extend_from_slice(parts.method.as_str().as_bytes());
-    // Writing into memory does not fail.
-    let _ = write!(head, " {} HTTP/1.1\r\n", parts.uri);
-    for (name, value) in &parts.headers {
-        if *name != CONTENT_LENGTH && *name != TRANSFER_ENCODING {
-            write_line(&mut head, name.as_str(), value.as_bytes());
-        }
-    }
-    let has_body = matches!(parts.method, Method::POST | Method::PUT | Method::PATCH);
-    if has_body || body_bytes > 0 {
-        write_line(&mut head, CONTENT_LENGTH.as_str(), body_bytes.to_string().as_bytes());
-    }
-    head.extend_from_slice(b"\r\n");
-    head
+/// A request without its body, as it is sent. Clones share it.
+#[derive(Clone)]
+pub struct Prepared {
+    pub(crate) method: Method,
+    /// All of the head but how long the body is.
+    pub(crate) lines: Bytes,
 }
 
-fn write_line(head: &mut Vec<u8>, name: &str, value: &[u8]) {
-    head.extend_from_slice(name.as_bytes());
-    head.extend_from_slice(b": ");
-    head.extend_from_slice(value);
-    head.extend_from_slice(b"\r\n");
+impl Prepared {
+    pub(crate) fn new(parts: &Parts) -> Self {
+        let mut lines = Vec::with_capacity(512);
+        // Writing into memory does not fail.
+        let _ = write!(lines, "{} {} HTTP/1.1\r\n", parts.method, parts.uri);
+        for (name, value) in &parts.headers {
+            // How long it is, is said by whoever sends it.
+            if *name != CONTENT_LENGTH && *name != TRANSFER_ENCODING {
+                lines.extend_from_slice(name.as_str().as_bytes());
+                lines.extend_from_slice(b": ");
+                lines.extend_from_slice(value.as_bytes());
+                lines.extend_from_slice(b"\r\n");
+            }
+        }
+        Self { method: parts.method.clone(), lines: lines.into() }
+    }
+
+    /// The rest of the head for a body of so many bytes.
+    pub(crate) fn last_lines(&self, body_bytes: usize) -> String {
+        let has_body = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
+        match has_body || body_bytes > 0 {
+            true => format!("{CONTENT_LENGTH}: {body_bytes}\r\n\r\n"),
+            false => "\r\n".to_owned(),
+        }
+    }
+}
+
+/// Keys are in it.
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prepared(…)")
+    }
 }
 
 /// The head of an answer.

@@ -22,6 +22,7 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use crate::line::{Body, Line};
+use crate::message::Prepared;
 use crate::pool::{Cause, Error, host, origin_form, tls};
 use crate::{BoxFuture, causes};
 
@@ -139,10 +140,11 @@ impl Pinned {
         }
         *request.uri_mut() = target.clone();
         origin_form(request.uri_mut());
+        let (parts, body) = request.into_parts();
         let dialler = HttpsConnector::from((Dialler { numbers: numbers.into() }, self.tls(address)?));
         let asked = async {
             let line = opened(dialler, target).await.map_err(Error::Connect)?;
-            line.ask(request, None).await.map_err(Error::asked)
+            line.ask(&Prepared::new(&parts), body, None).await.map_err(Error::asked)
         };
         asked.await.map_err(|e| Failure::Unreachable(causes(&e)))
     }

@@ -19,6 +19,7 @@ use tower_service::Service;
 
 use crate::idle::Idle;
 use crate::line::{Body, Broken, Line, Stream, Unanswered};
+use crate::message::Prepared;
 
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -56,7 +57,7 @@ impl Error {
 
     pub(crate) fn asked(unanswered: Unanswered) -> Self {
         match unanswered {
-            Unanswered::Unsent(_, broken) => Error::Unsent(broken),
+            Unanswered::Unsent(broken) => Error::Unsent(broken),
             Unanswered::Sent(broken) => Error::Sent(broken),
         }
     }
@@ -100,23 +101,25 @@ impl Pool {
 
     /// A connection that was used before may be closed on the other side. Then another is taken, if nothing of the request was
     /// sent; a request that may have arrived is never sent again.
-    pub fn send(&self, mut request: Request<Bytes>) -> impl Future<Output = Answered> + Send {
-        let prepared = self.prepare(&mut request);
-        async move {
-            prepared?;
-            let Inner { dialler, idle, endpoint, .. } = &*self.0;
-            while let Some(line) = idle.take() {
-                match line.ask(request, Some(idle.home())).await {
-                    Err(Unanswered::Unsent(unsent, _)) => request = unsent,
-                    answered => return answered.map_err(Error::asked),
-                }
+    pub async fn ask(&self, request: &Prepared, body: Bytes) -> Answered {
+        let Inner { dialler, idle, endpoint, .. } = &*self.0;
+        while let Some(line) = idle.take() {
+            match line.ask(request, body.clone(), Some(idle.home())).await {
+                Err(Unanswered::Unsent(_)) => {}
+                answered => return answered.map_err(Error::asked),
             }
-            let line = Box::pin(dialler.open(endpoint.clone())).await?;
-            line.ask(request, Some(idle.home())).await.map_err(Error::asked)
         }
+        let line = Box::pin(dialler.open(endpoint.clone())).await?;
+        line.ask(request, body, Some(idle.home())).await.map_err(Error::asked)
     }
 
-    fn prepare(&self, request: &mut Request<Bytes>) -> Result<(), Error> {
+    pub async fn send(&self, request: Request<Bytes>) -> Answered {
+        let (parts, body) = request.into_parts();
+        self.ask(&self.prepare(Request::from_parts(parts, ()))?, body).await
+    }
+
+    /// For requests that differ in nothing but their bodies.
+    pub fn prepare(&self, mut request: Request<()>) -> Result<Prepared, Error> {
         let Inner { endpoint, host: Some(host), dialler, .. } = &*self.0 else {
             return Err(Error::Elsewhere);
         };
@@ -132,7 +135,7 @@ impl Pool {
                 }
             }
         }
-        Ok(())
+        Ok(Prepared::new(&request.into_parts().0))
     }
 }
 

@@ -38,9 +38,9 @@ impl Journal {
     }
 
     pub async fn commit(&mut self) -> Result<()> {
-        let records = std::mem::take(&mut self.noted);
-        if !records.is_empty() {
-            self.queued.push(self.store.append_now(&self.task, self.epoch, records));
+        if !self.noted.is_empty() {
+            self.queued.push(self.store.append_now(&self.task, self.epoch, &self.noted));
+            self.noted.clear();
         }
         for written in self.queued.drain(..) {
             written.await?;

@@ -431,8 +431,8 @@ pub trait Store: ContextStore + ApprovalStore {
     fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>>;
 
     /// The same for a caller that waits at once and has nothing else to do: the store may write on the caller's thread.
-    fn append_now(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
-        self.append(task, epoch, records)
+    fn append_now(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
+        self.append(task, epoch, records.to_vec())
     }
 
     /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.

@@ -71,7 +71,7 @@ impl SqliteStore {
         let path = open::prepare_file(path.as_ref())?;
         let connection = open::connect(&path, settings.busy_max)?;
         let reader = Reader::new(path.clone());
-        let writer = Writer::start(connection, path.clone(), settings.busy_max)?;
+        let writer = Writer::new(connection, path.clone(), settings.busy_max);
         Ok(Self { path, reader, writer })
     }
 
@@ -113,8 +113,8 @@ impl Store for SqliteStore {
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
-    fn append_now(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
-        let answer = self.writer.write(Job::append(task.clone(), epoch, &records));
+    fn append_now(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
+        let answer = self.writer.write(Job::append(task.clone(), epoch, records));
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 

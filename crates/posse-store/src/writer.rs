@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use posse_core::{Error, ErrorCode, Result};
+use posse_core::{ErrorCode, Result};
 use posse_messages::say;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -33,7 +33,6 @@ type Reply = oneshot::Sender<Result<Written, Fault>>;
 
 pub(crate) struct Writer {
     desk: Arc<Desk>,
-    thread: Option<JoinHandle<()>>,
 }
 
 /// What callers and the thread share. Whoever commits takes the committer first and then the jobs, so that they are written in the
@@ -42,6 +41,8 @@ struct Desk {
     committer: Mutex<Committer>,
     queue: Mutex<Queue>,
     filled: Condvar,
+    /// Started when it is first needed: what comes and goes quickly never needs it.
+    thread: Mutex<Option<JoinHandle<()>>>,
     /// The last transaction was of several callers.
     is_shared: AtomicBool,
 }
@@ -70,12 +71,29 @@ impl Desk {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn call_thread(&self) {
+    fn call_thread(self: &Arc<Self>) {
         let mut queue = self.queue();
         queue.is_gathered = false;
-        if !queue.jobs.is_empty() {
-            queue.is_for_thread = true;
-            self.filled.notify_one();
+        if queue.jobs.is_empty() {
+            return;
+        }
+        queue.is_for_thread = true;
+        self.filled.notify_one();
+        drop(queue);
+        self.start_thread();
+    }
+
+    /// Where the system has no thread for it, whoever needs one does its work.
+    fn start_thread(self: &Arc<Self>) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_some() {
+            return;
+        }
+        let desk = self.clone();
+        let started = std::thread::Builder::new().name("posse-store".to_owned());
+        match started.spawn(move || write_queued(&desk)) {
+            Ok(started) => *thread = Some(started),
+            Err(_) => drop(write_once(self)),
         }
     }
 
@@ -105,7 +123,7 @@ impl Desk {
     }
 
     /// Commits what is queued on the caller's thread, if that takes no time to speak of.
-    fn commit_here(&self) -> bool {
+    fn commit_here(self: &Arc<Self>) -> bool {
         let Ok(mut committer) = self.committer.try_lock() else { return false };
         if self.queue().ends_empty() {
             return true;
@@ -115,20 +133,20 @@ impl Desk {
         }
         let (jobs, replies) = self.take();
         answer(replies, committer.write_and_commit(&jobs));
+        drop(committer);
+        if self.queue().is_for_thread {
+            self.call_thread();
+        }
         true
     }
 
-    /// By whoever has the committer.
+    /// By whoever has the committer. What is left is for the thread: whoever gathered does not come back for it.
     fn take(&self) -> (Vec<Job>, Vec<Reply>) {
         let mut queue = self.queue();
         let count = queue.jobs.len().min(GROUP_MAX);
         self.is_shared.store(count > 1, Ordering::Relaxed);
-        // What is left is for the thread: whoever gathered does not come back for it.
         queue.is_for_thread = count < queue.jobs.len();
         queue.is_gathered = false;
-        if queue.is_for_thread {
-            self.filled.notify_one();
-        }
         queue.jobs.drain(..count).unzip()
     }
 }
@@ -215,19 +233,15 @@ impl Drop for Answer {
 }
 
 impl Writer {
-    pub fn start(connection: Connection, path: PathBuf, busy_max: Duration) -> Result<Self> {
+    pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
         let desk = Arc::new(Desk {
             committer: Mutex::new(Committer::new(connection, path, busy_max)),
             queue: Mutex::default(),
             filled: Condvar::new(),
+            thread: Mutex::default(),
             is_shared: AtomicBool::new(false),
         });
-        let theirs = desk.clone();
-        let thread = std::thread::Builder::new()
-            .name("posse-store".to_owned())
-            .spawn(move || write_queued(&theirs))
-            .map_err(|e| Error::new(ErrorCode::Internal, say!("store-writer-not-started")).caused_by(e))?;
-        Ok(Self { desk, thread: Some(thread) })
+        Self { desk }
     }
 
     /// Queues at once and never waits; it is on its way whether or not anybody asks for the answer.
@@ -259,9 +273,11 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.desk.queue().is_closed = true;
         self.desk.filled.notify_one();
-        if let Some(thread) = self.thread.take() {
+        let thread = self.desk.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match thread {
             // Its panic was reported to everyone who waited.
-            let _ = thread.join();
+            Some(thread) => drop(thread.join()),
+            None => drop(write_once(&self.desk)),
         }
     }
 }
@@ -284,10 +300,22 @@ impl Drop for Leaving<'_> {
 fn write_queued(desk: &Desk) {
     let _leaving = Leaving(desk);
     while wait_for_jobs(desk) {
-        // A commit that panicked may have left a transaction open: nothing more is written.
-        let Ok(mut committer) = desk.committer.lock() else { return };
+        if write_once(desk).is_none() {
+            return;
+        }
+    }
+}
+
+/// Writes what is queued, however long it takes. `None`: a commit that panicked may have left a transaction open, so nothing more is
+/// written.
+fn write_once(desk: &Desk) -> Option<()> {
+    loop {
+        let mut committer = desk.committer.lock().ok()?;
         let (jobs, replies) = desk.take();
-        let answers = if jobs.is_empty() { Vec::new() } else { committer.commit(&jobs) };
+        if jobs.is_empty() {
+            return Some(());
+        }
+        let answers = committer.commit(&jobs);
         drop(committer);
         answer(replies, answers);
     }
@@ -314,7 +342,7 @@ mod tests {
         let busy_max = Duration::from_secs(1);
         let path = open::prepare_file(&directory.path().join("posse.db")).unwrap();
         let connection = open::connect(&path, busy_max).unwrap();
-        Writer::start(connection, path, busy_max).unwrap()
+        Writer::new(connection, path, busy_max)
     }
 
     fn poll(answer: &mut Answer) -> Option<Result<Written, Fault>> {

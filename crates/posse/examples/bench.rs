@@ -126,7 +126,7 @@ impl Models for OneEndpoint {
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
     // A spawned task is woken by another one without a look at the network in between.
     runtime.block_on(async { tokio::spawn(run()).await? })
 }

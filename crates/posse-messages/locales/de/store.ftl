@@ -27,7 +27,6 @@ store-foreign = `{ $path }` ist die Datenbank eines anderen Programms
 store-foreign-hint = wähle ein anderes Zustandsverzeichnis; die Datei wurde nicht geändert
 store-newer = der Speicher `{ $path }` hat Schema { $version }; dieses Programm kennt bis { $known }
 store-newer-hint = benutze das neuere Programm, das ihn geschrieben hat, oder ein anderes Zustandsverzeichnis; die Datei wurde nicht geändert
-store-writer-not-started = der Schreib-Thread des Speichers kann nicht gestartet werden
 store-queue-full = { $queue_max } Schreibvorgänge warten auf den Speicher
 store-queue-full-hint = der Datenträger kommt nicht nach; lass weniger Aufgaben gleichzeitig laufen
 store-writer-ended = der Schreib-Thread des Speichers hat geendet

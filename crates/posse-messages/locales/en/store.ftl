@@ -44,7 +44,6 @@ store-newer-hint = use the newer program that wrote it, or another state directo
 
 ## writer.rs
 
-store-writer-not-started = the store's writer thread cannot be started
 store-queue-full = { $queue_max } writes are waiting for the store
 store-queue-full-hint = the disk does not keep up; run fewer tasks at once
 store-writer-ended = the store's writer thread ended

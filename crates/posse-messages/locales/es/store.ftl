@@ -27,7 +27,6 @@ store-foreign = `{ $path }` es una base de datos de otro programa
 store-foreign-hint = elige otro directorio de estado; el archivo no se cambió
 store-newer = el almacén `{ $path }` tiene el esquema { $version }; este programa conoce hasta { $known }
 store-newer-hint = usa el programa más nuevo que lo escribió u otro directorio de estado; el archivo no se cambió
-store-writer-not-started = no se puede iniciar el hilo de escritura del almacén
 store-queue-full = { $queue_max } escrituras esperan al almacén
 store-queue-full-hint = el disco no da abasto; ejecuta menos tareas a la vez
 store-writer-ended = el hilo de escritura del almacén terminó

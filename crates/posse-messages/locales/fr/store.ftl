@@ -27,7 +27,6 @@ store-foreign = `{ $path }` est la base de données d'un autre programme
 store-foreign-hint = choisissez un autre répertoire d'état ; le fichier n'a pas été modifié
 store-newer = le stockage `{ $path }` a le schéma { $version } ; ce programme connaît jusqu'à { $known }
 store-newer-hint = utilisez le programme plus récent qui l'a écrit, ou un autre répertoire d'état ; le fichier n'a pas été modifié
-store-writer-not-started = le fil d'écriture du stockage ne peut pas être lancé
 store-queue-full = { $queue_max } écritures attendent le stockage
 store-queue-full-hint = le disque ne suit pas ; exécutez moins de tâches à la fois
 store-writer-ended = le fil d'écriture du stockage s'est terminé

@@ -27,7 +27,6 @@ store-foreign = `{ $path }` は別のプログラムのデータベースです
 store-foreign-hint = 別の状態ディレクトリを選んでください。ファイルは変更されていません
 store-newer = ストア `{ $path }` のスキーマは { $version } で、このプログラムが知っているのは { $known } までです
 store-newer-hint = それを書いた新しいプログラムか、別の状態ディレクトリを使ってください。ファイルは変更されていません
-store-writer-not-started = ストアの書き込みスレッドを開始できません
 store-queue-full = { $queue_max } 件の書き込みがストアを待っています
 store-queue-full-hint = ディスクが追いついていません。同時に実行するタスクを減らしてください
 store-writer-ended = ストアの書き込みスレッドが終了しました

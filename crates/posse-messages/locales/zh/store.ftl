@@ -27,7 +27,6 @@ store-foreign = `{ $path }` 是其他程序的数据库
 store-foreign-hint = 请选择其他状态目录；该文件未被更改
 store-newer = 存储 `{ $path }` 的模式版本为 { $version }；此程序最高支持 { $known }
 store-newer-hint = 请使用写入它的更新程序，或其他状态目录；该文件未被更改
-store-writer-not-started = 无法启动存储的写入线程
 store-queue-full = 有 { $queue_max } 个写入在等待存储
 store-queue-full-hint = 磁盘跟不上；请减少同时运行的任务
 store-writer-ended = 存储的写入线程已结束

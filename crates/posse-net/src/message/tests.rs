@@ -14,18 +14,18 @@ fn a_request_says_where_it_goes_and_how_long_it_is() {
         .header("x-twice", "2")
         .header("content-length", "7")
         .header("transfer-encoding", "chunked");
-    let head = write_head(&request.body(()).unwrap().into_parts().0, 12);
+    let head = |request: http::request::Builder, body_bytes| {
+        let prepared = Prepared::new(&request.body(()).unwrap().into_parts().0);
+        assert_eq!(format!("{prepared:?}"), "Prepared(…)");
+        String::from_utf8(prepared.lines.to_vec()).unwrap() + &prepared.last_lines(body_bytes)
+    };
     assert_eq!(
-        String::from_utf8(head).unwrap(),
+        head(request, 12),
         "POST /v1/messages?a=b HTTP/1.1\r\nhost: provider.test\r\nx-twice: 1\r\nx-twice: 2\r\ncontent-length: 12\r\n\r\n"
     );
-    let first_and_last = |request: http::request::Builder| {
-        let head = write_head(&request.body(()).unwrap().into_parts().0, 0);
-        String::from_utf8(head).unwrap()
-    };
-    let whole = first_and_last(Request::get("http://provider.test"));
+    let whole = head(Request::get("http://provider.test"), 0);
     assert_eq!(whole, "GET http://provider.test/ HTTP/1.1\r\n\r\n");
-    assert_eq!(first_and_last(Request::post("/")), "POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n");
+    assert_eq!(head(Request::post("/"), 0), "POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n");
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn an_append_that_is_waited_for_does_not_overtake_the_queued_ones() {
         store.create(new_task("s")).await.unwrap();
         for pair in 0..50 {
             drop(store.append(&id, 1, vec![asked(2 * pair)]));
-            store.append_now(&id, 1, vec![asked(2 * pair + 1)]).await.unwrap();
+            store.append_now(&id, 1, &[asked(2 * pair + 1)]).await.unwrap();
         }
         assert_eq!(store.records(&id).await.unwrap()[1..], (0..100).map(asked).collect::<Vec<_>>());
     });
