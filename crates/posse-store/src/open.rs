@@ -23,7 +23,7 @@ const CHECKPOINT_PAGES: u32 = 500;
 const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
 /// What the writer keeps in memory. It appends: of what it wrote it needs only the last page of a task again.
-const CACHE_KIB: u32 = 512;
+const CACHE_KIB: u32 = 128;
 
 /// Readers wait only for the short moments of opening and recovery.
 const READ_BUSY_MAX: Duration = Duration::from_secs(5);
