@@ -116,7 +116,7 @@ pub enum Record {
         elapsed_ms: u64,
     },
     Finished {
-        outcome: Outcome,
+        outcome: Box<Outcome>,
         elapsed_ms: u64,
     },
 }

@@ -119,7 +119,7 @@ pub enum Step {
     Check(Value),
     /// Run one command that checks the result.
     Verify(String),
-    Finish(Outcome),
+    Finish(Box<Outcome>),
 }
 
 /// How to make the next model call. The conversation itself is `Run::messages`.
@@ -194,11 +194,11 @@ impl Run {
 
     pub fn next_step(&self, elapsed_ms: u64) -> Step {
         if let Phase::Finished(outcome) = &self.phase {
-            return Step::Finish((**outcome).clone());
+            return Step::Finish(outcome.clone());
         }
         if elapsed_ms.saturating_sub(self.before.elapsed_ms) >= self.limits.wall_ms_max {
             let detail = fixed!("seconds", n = self.limits.wall_ms_max / 1000);
-            return Step::Finish(self.outcome(StopReason::DeadlinePassed, Some(detail)));
+            return Step::Finish(Box::new(self.outcome(StopReason::DeadlinePassed, Some(detail))));
         }
         match &self.phase {
             Phase::Calling { calls, answers } => {

@@ -326,7 +326,7 @@ impl<'a> Life<'a> {
     }
 
     /// The outcome is durable before anyone is told.
-    async fn finish(mut self, run: &mut Run, mut outcome: Outcome) -> Result<Outcome> {
+    async fn finish(mut self, run: &mut Run, mut outcome: Box<Outcome>) -> Result<Outcome> {
         self.scene.keep_changes(&mut outcome).await;
         run.on_finished(&outcome);
         self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
@@ -339,7 +339,7 @@ impl<'a> Life<'a> {
             tool_calls: outcome.tool_calls,
             usage: outcome.usage,
         });
-        Ok(outcome)
+        Ok(*outcome)
     }
 
     fn emit(&self, run: &mut Run) {

@@ -474,12 +474,14 @@ impl Session {
             }
             let done = outcome_of(ended);
             if let Some(own) = session.known_family(&task.id) {
-                session.end_children(&own).await;
+                Box::pin(session.end_children(&own)).await;
                 session.families().remove(&task.id);
             }
             let turns = done.as_ref().map_or(0, |outcome| outcome.turns);
             let moves = family.ended(&task, done, turns, now_ms());
-            session.perform(&family, moves).await;
+            if !moves.is_empty() {
+                Box::pin(session.perform(&family, moves)).await;
+            }
         }));
     }
 
@@ -552,7 +554,7 @@ impl Session {
 
     /// Writes down the end of a task that never began.
     async fn end_unstarted(&self, family: &Arc<Family>, task: &Arc<Task>, outcome: Outcome) {
-        let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
+        let finished = Record::Finished { outcome: Box::new(outcome.clone()), elapsed_ms: 0 };
         let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), vec![finished]).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.to_string());
         let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);

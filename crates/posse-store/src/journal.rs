@@ -29,7 +29,7 @@ const TOKENS_LATER_MAX: u64 = 1 << 40;
 const PLACES_MAX: usize = 4_096;
 
 /// What a row usually needs at least, so that it does not grow in small steps.
-const PAYLOAD_BYTES: usize = 1_024;
+const PAYLOAD_BYTES: usize = 640;
 
 /// The status of a task that has not finished.
 pub(crate) const RUNNING: &str = "running";

@@ -22,8 +22,8 @@ use rusqlite::ffi::{
     sqlite3_filename, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
 };
 
-/// What is held back at most: SQLite's way to files writes no more than this at once.
-const HELD_BYTES_MAX: usize = (1 << 17) - 1;
+/// What is held back at most. More would be a piece of memory of its own for the system, made and given back each time.
+const HELD_BYTES_MAX: usize = 1 << 16;
 
 /// The log doubles up to this much at once, so that a short run does not write much for nothing.
 const ROOM_BYTES_MAX: u64 = 1 << 20;

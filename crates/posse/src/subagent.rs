@@ -352,7 +352,7 @@ async fn drive(ports: &Ports, id: TaskId, parent: &TaskId, start: TaskStart) -> 
 
 async fn ended(store: &dyn Store, id: &TaskId) -> Result<Outcome> {
     let outcome = store.records(id).await?.into_iter().rev().find_map(|record| match record {
-        Record::Finished { outcome, .. } => Some(outcome),
+        Record::Finished { outcome, .. } => Some(*outcome),
         _ => None,
     });
     outcome.ok_or_else(|| Error::new(ErrorCode::JournalInvalid, say!("nested-without-outcome", id)))

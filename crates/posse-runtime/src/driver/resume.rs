@@ -41,7 +41,7 @@ pub async fn resume(
     let found = read(ports, &id).await?;
     if let Onward::Finish { wall_ms_max, .. } = &onward {
         match found.run.next_step(0) {
-            Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
+            Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(*outcome),
             Step::Finish(_) => refuse_without_time(&id, &found, *wall_ms_max)?,
             // One that was interrupted and has no time left ends now, with what it has.
             _ => {}
@@ -107,7 +107,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     if let Step::Finish(outcome) = run.next_step(0)
         && matches!(records.last(), Some(Record::Finished { .. }))
     {
-        return Ok(outcome);
+        return Ok(*outcome);
     }
     run.on_lost(lost_tokens);
     run.on_resume(None, None);
@@ -129,7 +129,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     outcome.detail.get_or_insert_with(|| why.to_owned());
     ending.push(Record::Finished { outcome: outcome.clone(), elapsed_ms });
     store.append(id, epoch, ending).await?;
-    Ok(outcome)
+    Ok(*outcome)
 }
 
 impl Life<'_> {

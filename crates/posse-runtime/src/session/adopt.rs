@@ -317,7 +317,7 @@ fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
 
 fn last_outcome(records: Vec<Record>) -> Done {
     let finished = records.into_iter().rev().find_map(|record| match record {
-        Record::Finished { outcome, .. } => Some(outcome),
+        Record::Finished { outcome, .. } => Some(*outcome),
         _ => None,
     });
     finished.ok_or_else(|| say!("outcome-lost"))
