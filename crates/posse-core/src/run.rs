@@ -202,8 +202,11 @@ impl Run {
         }
         match &self.phase {
             Phase::Calling { calls, answers } => {
-                let open = calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
-                Step::CallTools(open.map(|(planned, _)| planned.clone()).collect())
+                let open = || calls.iter().zip(answers).filter(|(_, answer)| answer.is_none());
+                // As many as there are: a `Vec` that grows begins with room for four.
+                let mut planned = Vec::with_capacity(open().count());
+                planned.extend(open().map(|(planned, _)| planned.clone()));
+                Step::CallTools(planned)
             }
             Phase::Checking(value) => Step::Check((**value).clone()),
             Phase::Verifying(command) => Step::Verify(command.clone()),
@@ -236,7 +239,9 @@ impl Run {
         }
         self.context_tokens = reply.usage.total();
         self.name_calls(&mut reply);
-        let calls: Vec<ToolCall> = reply.blocks.iter().filter_map(Block::as_call).cloned().collect();
+        let called = || reply.blocks.iter().filter_map(Block::as_call);
+        let mut calls = Vec::with_capacity(called().count());
+        calls.extend(called().cloned());
         let text = text_of(&reply.blocks);
         if !text.trim().is_empty() {
             self.last_text = format!("{}{text}", self.answer);

@@ -2,6 +2,7 @@
 //! commit that fails is undone for all, and the next group starts afresh.
 
 use std::path::PathBuf;
+use std::slice;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use posse_core::approval::Parked;
@@ -16,7 +17,7 @@ use rusqlite::{Connection, params};
 use crate::approvals::{self, Act};
 use crate::context::{self, SessionChange};
 use crate::fault::{self, Fault};
-use crate::journal::{self, Entries, Known};
+use crate::journal::{self, Entries, Known, Statements};
 use crate::leases;
 use crate::open::retry_busy;
 use crate::signed;
@@ -156,8 +157,7 @@ impl Committer {
         let now = now_ms();
         self.known.forget_what_others_changed(&self.connection).map_err(|e| self.failed(e))?;
         // Almost always all of them are written, and then none has to be undone alone.
-        let together: Result<Vec<_>, Fault> = group.iter().map(|job| self.write(job, now)).collect();
-        match together {
+        match self.write_together(group, now) {
             Ok(written) => Ok(written.into_iter().map(Ok).collect()),
             Err(fault) if group.len() == 1 || concerns_all(fault.code) => Err(fault),
             Err(_) => {
@@ -170,10 +170,17 @@ impl Committer {
         }
     }
 
+    fn write_together(&mut self, group: &[Job], now: i64) -> Result<Vec<Written>, Fault> {
+        let Self { connection, path, known, .. } = self;
+        let statements = Statements::new(connection);
+        let failed = |e| Err(fault::from_sqlite(path, connection, e));
+        group.iter().map(|job| write(&statements, known, job, now).unwrap_or_else(failed)).collect()
+    }
+
     /// `Err`: nothing of the group can be written.
     fn write_apart(&mut self, job: &Job, now: i64) -> Result<Result<Written, Fault>, Fault> {
         self.run("SAVEPOINT job")?;
-        let answer = self.write(job, now);
+        let answer = self.write_together(slice::from_ref(job), now).map(|mut written| written.remove(0));
         if let Err(fault) = &answer {
             if concerns_all(fault.code) || self.connection.is_autocommit() {
                 return Err(fault.clone());
@@ -183,10 +190,6 @@ impl Committer {
         }
         self.run("RELEASE job")?;
         Ok(answer)
-    }
-
-    fn write(&mut self, job: &Job, now: i64) -> Result<Written, Fault> {
-        write(&self.connection, &mut self.known, job, now).unwrap_or_else(|e| Err(self.failed(e)))
     }
 
     fn run(&self, sql: &str) -> Result<(), Fault> {
@@ -207,18 +210,19 @@ fn concerns_all(code: ErrorCode) -> bool {
 }
 
 fn write(
-    connection: &Connection,
+    statements: &Statements<'_>,
     known: &mut Known,
     job: &Job,
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
+    let connection = statements.connection;
     if !matches!(job, Job::Create { .. } | Job::Append { .. } | Job::Beat { .. }) {
         known.forget();
     }
     match job {
-        Job::Create { task, entries } => journal::create(connection, known, task, entries, now),
+        Job::Create { task, entries } => journal::create(statements, known, task, entries, now),
         Job::Append { task, epoch, entries } => {
-            journal::append(connection, known, task, *epoch, entries, now)
+            journal::append(statements, known, task, *epoch, entries, now)
         }
         Job::Claim { task, from, owner } => journal::claim(connection, task, *from, owner, now),
         Job::Cancel { task } => cancel(connection, task, now),

@@ -1,5 +1,6 @@
 //! Tasks and their journals as rows.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use posse_core::id::TaskId;
@@ -8,7 +9,7 @@ use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result, text};
 use posse_messages::say;
 use posse_runtime::ports::NewTask;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
 
 use crate::commit::Written;
 use crate::context;
@@ -147,13 +148,48 @@ impl Entries {
     }
 }
 
+/// What many jobs of one transaction do: looking a statement up costs a good part of what it does.
+pub(crate) struct Statements<'a> {
+    pub connection: &'a Connection,
+    insert: Prepared<'a>,
+    count: Prepared<'a>,
+    count_earlier: Prepared<'a>,
+    release: Prepared<'a>,
+    end_commands: Prepared<'a>,
+}
+
+type Prepared<'a> = RefCell<Option<CachedStatement<'a>>>;
+
+impl<'a> Statements<'a> {
+    pub fn new(connection: &'a Connection) -> Self {
+        Self {
+            connection,
+            insert: RefCell::default(),
+            count: RefCell::default(),
+            count_earlier: RefCell::default(),
+            release: RefCell::default(),
+            end_commands: RefCell::default(),
+        }
+    }
+
+    fn run(&self, prepared: &Prepared<'a>, sql: &str, values: impl Params) -> rusqlite::Result<()> {
+        let mut prepared = prepared.borrow_mut();
+        let statement = match &mut *prepared {
+            Some(statement) => statement,
+            None => prepared.insert(self.connection.prepare_cached(sql)?),
+        };
+        statement.execute(values).map(drop)
+    }
+}
+
 pub(crate) fn create(
-    connection: &Connection,
+    statements: &Statements<'_>,
     known: &mut Known,
     task: &NewTask,
     entries: &Entries,
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
+    let connection = statements.connection;
     let title = task.records.iter().find_map(|record| match record {
         Record::Started(start) => Some(text::prefix(&start.task, TITLE_BYTES)),
         _ => None,
@@ -186,33 +222,35 @@ pub(crate) fn create(
     {
         return Ok(Err(refused));
     }
-    append(connection, known, &task.id, 1, entries, now)
+    append(statements, known, &task.id, 1, entries, now)
 }
 
 pub(crate) fn append(
-    connection: &Connection,
+    statements: &Statements<'_>,
     known: &mut Known,
     task: &TaskId,
     epoch: i64,
     entries: &Entries,
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
+    let connection = statements.connection;
     let Some(mut place) = known.find(connection, task, epoch)? else {
         return why_not_advanced(connection, task, epoch).map(Err);
     };
     let end = place.next + entries.records;
     if entries.change_row || end - place.counted > UNCOUNTED_MAX {
-        count_earlier(connection, &place)?;
-        count(connection, &place, entries, now)?;
+        count_earlier(statements, &place)?;
+        count(statements, &place, entries, now)?;
         place.counted = end;
     }
     let mut position = (place.task << 32) + place.next - 1;
     for entry in &entries.rows {
         position += entry.records;
-        insert(connection, position, entry, now)?;
+        insert(statements, position, entry, now)?;
     }
     if entries.status.is_some_and(|status| status != RUNNING) {
-        leases::release_all(connection, place.task)?;
+        statements.run(&statements.release, leases::RELEASE, [place.task])?;
+        statements.run(&statements.end_commands, leases::END_COMMANDS, [place.task])?;
     }
     known.keep(task, epoch, Place { next: end, ..place });
     Ok(Ok(Written::Records))
@@ -284,23 +322,22 @@ fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result
 }
 
 /// Adds the records that are not counted yet to the task's row.
-fn count_earlier(connection: &Connection, place: &Place) -> rusqlite::Result<()> {
+fn count_earlier(statements: &Statements<'_>, place: &Place) -> rusqlite::Result<()> {
     if place.counted == place.next {
         return Ok(());
     }
-    connection.prepare_cached(COUNT_EARLIER)?.execute([place.task]).map(drop)
+    statements.run(&statements.count_earlier, COUNT_EARLIER, [place.task])
 }
 
-fn count(connection: &Connection, place: &Place, entries: &Entries, now: i64) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached(
-            "UPDATE tasks SET counted = ?2, turns = turns + ?3, updated_ms = ?4, status = coalesce(?5, status),
-                 cancel_ms = CASE coalesce(?5, status) WHEN 'running' THEN cancel_ms END,
-                 input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
-                 output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7
-             WHERE number = ?1",
-        )?
-        .execute(params![
+fn count(statements: &Statements<'_>, place: &Place, entries: &Entries, now: i64) -> rusqlite::Result<()> {
+    statements.run(
+        &statements.count,
+        "UPDATE tasks SET counted = ?2, turns = turns + ?3, updated_ms = ?4, status = coalesce(?5, status),
+             cancel_ms = CASE coalesce(?5, status) WHEN 'running' THEN cancel_ms END,
+             input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
+             output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7
+         WHERE number = ?1",
+        params![
             place.task,
             place.next + entries.records,
             entries.turns,
@@ -308,16 +345,17 @@ fn count(connection: &Connection, place: &Place, entries: &Entries, now: i64) ->
             entries.status,
             entries.input_tokens,
             entries.output_tokens
-        ])
-        .map(drop)
+        ],
+    )
 }
 
-fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
+fn insert(statements: &Statements<'_>, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
     let used = entry.used.as_ref();
     let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
-    connection
-        .prepare_cached("INSERT INTO journal VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
-        .execute(params![
+    statements.run(
+        &statements.insert,
+        "INSERT INTO journal VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        params![
             position,
             entry.kinds,
             now,
@@ -328,8 +366,8 @@ fn insert(connection: &Connection, position: i64, entry: &Entry, now: i64) -> ru
             count(|usage| usage.cache_write),
             count(|usage| usage.reasoning),
             entry.payload
-        ])
-        .map(drop)
+        ],
+    )
 }
 
 pub(crate) fn why_not_advanced(

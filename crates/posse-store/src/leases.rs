@@ -60,14 +60,13 @@ pub(crate) fn acquire(
 
 /// Ends the lease of a task, by its number.
 pub(crate) fn release(connection: &Connection, task: i64) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM leases WHERE task = ?1")?.execute([task]).map(drop)
+    connection.prepare_cached(RELEASE)?.execute([task]).map(drop)
 }
 
-/// Ends whatever a task holds, when it ends.
-pub(crate) fn release_all(connection: &Connection, task: i64) -> rusqlite::Result<()> {
-    release(connection, task)?;
-    connection.prepare_cached("DELETE FROM commands WHERE task = ?1")?.execute([task]).map(drop)
-}
+pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE task = ?1";
+
+/// Of a task that ends.
+pub(crate) const END_COMMANDS: &str = "DELETE FROM commands WHERE task = ?1";
 
 pub(crate) fn begin_command(
     connection: &Connection,

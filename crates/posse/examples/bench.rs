@@ -5,6 +5,7 @@
 //!
 //!     bench --base-url http://127.0.0.1:8080/v1 --mode fanout|single --n 50 --turns 5 --tool-bytes 64 [--stream] [--state DIR]
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::num::ParseIntError;
@@ -34,6 +35,7 @@ use posse::ports::{BoxFuture, Models, OpenModel, Tool, ToolInput, ToolOutput};
 use posse::session::{Session, SessionConfig};
 use posse::store::SqliteStore;
 use posse::toolbox::Toolbox;
+use serde::Deserialize;
 
 /// The worker's only tool.
 struct Lookup {
@@ -41,6 +43,12 @@ struct Lookup {
     bytes: usize,
     /// Made once: what a tool costs is not ours to measure.
     rows: String,
+}
+
+#[derive(Deserialize)]
+struct Item<'a> {
+    #[serde(borrow)]
+    key: Cow<'a, str>,
 }
 
 impl Lookup {
@@ -63,10 +71,12 @@ impl Tool for Lookup {
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
-            let arguments: serde_json::Value = serde_json::from_str(input.arguments).unwrap_or_default();
+            let Ok(Item { key }) = serde_json::from_str(input.arguments) else {
+                return ToolOutput::error("`key` is missing");
+            };
             let mut text = String::with_capacity(self.bytes + 64);
             text.push_str("LOOKUP-OK ");
-            text.push_str(arguments["key"].as_str().unwrap_or_default());
+            text.push_str(&key);
             text.push('\n');
             text.push_str(&self.rows);
             text.truncate(self.bytes.max(12));
@@ -81,6 +91,11 @@ struct Delegate {
     session: Arc<OnceLock<Weak<Session>>>,
 }
 
+#[derive(Deserialize)]
+struct Order {
+    task: String,
+}
+
 impl Tool for Delegate {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -91,10 +106,12 @@ impl Tool for Delegate {
             let Some(session) = self.session.get().and_then(Weak::upgrade) else {
                 return ToolOutput::error("the session has ended");
             };
-            let arguments: serde_json::Value = serde_json::from_str(input.arguments).unwrap_or_default();
+            let Ok(Order { task }) = serde_json::from_str(input.arguments) else {
+                return ToolOutput::error("`task` is missing");
+            };
             let request = TaskRequest {
                 agent: "worker".to_owned(),
-                task: arguments["task"].as_str().unwrap_or_default().to_owned(),
+                task,
                 key: Some(input.idempotency_key.to_owned()),
                 ..TaskRequest::default()
             };

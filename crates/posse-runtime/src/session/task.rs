@@ -25,6 +25,8 @@ use crate::ports::{Observer, Worktree};
 const POLL_WAIT: Duration = Duration::from_secs(5);
 /// Events kept for `events`; the journal has everything.
 const EVENTS_MAX: usize = 200;
+/// Room for so many is made at a time.
+const EVENTS_STEP: usize = 8;
 
 pub(crate) struct Task {
     pub id: TaskId,
@@ -273,6 +275,10 @@ impl Task {
 
     fn keep(&self, event: &Event) {
         let mut events = lock(&self.events);
+        if events.kept.len() == events.kept.capacity() {
+            // Not twice as many: most tasks are short, and there may be a thousand of them.
+            events.kept.reserve_exact(EVENTS_STEP);
+        }
         events.kept.push_back(event.clone());
         if events.kept.len() > EVENTS_MAX {
             events.kept.pop_front();
