@@ -110,7 +110,6 @@ enum Phase {
 
 /// One instruction to the driver.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "a run has one step at a time, and none is kept")]
 pub enum Step {
     CallModel(Ask),
     /// Calls of one reply that have no result yet, in call order.

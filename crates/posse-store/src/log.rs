@@ -4,6 +4,9 @@
 //!
 //! Everything else is left to SQLite's own way to files. The pieces of a commit are held back until SQLite syncs the log, which it
 //! does before it shows the commit to anybody; whoever reads the log through the same connection is preceded by what was held back.
+//! When the last process leaves, SQLite copies the log into the store page by page. Nobody else can look then, so there neighbouring pages
+//! are written together as well; what cannot be written fails the next step, before the log is given up.
+//!
 //! It counts on two settings of `open::connect`: with `synchronous = FULL` every commit is synced, and with `cache_spill = OFF` nothing
 //! is written before a commit, so that nothing of a transaction that is rolled back is still held when another process writes there.
 
@@ -18,8 +21,9 @@ use std::slice;
 use std::sync::LazyLock;
 
 use rusqlite::ffi::{
-    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_CREATE, SQLITE_OPEN_WAL, sqlite3_file,
-    sqlite3_filename, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+    SQLITE_CANTOPEN, SQLITE_FCNTL_CKPT_DONE, SQLITE_FCNTL_CKPT_START, SQLITE_IOERR, SQLITE_LOCK_EXCLUSIVE,
+    SQLITE_OK, SQLITE_OPEN_CREATE, SQLITE_OPEN_MAIN_DB, SQLITE_OPEN_WAL, sqlite3_file, sqlite3_filename,
+    sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
 };
 
 /// What is held back at most. More would be a piece of memory of its own for the system, made and given back each time.
@@ -79,7 +83,7 @@ fn register() -> Option<System> {
     (registered == SQLITE_OK).then_some(System { files, after })
 }
 
-/// An open log.
+/// An open log, or the store itself.
 struct Log {
     /// Those of the system with ours in place of some. SQLite finds them here.
     methods: sqlite3_io_methods,
@@ -87,6 +91,18 @@ struct Log {
     held: Held,
     /// How long the file is, as far as is known.
     length: Option<u64>,
+    what: What,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    Log,
+    Store {
+        /// Nobody else has it open.
+        is_alone: bool,
+        /// The log is being copied into it.
+        is_copied: bool,
+    },
 }
 
 /// Pieces that follow each other.
@@ -115,7 +131,17 @@ impl Held {
 }
 
 impl Log {
+    fn holds_back(&self) -> bool {
+        matches!(self.what, What::Log | What::Store { is_alone: true, is_copied: true })
+    }
+
     fn write(&mut self, piece: &[u8], at: u64) -> c_int {
+        if !self.holds_back() {
+            return match self.write_held() {
+                SQLITE_OK => self.system.write(piece, at),
+                failed => failed,
+            };
+        }
         if !self.held.takes(piece, at) {
             let written = self.write_held();
             if written != SQLITE_OK {
@@ -132,9 +158,16 @@ impl Log {
         }
         let end = self.held.end();
         let written = self.system.write(&self.held.bytes, self.held.at);
-        self.held.bytes.clear();
-        if written == SQLITE_OK {
-            self.make_room(end);
+        match self.what {
+            What::Log => {
+                self.held.bytes.clear();
+                if written == SQLITE_OK {
+                    self.make_room(end);
+                }
+            }
+            // Kept until it is written: a copy of which something is missing must not seem complete.
+            What::Store { .. } if written == SQLITE_OK => self.held.bytes.clear(),
+            What::Store { .. } => {}
         }
         written
     }
@@ -219,7 +252,11 @@ unsafe extern "C" fn open(
         },
         false => open(flags),
     };
-    if opened == SQLITE_OK && is_log {
+    let what = match flags & SQLITE_OPEN_MAIN_DB != 0 {
+        true => What::Store { is_alone: false, is_copied: false },
+        false => What::Log,
+    };
+    if opened == SQLITE_OK && (is_log || what != What::Log) {
         // SAFETY: the system has set the methods of the file that it opened, and our part of the memory is behind its own.
         unsafe {
             let methods = (*file).pMethods;
@@ -231,11 +268,15 @@ unsafe extern "C" fn open(
                     xTruncate: Some(truncate),
                     xSync: Some(sync),
                     xFileSize: Some(file_size),
+                    xLock: Some(lock),
+                    xUnlock: Some(unlock),
+                    xFileControl: Some(control),
                     ..*methods
                 },
                 system: SystemFile { file, methods },
                 held: Held::default(),
                 length: None,
+                what,
             });
             let log = Box::into_raw(log);
             (*file).pMethods = &raw const (*log).methods;
@@ -314,6 +355,43 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, length: i64) -> c_int {
 
 unsafe extern "C" fn file_size(file: *mut sqlite3_file, length: *mut i64) -> c_int {
     after_held!(file, log => system!(log.system, xFileSize, length))
+}
+
+unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    with_log!(file, log => {
+        let locked = system!(log.system, xLock, level);
+        if let What::Store { is_alone, .. } = &mut log.what {
+            *is_alone |= locked == SQLITE_OK && level == SQLITE_LOCK_EXCLUSIVE;
+        }
+        locked
+    })
+}
+
+unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
+    with_log!(file, log => {
+        let written = log.write_held();
+        if let What::Store { is_alone, .. } = &mut log.what {
+            *is_alone = false;
+        }
+        match system!(log.system, xUnlock, level) {
+            SQLITE_OK => written,
+            failed => failed,
+        }
+    })
+}
+
+/// SQLite says when it begins to copy the log, and when it has; after that it syncs.
+unsafe extern "C" fn control(file: *mut sqlite3_file, what: c_int, with: *mut c_void) -> c_int {
+    with_log!(file, log => {
+        if let What::Store { is_copied, .. } = &mut log.what {
+            match what {
+                SQLITE_FCNTL_CKPT_START => *is_copied = true,
+                SQLITE_FCNTL_CKPT_DONE => *is_copied = false,
+                _ => {}
+            }
+        }
+        system!(log.system, xFileControl, what, with)
+    })
 }
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {

@@ -219,6 +219,29 @@ fn the_log_is_emptied_and_kept_for_the_next_to_open_the_store_whoever_that_is() 
     assert_eq!(block_on(store.records(&id)).unwrap()[1..], [asked(1), asked(2), asked(3)]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_the_log_has_is_copied_in_few_writes_when_the_last_one_leaves() {
+    let (_directory, path) = place();
+    let store = open(&path);
+    block_on(store.create(new_task("s"))).unwrap();
+    for turn in 1..=300 {
+        drop(store.append(&TaskId::root("s"), 1, vec![replied(&"x".repeat(1_000), turn, 1)]));
+    }
+    block_on(store.append(&TaskId::root("s"), 1, vec![asked(301)])).unwrap();
+    let writes = || {
+        let io = fs::read_to_string("/proc/self/io").unwrap();
+        let count = io.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap();
+        count.parse::<u64>().unwrap()
+    };
+    let before = writes();
+    drop(store);
+    let count = writes() - before;
+    assert!(count < 40, "{count} writes for some hundred pages");
+    assert_eq!(block_on(open(&path).records(&TaskId::root("s"))).unwrap().len(), 302);
+    check(&path).unwrap();
+}
+
 #[test]
 fn of_a_long_log_only_a_part_is_kept() {
     let (_directory, path) = place();

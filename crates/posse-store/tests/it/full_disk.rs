@@ -6,7 +6,9 @@ use std::process::Command;
 
 use posse_core::ErrorCode;
 use posse_core::id::TaskId;
+use posse_core::journal::Record;
 use posse_runtime::ports::Store;
+use posse_store::SqliteStore;
 use posse_testkit::store_suite::{new_task, replied};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -23,14 +25,13 @@ pub fn fill(path: &Path) {
     say("done");
 }
 
-async fn until_full(path: &Path, make_space: impl FnOnce()) {
-    let store = open(path);
-    let id = TaskId::root("s");
-    store.create(new_task("s")).await.unwrap();
+/// What was acknowledged until there was no more space.
+async fn fill_up(store: &SqliteStore, id: &TaskId) -> Vec<Record> {
+    store.create(new_task(id.as_str())).await.unwrap();
     let mut kept = Vec::new();
     let refused = loop {
         let record = replied(&"x".repeat(10_000), kept.len() as u64, 1);
-        match store.append(&id, 1, vec![record.clone(), record.clone()]).await {
+        match store.append(id, 1, vec![record.clone(), record.clone()]).await {
             Ok(()) => kept.extend([record.clone(), record]),
             Err(e) => break e,
         }
@@ -38,6 +39,13 @@ async fn until_full(path: &Path, make_space: impl FnOnce()) {
     };
     assert_eq!(refused.code(), ErrorCode::DiskFull, "{refused:?}");
     assert!(kept.len() > 10, "only {} records fitted", kept.len());
+    kept
+}
+
+async fn until_full(path: &Path, make_space: impl FnOnce()) {
+    let store = open(path);
+    let id = TaskId::root("s");
+    let mut kept = fill_up(&store, &id).await;
     assert!(store.records(&id).await.unwrap()[1..] == kept, "exactly what was acknowledged is there");
     assert_eq!(store.task(&id).await.unwrap().turns as usize, kept.len());
     store.integrity().await.unwrap();
@@ -71,6 +79,27 @@ fn a_full_file_system_fails_the_append_and_nothing_else() {
         return;
     };
     block_on(until_full(&disk.0.join("state").join("posse.db"), || disk.enlarge()));
+}
+
+/// Where the log cannot be copied into the store, nothing of it is given up.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_that_is_closed_when_the_disk_is_full_has_everything_when_it_is_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(directory.path()) else {
+        eprintln!("this user may not mount a file system");
+        return;
+    };
+    let (path, id) = (disk.0.join("state").join("posse.db"), TaskId::root("s"));
+    let store = open(&path);
+    let kept = block_on(fill_up(&store, &id));
+    drop(store);
+    let log = std::fs::read(path.with_file_name("posse.db-wal")).unwrap();
+    assert_ne!(log[..32], [0; 32], "the log was given up");
+    disk.enlarge();
+    let store = open(&path);
+    assert!(block_on(store.records(&id)).unwrap()[1..] == kept);
+    block_on(store.integrity()).unwrap();
 }
 
 #[cfg(target_os = "linux")]
