@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// What the first request has beside the system prompt, roughly: a short task and a few tools.
-const FIRST_BYTES: usize = 1_024;
+const FIRST_BYTES: usize = 1_536;
 
 /// How one wire format writes a conversation. The JSON object is `head`, the messages, `tail`.
 pub trait Encoder {

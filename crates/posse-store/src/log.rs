@@ -27,7 +27,7 @@ use rusqlite::ffi::{
 };
 
 /// What is held back at most. More would be a piece of memory of its own for the system, made and given back each time.
-const HELD_BYTES_MAX: usize = 1 << 16;
+const HELD_BYTES_MAX: usize = 1 << 15;
 
 /// The log doubles up to this much at once, so that a short run does not write much for nothing.
 const ROOM_BYTES_MAX: u64 = 1 << 20;
