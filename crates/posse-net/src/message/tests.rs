@@ -1,5 +1,6 @@
 use super::*;
 use http::Request;
+use proptest::prelude::*;
 
 fn read(head: &str) -> Result<Head, Malformed> {
     assert_eq!(head_end(head.as_bytes(), 0), Some(head.len()), "{head:?}");
@@ -157,5 +158,53 @@ fn pieces_that_are_none_are_refused() {
         &trailers,
     ] {
         assert!(decoded(body.as_bytes(), |_| 3).is_err(), "{body:?}");
+    }
+}
+
+/// Bytes such as answers are made of, and others.
+fn noise() -> impl Strategy<Value = Vec<u8>> {
+    const WORDS: &[&str] = &[
+        "HTTP/1.1 200 OK\r\n",
+        "content-length: 3",
+        "transfer-encoding: chunked",
+        "\r\n",
+        "\n",
+        "0",
+        "3;a",
+        "ff",
+        "abc",
+        ":",
+    ];
+    let piece =
+        prop_oneof![prop::sample::select(WORDS).prop_map(|word| word.as_bytes().to_vec()), any::<Vec<u8>>()];
+    prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn whatever_comes_is_read_or_refused(bytes in noise(), cut in 0..40usize) {
+        if let Some(end) = head_end(&bytes, cut.min(bytes.len())) {
+            prop_assert!(end <= bytes.len());
+            let _ = read_head(&bytes[..end], &Method::GET);
+        }
+        let whole = decoded(&bytes, |_| bytes.len().max(1));
+        let pieces = decoded(&bytes, |number| 1 + number % 5);
+        // However it comes, it is the same data, as far as it is data.
+        if let (Ok(whole), Ok(pieces)) = (&whole, &pieces) {
+            prop_assert_eq!(whole, pieces);
+        }
+        prop_assert_eq!(whole.is_ok(), pieces.is_ok());
+    }
+
+    #[test]
+    fn what_is_sent_in_pieces_comes_as_it_was(data in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..300), 0..8), size in 1..200usize) {
+        let mut body = Vec::new();
+        for piece in &data {
+            body.extend_from_slice(format!("{:X}\r\n", piece.len()).as_bytes());
+            body.extend_from_slice(piece);
+            body.extend_from_slice(b"\r\n");
+        }
+        body.extend_from_slice(b"0\r\n\r\n");
+        prop_assert_eq!(decoded(&body, |_| size), Ok((data.concat(), body.len(), true)));
     }
 }
