@@ -15,7 +15,7 @@ use hyper::rt::{Read, ReadBuf, Write};
 use tokio::task::unconstrained;
 
 use crate::idle::Home;
-use crate::message::{self, HEAD_BYTES_MAX, Head, Left, Malformed, Prepared};
+use crate::message::{self, Chunks, HEAD_BYTES_MAX, Head, Left, Malformed, NO_HTTP, Prepared};
 
 pub(crate) trait Stream: Read + Write + Send + Sync + Unpin {}
 impl<T: Read + Write + Send + Sync + Unpin> Stream for T {}
@@ -66,7 +66,7 @@ impl From<Malformed> for Broken {
 
 /// A request that was not answered.
 pub(crate) enum Unanswered {
-    /// Nothing of it was sent, so it can be sent on another connection.
+    /// Nothing of it was begun to be sent, so it can be sent on another connection.
     Unsent(Broken),
     /// It was sent, in whole or in part, and may have been worked on.
     Sent(Broken),
@@ -94,21 +94,34 @@ impl Line {
             return Err(Unanswered::Unsent(Broken::Closed));
         }
         self.sending = Some(Sending::new(request, body));
-        match poll_fn(|context| self.poll_head(context, &request.method)).await {
-            Ok(Head { response, left, keeps }) => {
-                let home = home.filter(|_| keeps);
-                Ok(response.map(|()| Body::new(Open { line: self, left, home })))
+        let method = &request.method;
+        let head = match poll_fn(|context| self.poll_exchange(context, method)).await {
+            Err(broken) if self.sending.is_some() => {
+                // Who does not listen any more may have said why, and that need not have been noticed yet.
+                tokio::task::yield_now().await;
+                let said = poll_fn(|context| Poll::Ready(self.poll_head(context, method))).await;
+                if let Poll::Ready(Ok(head)) = said { Ok(head) } else { Err(broken) }
             }
-            Err(broken) => Err(match self.sending.is_some_and(|sending| sending.sent == 0) {
-                true => Unanswered::Unsent(broken),
-                false => Unanswered::Sent(broken),
-            }),
-        }
+            head => head,
+        };
+        // Once it was begun to be sent, nobody knows how much of it has arrived.
+        let Head { response, left, keeps } = head.map_err(Unanswered::Sent)?;
+        let home = home.filter(|_| keeps);
+        Ok(response.map(|()| Body::new(Open { line: self, left, home })))
     }
 
     /// Whoever answers before it has heard everything is heard, and what it has not heard yet is still sent.
+    fn poll_exchange(&mut self, context: &mut Context<'_>, method: &Method) -> Poll<Result<Head, Broken>> {
+        let sent = self.poll_send(context);
+        match (self.poll_head(context, method), sent) {
+            (Poll::Ready(Ok(head)), _) => Poll::Ready(Ok(head)),
+            // That it could not be sent is what happened first.
+            (_, Err(error)) => Poll::Ready(Err(Broken::Io(error))),
+            (answer, Ok(())) => answer,
+        }
+    }
+
     fn poll_head(&mut self, context: &mut Context<'_>, method: &Method) -> Poll<Result<Head, Broken>> {
-        let failed = self.poll_send(context).err();
         loop {
             while let Some(head) = self.buffer.head(method)? {
                 if head.response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -118,17 +131,8 @@ impl Line {
                     return Poll::Ready(Ok(head));
                 }
             }
-            let read = match self.buffer.fill(&mut *self.stream, context) {
-                Poll::Pending if failed.is_none() => return Poll::Pending,
-                Poll::Pending => Ok(0),
-                Poll::Ready(read) => read,
-            };
-            match (read, failed.is_some()) {
-                (Ok(1..), _) => {}
-                (Ok(0), false) => return Poll::Ready(Err(Broken::Closed)),
-                (Err(error), false) => return Poll::Ready(Err(Broken::Io(error))),
-                // That it could not be sent is what happened first.
-                (_, true) => return Poll::Ready(failed.map_or(Err(Broken::Closed), |e| Err(Broken::Io(e)))),
+            if ready!(self.buffer.fill(&mut *self.stream, context))? == 0 {
+                return Poll::Ready(Err(Broken::Closed));
             }
         }
     }
@@ -160,9 +164,13 @@ impl Line {
         if self.sending.is_some() || !self.buffer.is_empty() {
             return false;
         }
-        // The clock of the scheduler must not make a connection seem quiet that is not.
+        self.look().is_pending()
+    }
+
+    /// What is there already, whoever is told of more. The clock of the scheduler must not make a connection seem quiet that is not.
+    fn look(&mut self) -> Poll<io::Result<usize>> {
         let read = unconstrained(poll_fn(|context| self.buffer.fill(&mut *self.stream, context)));
-        pin!(read).poll(&mut Context::from_waker(Waker::noop())).is_pending()
+        pin!(read).poll(&mut Context::from_waker(Waker::noop()))
     }
 }
 
@@ -247,6 +255,7 @@ impl Buffer {
                 Ok(Some(head))
             }
             None if self.here.len() >= HEAD_BYTES_MAX => Err(Malformed("the head of the answer is too long")),
+            None if !message::may_begin(self.here()) => Err(NO_HTTP),
             None => {
                 self.looked_at = self.here.len();
                 Ok(None)
@@ -262,12 +271,34 @@ impl Buffer {
                 *left -= count as u64;
                 (count, 0..count)
             }
-            Left::Chunks(chunks) => chunks.take(self.here())?,
+            Left::Chunks(chunks) => return self.chunks(chunks),
             Left::UntilClosed => (self.here.len(), 0..self.here.len()),
         };
         let data = Bytes::copy_from_slice(&self.here()[data]);
         self.take(taken);
         Ok(data)
+    }
+
+    /// All that is here, in one piece: whoever sends each byte by itself does not get memory for each.
+    fn chunks(&mut self, chunks: &mut Chunks) -> Result<Bytes, Malformed> {
+        let mut all = Vec::new();
+        loop {
+            let mut next = *chunks;
+            match next.take(self.here()) {
+                Ok((taken, data)) => {
+                    let is_last = data.is_empty();
+                    all.extend_from_slice(&self.here()[data]);
+                    *chunks = next;
+                    self.take(taken);
+                    if is_last {
+                        return Ok(all.into());
+                    }
+                }
+                Err(malformed) if all.is_empty() => return Err(malformed),
+                // What came before it is whole; it is found again.
+                Err(_) => return Ok(all.into()),
+            }
+        }
     }
 }
 
@@ -324,7 +355,13 @@ impl Body {
         let Some(mut open) = self.0.take() else { return };
         let Some(home) = open.home.take() else { return };
         // What was not read is thrown away, if it is here; otherwise the connection ends.
-        while open.line.buffer.body(&mut open.left).is_ok_and(|data| !data.is_empty()) {}
+        let discard = |open: &mut Open| {
+            while open.line.buffer.body(&mut open.left).is_ok_and(|data| !data.is_empty()) {}
+        };
+        discard(&mut open);
+        if !open.is_over() && open.line.look().is_ready() {
+            discard(&mut open);
+        }
         if open.is_over() && open.line.is_quiet() {
             home.keep(open.line);
         }

@@ -17,7 +17,7 @@ use http::{Method, Response, StatusCode, Version};
 pub(crate) const HEAD_BYTES_MAX: usize = 64 << 10;
 const HEADERS_MAX: usize = 100;
 
-/// What may be said between two pieces of data, in extensions and trailers. Nobody reads it.
+/// What may be said beside the data, in extensions and trailers. Nobody reads it.
 const ASIDE_BYTES_MAX: u32 = 16 << 10;
 
 /// Digits of a piece's length that always fit.
@@ -69,6 +69,8 @@ impl fmt::Debug for Prepared {
     }
 }
 
+pub(crate) const NO_HTTP: Malformed = Malformed("the answer does not begin as HTTP/1.1 does");
+
 /// The head of an answer.
 #[derive(Debug)]
 pub(crate) struct Head {
@@ -89,6 +91,13 @@ pub(crate) fn head_end(bytes: &[u8], looked_at: usize) -> Option<usize> {
     })
 }
 
+/// Whether what has come so far may be the beginning of an answer.
+pub(crate) fn may_begin(bytes: &[u8]) -> bool {
+    let lines = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let name = b"HTTP/1.";
+    bytes[lines..].iter().zip(name).all(|(byte, expected)| byte == expected)
+}
+
 /// Reads a head that is there to its end. `method`: of the request that is answered.
 pub(crate) fn read_head(bytes: &[u8], method: &Method) -> Result<Head, Malformed> {
     let bytes = Bytes::copy_from_slice(bytes);
@@ -98,7 +107,7 @@ pub(crate) fn read_head(bytes: &[u8], method: &Method) -> Result<Head, Malformed
     match config.parse_response_with_uninit_headers(&mut parsed, &bytes, &mut headers) {
         Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
         Err(httparse::Error::TooManyHeaders) => return Err(Malformed("the answer has too many headers")),
-        _ => return Err(Malformed("the answer does not begin as HTTP/1.1 does")),
+        _ => return Err(NO_HTTP),
     }
     let unreadable = Malformed("a header of the answer cannot be read");
     let mut response = Response::new(());
@@ -172,7 +181,7 @@ fn decimal(digits: &[u8]) -> Option<u64> {
 }
 
 /// A body in pieces, each with its length before it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Chunks {
     stage: Stage,
     /// Of the piece that is read.
@@ -212,7 +221,16 @@ impl Chunks {
         if self.left == 0 {
             self.stage = Stage::DataReturn;
         }
-        Ok((self.skip(bytes, data.end)?, data))
+        let mut behind = *self;
+        let taken = match behind.skip(bytes, data.end) {
+            Ok(taken) => {
+                *self = behind;
+                taken
+            }
+            // What is wrong behind the data does not take them away: it is found again when they were taken.
+            Err(_) => data.end,
+        };
+        Ok((taken, data))
     }
 
     pub fn is_over(&self) -> bool {
@@ -236,7 +254,7 @@ impl Chunks {
             (Stage::Length, b';' | b' ' | b'\t') if self.digits > 0 => Stage::Extension,
             (Stage::Extension, b'\r') => Stage::LengthEnd,
             (Stage::LengthEnd, b'\n') => {
-                (self.digits, self.aside) = (0, 0);
+                self.digits = 0;
                 if self.left == 0 { Stage::Line } else { Stage::Data }
             }
             (Stage::DataReturn, b'\r') => Stage::DataEnd,

@@ -459,3 +459,40 @@ async fn who_answers_first_and_listens_then_hears_the_whole_request() {
     assert_eq!(post(&target, vec![b'a'; LARGE]).await.unwrap(), (200, Bytes::from_static(b"heard")));
     hearing.await.unwrap();
 }
+
+#[tokio::test]
+async fn what_came_before_a_fault_is_heard_also_if_both_come_at_once() {
+    let server = Server::new(|_, _| {
+        Act::Answer(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n3\r\nand\r\n0\n\n")
+    })
+    .await;
+    let mut body = server.send().await.unwrap().into_body();
+    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "okand");
+    assert!(matches!(body.frame().await.unwrap(), Err(Broken::Malformed(_))));
+    assert!(body.frame().await.is_none());
+}
+
+#[tokio::test]
+async fn who_speaks_something_else_is_not_waited_for() {
+    for banner in [&b"SSH-2.0-Server"[..], b"\0\0\x12\x04\0\0\0\0\0", b"\r\n\r\n220 mail"] {
+        let (target, _hearing) = hears(0, Box::leak(banner.into())).await;
+        let error = post(&target, b"{}".to_vec()).await.unwrap_err();
+        assert!(matches!(error, Error::Sent(Broken::Malformed(_))), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_reads_may_come_in_parts() {
+    let server =
+        Server::new(|_, _| Act::Trickle(&[b"HTTP/1.1 202 Accepted\r\ncontent-length: 2\r\n\r\n", b"ok"]))
+            .await;
+    for _ in 0..2 {
+        let answer = server.send().await.unwrap();
+        // Until the rest is there too.
+        for _ in 0..100 {
+            yield_now().await;
+        }
+        drop(answer);
+    }
+    assert_eq!(server.heard(), [(0, 0), (0, 1)]);
+}
