@@ -38,13 +38,15 @@ impl Journal {
     }
 
     pub async fn commit(&mut self) -> Result<()> {
-        if !self.noted.is_empty() {
-            self.queued.push(self.store.append_now(&self.task, self.epoch, &self.noted));
-            self.noted.clear();
-        }
+        // What follows is not written if what comes before it could not be.
         for written in self.queued.drain(..) {
             written.await?;
         }
-        Ok(())
+        if self.noted.is_empty() {
+            return Ok(());
+        }
+        let written = self.store.append_now(&self.task, self.epoch, &self.noted);
+        self.noted.clear();
+        written.await
     }
 }

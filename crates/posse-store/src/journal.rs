@@ -354,7 +354,8 @@ fn insert(statements: &Statements<'_>, position: i64, entry: &Entry, now: i64) -
     let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
     statements.run(
         &statements.insert,
-        "INSERT INTO journal VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO journal (position, kind, at_ms, model, input, output, cache_read, cache_write, reasoning, payload)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             position,
             entry.kinds,

@@ -38,6 +38,9 @@ const KEPT_BYTES_MAX: u64 = 4 << 20;
 /// They say how to read the rest: without them a log is an empty one.
 const HEADER_BYTES: usize = 32;
 
+/// A log that is longer has had a page of any size; room made behind the header alone is less.
+const PAGE_BYTES_MIN: u64 = 512;
+
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 const NAME: &CStr = c"posse";
@@ -287,12 +290,12 @@ unsafe extern "C" fn open(
 }
 
 /// Whether the directory need not be synced for this log, as SQLite does it for one that it may have to make. It does so when it
-/// syncs the header, before anything is written behind that.
+/// syncs the header, before a page is written behind that.
 fn is_there_for_good(name: sqlite3_filename) -> bool {
     // SAFETY: SQLite gives the path of a file, or nothing for one without a name.
     let Some(name) = (unsafe { name.as_ref().map(|name| CStr::from_ptr(name)) }) else { return false };
     let about = fs::symlink_metadata(OsStr::from_bytes(name.to_bytes()));
-    about.is_ok_and(|about| about.is_file() && about.len() > HEADER_BYTES as u64)
+    about.is_ok_and(|about| about.is_file() && about.len() > PAGE_BYTES_MIN)
 }
 
 /// Where the address of our part is kept.

@@ -74,7 +74,7 @@ fn refuse_odd_file(path: &Path) -> Result<(), Fault> {
 
 /// The connection that writes.
 pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fault> {
-    let mut connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let connection = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // Until the schema is known to be ours, even closing must not write.
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop))?;
     set(&connection, path, |c| c.busy_timeout(READ_BUSY_MAX.min(busy_max)))?;
@@ -90,7 +90,14 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fau
     if connection.is_readonly("main").unwrap_or(true) {
         return Err(fault::unavailable(path));
     }
-    schema::migrate(&mut connection, path, busy_max)?;
+    if let Err(fault) = schema::migrate(&connection, path, busy_max) {
+        drop(connection);
+        // What it had written of a large store stays in the log until somebody closes that in order.
+        if let Ok(next) = open_file(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
+            let _ = schema::version(&next, path);
+        }
+        return Err(fault);
+    }
     // A large store that is brought to a new schema does not fit into memory; nothing else writes before it commits (see `log`).
     set(&connection, path, |c| c.pragma_update(None, "cache_spill", "OFF"))?;
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop))?;

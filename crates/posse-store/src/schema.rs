@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use posse_core::ErrorCode;
 use posse_messages::say;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::fault::{self, Fault};
 use crate::open::retry_busy;
@@ -267,17 +267,19 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault
 }
 
 /// Brings the file to the current version, one transaction for each step.
-pub(crate) fn migrate(connection: &mut Connection, path: &Path, busy_max: Duration) -> Result<(), Fault> {
+pub(crate) fn migrate(connection: &Connection, path: &Path, busy_max: Duration) -> Result<(), Fault> {
     while version(connection, path)? < VERSION {
-        if let Err(e) = retry_busy(busy_max, || step(connection)) {
+        if let Err(e) = step(connection, busy_max) {
             return Err(fault::from_sqlite(path, connection, e));
         }
     }
     Ok(())
 }
 
-fn step(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+/// Only its beginning is tried again: what was written and rolled back may still be held for the log (see `log`).
+fn step(connection: &Connection, busy_max: Duration) -> rusqlite::Result<()> {
+    let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+    let transaction = retry_busy(busy_max, begin)?;
     // Another process may have done it while this one waited for the lock.
     let version: u32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if let Some(sql) = STEPS.get(version as usize) {

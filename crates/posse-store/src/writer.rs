@@ -86,14 +86,17 @@ impl Desk {
     /// Where the system has no thread for it, whoever needs one does its work.
     fn start_thread(self: &Arc<Self>) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if thread.is_some() {
+        if thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             return;
         }
         let desk = self.clone();
         let started = std::thread::Builder::new().name("posse-store".to_owned());
         match started.spawn(move || write_queued(&desk)) {
             Ok(started) => *thread = Some(started),
-            Err(_) => drop(write_once(self)),
+            Err(_) => {
+                drop(thread);
+                let _ = write_once(self);
+            }
         }
     }
 
@@ -124,6 +127,7 @@ impl Desk {
 
     /// Commits what is queued on the caller's thread, if that takes no time to speak of.
     fn commit_here(self: &Arc<Self>) -> bool {
+        let _leaving = Leaving(self);
         let Ok(mut committer) = self.committer.try_lock() else { return false };
         if self.queue().ends_empty() {
             return true;
@@ -144,7 +148,9 @@ impl Desk {
     fn take(&self) -> (Vec<Job>, Vec<Reply>) {
         let mut queue = self.queue();
         let count = queue.jobs.len().min(GROUP_MAX);
-        self.is_shared.store(count > 1, Ordering::Relaxed);
+        if count > 0 {
+            self.is_shared.store(count > 1, Ordering::Relaxed);
+        }
         queue.is_for_thread = count < queue.jobs.len();
         queue.is_gathered = false;
         queue.jobs.drain(..count).unzip()
@@ -277,7 +283,9 @@ impl Drop for Writer {
         match thread {
             // Its panic was reported to everyone who waited.
             Some(thread) => drop(thread.join()),
-            None => drop(write_once(&self.desk)),
+            None => {
+                let _ = write_once(&self.desk);
+            }
         }
     }
 }
@@ -286,7 +294,7 @@ fn writer_ended() -> Fault {
     Fault::new(ErrorCode::Internal, say!("store-writer-ended")).hint(say!("store-writer-ended-hint"))
 }
 
-/// Whoever queued something for a thread that panicked is told so.
+/// Whoever queued something for somebody who panicked is told so.
 struct Leaving<'a>(&'a Desk);
 
 impl Drop for Leaving<'_> {
@@ -298,7 +306,6 @@ impl Drop for Leaving<'_> {
 }
 
 fn write_queued(desk: &Desk) {
-    let _leaving = Leaving(desk);
     while wait_for_jobs(desk) {
         if write_once(desk).is_none() {
             return;
@@ -309,6 +316,7 @@ fn write_queued(desk: &Desk) {
 /// Writes what is queued, however long it takes. `None`: a commit that panicked may have left a transaction open, so nothing more is
 /// written.
 fn write_once(desk: &Desk) -> Option<()> {
+    let _leaving = Leaving(desk);
     loop {
         let mut committer = desk.committer.lock().ok()?;
         let (jobs, replies) = desk.take();
