@@ -9,6 +9,7 @@
 //!
 //! It counts on two settings of `open::connect`: with `synchronous = FULL` every commit is synced, and with `cache_spill = OFF` nothing
 //! is written before a commit, so that nothing of a transaction that is rolled back is still held when another process writes there.
+//! While a store is brought to a new version that is not set yet: there a connection whose transaction was rolled back is closed.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::fs::{self, OpenOptions};

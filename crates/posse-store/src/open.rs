@@ -22,7 +22,7 @@ const CHECKPOINT_PAGES: u32 = 500;
 /// The log file keeps at most this size after a copy.
 const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
-/// What the writer keeps in memory. It appends: of what it wrote it needs only the last page of a task again.
+/// What the writer keeps in memory. It appends: of what it wrote it needs only the last pages of the tables again.
 const CACHE_KIB: u32 = 128;
 
 /// Readers wait only for the short moments of opening and recovery.
