@@ -363,7 +363,7 @@ mod tests {
         pages(&committer);
         let written = committer.commit(&tasks.iter().map(|task| next(task)).collect::<Vec<_>>());
         assert!(written.iter().all(Result::is_ok));
-        // Where the rows of a task lie together it is one for each task.
+        // Where the rows of a task lie together it is sixteen, and one for each task when they are longer.
         assert!(pages(&committer) < 12, "{} pages", pages(&committer));
     }
 
