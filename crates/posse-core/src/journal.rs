@@ -2,6 +2,8 @@
 //!
 //! A tool call leaves `Intended` before its effect and `Done` after it. An `Intended` without `Done` is in doubt.
 
+use std::sync::Arc;
+
 use posse_messages::say;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +25,7 @@ use crate::verify::Evidence;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
-    Started(Box<TaskStart>),
+    Started(Arc<TaskStart>),
     /// A model call is about to be made. Without a `Replied` or `Unanswered` after it, the provider may have worked.
     Asked {
         turn: u32,

@@ -20,7 +20,7 @@ use crate::approval::{By, Verdict};
 use crate::event::{Event, summary};
 use crate::grant::Grant;
 use crate::id::CallKey;
-use crate::journal::{TaskStart, remaining};
+use crate::journal::{Record, TaskStart, remaining};
 use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{Doubt, Outcome, StopReason};
@@ -130,6 +130,13 @@ pub struct Ask {
     pub output_tokens_max: u32,
     /// Input tokens we expect the call to take.
     pub estimate: u64,
+}
+
+impl Ask {
+    /// What is written down before the call is made.
+    pub fn announced(&self, elapsed_ms: u64) -> Record {
+        Record::Asked { turn: self.turn, estimate: self.estimate, elapsed_ms }
+    }
 }
 
 impl Run {

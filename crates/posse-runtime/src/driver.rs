@@ -110,8 +110,43 @@ pub async fn start(
     owner: String,
     start: TaskStart,
 ) -> Result<Outcome> {
-    create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start).await?;
-    run_created(ports, id, Arc::new(start)).await
+    let start = Arc::new(start);
+    let mut beginning = Beginning::of(ports, &start);
+    let records = beginning.written(&start);
+    create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start, records).await?;
+    run_created(ports, id, start, beginning).await
+}
+
+/// What a task has before its first step.
+pub struct Beginning {
+    system: String,
+    offered: Vec<ToolSpec>,
+    run: Box<Run>,
+    /// The first request was written down with the task.
+    announced: bool,
+}
+
+impl Beginning {
+    pub fn of(ports: &Ports, start: &TaskStart) -> Self {
+        let offered = ports.tools.offered(&start.grant);
+        let (system, _) = start.opening();
+        let fixed = fixed_tokens(&system, &offered);
+        let run = Box::new(Run::of(start, ports.tools.effects(), fixed));
+        Self { system, offered, run, announced: false }
+    }
+
+    /// How a task that is driven at once is written down: with its first request, so that both are one step.
+    pub fn written(&mut self, start: &Arc<TaskStart>) -> Vec<Record> {
+        let mut records = vec![Record::Started(start.clone())];
+        // Nothing is asked before it has its places, and that may take a while.
+        if start.write_lease.is_empty()
+            && let Step::CallModel(ask) = self.run.next_step(0)
+        {
+            records.push(ask.announced(0));
+            self.announced = true;
+        }
+        records
+    }
 }
 
 /// Writes a task down, with its write lease unless it waits for that. Whoever is told about it afterwards will find it
@@ -123,10 +158,10 @@ pub async fn create(
     parent: Option<TaskId>,
     owner: String,
     start: &TaskStart,
+    records: Vec<Record>,
 ) -> Result<()> {
     check_settings(&start.agent.settings)?;
     let agent = start.agent.name.to_string();
-    let records = vec![Record::Started(Box::new(start.clone()))];
     let lease = match leases::places_of(start)? {
         Some(places) if !start.terms.lease => Some(holders.request(store, &id, places).await?),
         _ => None,
@@ -135,15 +170,20 @@ pub async fn create(
 }
 
 /// Works on a task that was just created by this process.
-pub async fn run_created(ports: &Ports, id: TaskId, start: Arc<TaskStart>) -> Result<Outcome> {
+pub async fn run_created(
+    ports: &Ports,
+    id: TaskId,
+    start: Arc<TaskStart>,
+    beginning: Beginning,
+) -> Result<Outcome> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
     ports.observers.payload(&id, Payload::Start(&start));
     let sandbox = start.grant.sandbox();
     ports.observers.event(&id, &Event::Started { agent, model, sandbox });
     leases::wait(ports, &id, 1, &start).await?;
-    let life = Life::new(ports, id, start, 1, 0);
-    let fixed = fixed_tokens(&life.scene.system, &life.scene.offered);
-    let run = Box::new(Run::of(&life.scene.start, ports.tools.effects(), fixed));
+    let Beginning { system, offered, run, announced } = beginning;
+    let mut life = Life::new(ports, id, start, (system, offered), 1, 0);
+    life.journal.announced = announced;
     drive(ports, life, run).await
 }
 
@@ -197,10 +237,15 @@ struct Scene<'a> {
 }
 
 impl<'a> Life<'a> {
-    fn new(ports: &'a Ports, id: TaskId, start: Arc<TaskStart>, epoch: u64, elapsed_before_ms: u64) -> Self {
+    fn new(
+        ports: &'a Ports,
+        id: TaskId,
+        start: Arc<TaskStart>,
+        (system, offered): (String, Vec<ToolSpec>),
+        epoch: u64,
+        elapsed_before_ms: u64,
+    ) -> Self {
         let journal = Journal::new(ports.store.clone(), id.clone(), epoch);
-        let offered = ports.tools.offered(&start.grant);
-        let (system, _) = start.opening();
         let nesting = Arc::new(Nesting::of(ports, &start));
         let scene = Scene {
             ports,
@@ -235,8 +280,7 @@ impl<'a> Life<'a> {
                 return Ok(());
             }
         };
-        let asked = Record::Asked { turn: ask.turn, estimate: ask.estimate, elapsed_ms: self.elapsed_ms() };
-        self.journal.note(asked);
+        self.journal.announce(ask.announced(self.elapsed_ms()));
         if let Err(e) = self.journal.commit().await {
             purse.settle(None, &Usage::default());
             return Err(e);

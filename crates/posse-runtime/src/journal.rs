@@ -15,18 +15,28 @@ pub(crate) struct Journal {
     store: Arc<dyn Store>,
     task: TaskId,
     pub epoch: u64,
+    /// The request that comes next is in the store.
+    pub announced: bool,
     noted: Vec<Record>,
     queued: Vec<BoxFuture<'static, Result<()>>>,
 }
 
 impl Journal {
     pub fn new(store: Arc<dyn Store>, task: TaskId, epoch: u64) -> Self {
-        Self { store, task, epoch, noted: Vec::new(), queued: Vec::new() }
+        Self { store, task, epoch, announced: false, noted: Vec::new(), queued: Vec::new() }
     }
 
     /// Where a record is written down. It is on its way to the disk after `send` or `commit`.
     pub fn note(&mut self, record: Record) {
+        self.announced = false;
         self.noted.push(record);
+    }
+
+    /// Says that a request comes next, unless that was the last thing said.
+    pub fn announce(&mut self, asked: Record) {
+        if !std::mem::take(&mut self.announced) {
+            self.note(asked);
+        }
     }
 
     /// Starts writing without waiting: what happens meanwhile may be repeated after a crash.

@@ -39,7 +39,7 @@ use posse_messages::{fixed, say};
 
 use crate::budget::Account;
 use crate::context::now_ms;
-use crate::driver::{self, Onward, Ports, Stop};
+use crate::driver::{self, Beginning, Onward, Ports, Stop};
 use crate::inbox::Inbox;
 use crate::leases::{Holders, LOOK, own_places, places_of};
 use crate::observe::Observers;
@@ -292,9 +292,9 @@ impl Session {
         let mut start = self.prepare(&family.parent, request)?;
         // Whoever is outside may be gone before it has an answer.
         start.detached |= family.parent.outside;
-        let (task, ports, admission) = self.enter(&family, Arc::new(start)).await?;
+        let (task, Entered { ports, admission, beginning }) = self.enter(&family, Arc::new(start)).await?;
         match admission {
-            Admission::Start => self.launch(&family, &task, ports, Begin::Afresh),
+            Admission::Start => self.launch(&family, &task, ports, Course::Created(beginning)),
             Admission::Queued | Admission::Waiting => {}
             Admission::Leasing => self.lease_later(&family, &task),
             Admission::Dependency => {
@@ -305,11 +305,7 @@ impl Session {
     }
 
     /// Gives a task its number, its place on the board and its row in the store, or nothing of it.
-    async fn enter(
-        &self,
-        family: &Arc<Family>,
-        start: Arc<TaskStart>,
-    ) -> Result<(Arc<Task>, Ports, Admission)> {
+    async fn enter(&self, family: &Arc<Family>, start: Arc<TaskStart>) -> Result<(Arc<Task>, Entered)> {
         loop {
             let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
             let mut start = start.clone();
@@ -321,7 +317,7 @@ impl Session {
             let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
             task.works_in(place);
             match self.bring_in(family, &task).await {
-                Ok((ports, admission)) => return Ok((task, ports, admission)),
+                Ok(entered) => return Ok((task, entered)),
                 Err(e) => {
                     if let (Some(_), Some(worktrees)) = (task.place.get(), &self.worktrees) {
                         let _ = worktrees.discard(&task.id).await;
@@ -356,13 +352,18 @@ impl Session {
     }
 
     /// Gives a task its place on the board and writes it down, or neither.
-    async fn bring_in(&self, family: &Arc<Family>, task: &Arc<Task>) -> Result<(Ports, Admission)> {
+    async fn bring_in(&self, family: &Arc<Family>, task: &Arc<Task>) -> Result<Entered> {
         let ports = self.child_ports(&family.parent, task)?;
         let admission = family.admit(task, now_ms())?;
         let (parent, owner) = (Some(family.parent.id.clone()), self.owner.clone());
         let id = task.id.clone();
-        match driver::create(&*self.store, &self.holders, id, parent, owner, &task.start).await {
-            Ok(()) => Ok((ports, admission)),
+        let mut beginning = (admission == Admission::Start).then(|| Beginning::of(&ports, &task.start));
+        let records = match &mut beginning {
+            Some(beginning) => beginning.written(&task.start),
+            None => vec![Record::Started(task.start.clone())],
+        };
+        match driver::create(&*self.store, &self.holders, id, parent, owner, &task.start, records).await {
+            Ok(()) => Ok(Entered { ports, admission, beginning }),
             Err(e) => {
                 let moves = family.forget(task, now_ms());
                 self.perform(family, moves).await;
@@ -450,7 +451,7 @@ impl Session {
     }
 
     /// Drives a task that has a place, and sees to what follows from its end.
-    fn launch(&self, family: &Arc<Family>, task: &Arc<Task>, ports: Ports, begin: Begin) {
+    fn launch(&self, family: &Arc<Family>, task: &Arc<Task>, ports: Ports, course: Course) {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         task.runs();
@@ -459,9 +460,12 @@ impl Session {
             let (id, start) = (task.id.clone(), task.start.clone());
             let (owner, above) = (session.owner.clone(), family.clone());
             let ended = Contained(Box::pin(async move {
-                match begin {
-                    Begin::Afresh => driver::run_created(&ports, id, start).await,
-                    Begin::Again => {
+                match course {
+                    Course::Created(beginning) => {
+                        let beginning = beginning.unwrap_or_else(|| Beginning::of(&ports, &start));
+                        driver::run_created(&ports, id, start, beginning).await
+                    }
+                    Course::Again => {
                         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
                         Box::pin(driver::resume(&ports, id, &owner, onward, &above.parent.grant)).await
                     }
@@ -496,7 +500,7 @@ impl Session {
                         continue;
                     }
                     match self.child_ports(&family.parent, &task) {
-                        Ok(ports) => self.launch(family, &task, ports, task.begin),
+                        Ok(ports) => self.launch(family, &task, ports, task.begin.into()),
                         Err(e) => {
                             let outcome = Outcome::unstarted(StopReason::ModelFailed, e.to_string());
                             Box::pin(self.end_unstarted(family, &task, outcome)).await;
@@ -744,6 +748,30 @@ impl Session {
 
     fn families(&self) -> MutexGuard<'_, HashMap<TaskId, Arc<Family>>> {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A task that has its row in the store.
+struct Entered {
+    ports: Ports,
+    admission: Admission,
+    /// Of one that has its place.
+    beginning: Option<Beginning>,
+}
+
+/// How a task that has its place is driven.
+enum Course {
+    /// It was created by this process: right before, with its first request, or earlier.
+    Created(Option<Beginning>),
+    Again,
+}
+
+impl From<Begin> for Course {
+    fn from(begin: Begin) -> Self {
+        match begin {
+            Begin::Afresh => Course::Created(None),
+            Begin::Again => Course::Again,
+        }
     }
 }
 

@@ -484,7 +484,7 @@ pub fn new_task(id: &str) -> NewTask {
 pub fn started(task: &str) -> Record {
     let name = AgentName::parse("helper").expect("this is a name");
     let agent = Agent::new(name, "test:model", "You help.");
-    Record::Started(Box::new(TaskStart::new(agent, task, Grant::root(["read".to_owned()], 0))))
+    Record::Started(Arc::new(TaskStart::new(agent, task, Grant::root(["read".to_owned()], 0))))
 }
 
 pub fn asked(turn: u32) -> Record {

@@ -67,19 +67,15 @@ pub fn replay_each(
 impl Replayed {
     fn feed(&mut self, record: &Record) -> Result<()> {
         self.elapsed_ms = record.elapsed_ms().unwrap_or(self.elapsed_ms);
+        // Whatever else is written down is written while no call is under way.
+        self.lost_tokens = 0;
         match record {
             Record::Started(_) => {
                 return Err(Error::new(ErrorCode::JournalInvalid, say!("journal-two-starts")));
             }
             Record::Asked { estimate, .. } => self.lost_tokens = *estimate,
-            Record::Replied { reply, .. } => {
-                self.lost_tokens = 0;
-                self.run.on_reply(reply.clone());
-            }
-            Record::Unanswered { failure, .. } => {
-                self.lost_tokens = 0;
-                self.run.on_failure(failure);
-            }
+            Record::Replied { reply, .. } => self.run.on_reply(reply.clone()),
+            Record::Unanswered { failure, .. } => self.run.on_failure(failure),
             Record::Intended { key, effect, .. } => self.unresolved.push((*key, *effect)),
             Record::Resolved { key, verdict, by, .. } => self.run.on_resolved(*key, *verdict, by),
             Record::Done { result, .. } => {
@@ -110,7 +106,6 @@ impl Replayed {
 
     fn taken_over(&mut self, epoch: u64, lost_tokens: u64) {
         self.epoch = epoch;
-        self.lost_tokens = 0;
         self.run.on_lost(lost_tokens);
     }
 }

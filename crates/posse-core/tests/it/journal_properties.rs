@@ -1,5 +1,7 @@
 //! Random lives of a run: whatever the model answers and wherever the process dies.
 
+use std::sync::Arc;
+
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::id::AgentName;
 use posse_core::journal::{Record, TaskStart};
@@ -76,7 +78,7 @@ fn live(
     let start = start(limits, judged);
     let mut run = Run::of(&start, tools(), 0);
     run.take_events();
-    let (mut records, mut states) = (vec![Record::Started(Box::new(start))], vec![run.clone()]);
+    let (mut records, mut states) = (vec![Record::Started(Arc::new(start))], vec![run.clone()]);
     let mut replies = replies.iter();
     let mut write = |record: Record, run: &mut Run| {
         run.take_events();

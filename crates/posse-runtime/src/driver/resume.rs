@@ -58,7 +58,8 @@ pub async fn resume(
     let had_commands = has_commands(&start.grant);
     start.grant = run.grant().meet(allowed);
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
-    let mut life = Life::new(ports, id, Arc::new(start), epoch, elapsed_ms);
+    let opening = (start.opening().0, ports.tools.offered(&start.grant));
+    let mut life = Life::new(ports, id, Arc::new(start), opening, epoch, elapsed_ms);
     life.scene.commands_withdrawn = commands_withdrawn;
     run.on_lost(lost_tokens);
     let doubtful = match onward {

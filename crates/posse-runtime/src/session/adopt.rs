@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::family::{Family, Parent, end_of};
 use super::task::{Done, Task};
-use super::{Begin, Session, subagent};
+use super::{Begin, Course, Session, subagent};
 use crate::context::now_ms;
 use crate::driver::{self, Onward, Stop};
 use crate::ports::{TaskQuery, TaskRow, Which};
@@ -141,7 +141,7 @@ impl Session {
             return Ok(());
         }
         match admission {
-            Admission::Start => self.launch(family, &task, ports, Begin::Again),
+            Admission::Start => self.launch(family, &task, ports, Course::Again),
             Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
             Admission::Leasing => {
                 self.take_over(&task).await?;
@@ -186,7 +186,7 @@ impl Session {
                     continue;
                 }
                 match session.child_ports(&family.parent, &task) {
-                    Ok(ports) => return session.launch(&family, &task, ports, Begin::Again),
+                    Ok(ports) => return session.launch(&family, &task, ports, Course::Again),
                     Err(e) => {
                         let moves = family.ended(&task, Err(e.to_string()), row.turns, now_ms());
                         return session.perform(&family, moves).await;

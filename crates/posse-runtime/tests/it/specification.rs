@@ -37,7 +37,7 @@ fn define(name: &str, system_prompt: &str) -> Value {
 async fn start_of(store: &MemoryStore, number: u32) -> TaskStart {
     let records = store.records(&TaskId::child("s1", number)).await.unwrap();
     match records.into_iter().next() {
-        Some(Record::Started(start)) => *start,
+        Some(Record::Started(start)) => (*start).clone(),
         other => panic!("{other:?}"),
     }
 }

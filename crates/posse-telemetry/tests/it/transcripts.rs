@@ -1,5 +1,7 @@
 //! Transcripts of whole tasks.
 
+use std::sync::Arc;
+
 use posse_core::agent::Agent;
 use posse_core::grant::Grant;
 use posse_core::id::{AgentName, TaskId};
@@ -111,7 +113,7 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
     let start = TaskStart::new(agent, "Go", Grant::root(["bash".to_owned()], 0));
     let (elapsed_ms, epoch, lost_tokens) = (5, 2, 7);
     let records = [
-        Record::Started(Box::new(start)),
+        Record::Started(Arc::new(start)),
         Record::Steered { text: "Faster".to_owned(), key: "k".to_owned(), elapsed_ms },
         Record::Resumed { epoch, turns_max: None, wall_ms_max: None, lost_tokens, elapsed_ms },
         Record::Withdrawn { tools: vec!["bash".to_owned()], left: None, elapsed_ms },
