@@ -279,7 +279,10 @@ fn now_ms() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use posse_testkit::store_suite::{asked, new_task};
+    use posse_core::outcome::StopReason;
+    use posse_core::reply::Reply;
+    use posse_core::usage::Usage;
+    use posse_testkit::store_suite::{asked, finished, new_task, replied, wants};
 
     fn committer(directory: &tempfile::TempDir) -> Committer {
         let path = crate::open::prepare_file(&directory.path().join("posse.db")).unwrap();
@@ -348,6 +351,58 @@ mod tests {
             counted = now;
         }
         assert_eq!(times, 15);
+    }
+
+    #[test]
+    fn a_row_has_the_sums_of_its_records_whoever_wrote_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut one, mut other) = (committer(&directory), committer(&directory));
+        let append = |records: &[Record]| Job::append(TaskId::root("a"), 1, records);
+        // Nothing was lost before it, so the row of the task is left alone.
+        let reply = |input, output| match replied("", input, output) {
+            Record::Replied { reply, elapsed_ms } => {
+                Record::Replied { reply: Reply { lost: Usage::default(), ..reply }, elapsed_ms }
+            }
+            other => other,
+        };
+        let ended = finished(StopReason::Answered, "");
+        let groups: [(bool, &[Job]); 5] = [
+            (true, &[Job::create(new_task("a")), append(&[asked(1)]), append(&[reply(1, 10), asked(2)])]),
+            (true, &[append(&[reply(2, 20)]), append(&[reply(3, 30), ended.clone()])]),
+            (true, &[append(&[reply(4, 40), asked(5)])]),
+            (false, &[append(&[reply(5, 50), asked(6)])]),
+            (true, &[append(&[reply(6, 60), asked(7)]), append(&[reply(7, 70), ended])]),
+        ];
+        for (by_one, group) in groups {
+            let committer = if by_one { &mut one } else { &mut other };
+            assert!(committer.commit(group).iter().all(Result::is_ok));
+        }
+        let sql = "SELECT turns, input_tokens, output_tokens FROM tasks";
+        let sums = one.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+        assert_eq!(sums.unwrap(), (7, 28, 280));
+    }
+
+    #[test]
+    fn what_a_task_held_ends_with_it_whoever_gave_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut one, mut other) = (committer(&directory), committer(&directory));
+        let end = |task: &str| Job::append(TaskId::root(task), 1, &[finished(StopReason::Answered, "")]);
+        let holder = |task: &str| Job::create(NewTask { lease: Some(wants(&[task], 1)), ..new_task(task) });
+        let held = |committer: &Committer| -> i64 {
+            committer.connection.query_row("SELECT count(*) FROM leases", [], |row| row.get(0)).unwrap()
+        };
+        // Nothing is held at first, then something is, by the same commit and by another process.
+        let group = [Job::create(new_task("a")), end("a"), holder("b"), holder("c")];
+        assert!(one.commit(&group).iter().all(Result::is_ok));
+        assert_eq!(held(&one), 2);
+        assert!(one.commit(&[end("b"), end("c")]).iter().all(Result::is_ok));
+        assert_eq!(held(&one), 0);
+        assert!(one.commit(&[Job::create(new_task("d"))])[0].is_ok());
+        let task = TaskId::root("d");
+        assert!(other.commit(&[Job::Lease { task, epoch: 1, request: wants(&["d"], 1) }])[0].is_ok());
+        assert_eq!(held(&one), 1);
+        assert!(one.commit(&[end("d")])[0].is_ok());
+        assert_eq!(held(&one), 0);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) const PLACE: &str =
     "SELECT number, counted, (SELECT position FROM journal WHERE position <= (number << 32) + 4294967295
          ORDER BY position DESC LIMIT 1) FROM tasks WHERE id = ?1 AND epoch = ?2";
 
-/// Sums stop at the largest number.
+/// Adds the records that are not counted yet to the task's row. Sums stop at the largest number.
 pub(crate) const COUNT_EARLIER: &str = "UPDATE tasks SET (turns, input_tokens, output_tokens) = (
          SELECT turns + count(model),
              min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
@@ -54,11 +54,27 @@ pub(crate) struct Entries {
     records: i64,
     /// They say something about the task that the columns of the journal do not have.
     change_row: bool,
-    input_tokens: i64,
-    output_tokens: i64,
-    turns: i64,
+    sums: Sums,
     /// Said by the last record that says it.
     pub status: Option<&'static str>,
+}
+
+/// What records add to the columns of the task's row.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    turns: i64,
+    input_tokens: i64,
+    output_tokens: i64,
+}
+
+impl Sums {
+    fn plus(self, more: Self) -> Self {
+        Self {
+            turns: self.turns + more.turns,
+            input_tokens: self.input_tokens.saturating_add(more.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(more.output_tokens),
+        }
+    }
 }
 
 /// A row of the journal: records of one append, of which at most the first is a reply.
@@ -99,9 +115,7 @@ impl Entries {
             rows: Vec::with_capacity(1),
             records: records.len() as i64,
             change_row: false,
-            input_tokens: 0,
-            output_tokens: 0,
-            turns: 0,
+            sums: Sums::default(),
             status: None,
         };
         for record in records {
@@ -110,7 +124,7 @@ impl Entries {
                 Record::Replied { reply, .. } => {
                     spent.add(&reply.usage);
                     spent.add(&reply.lost);
-                    entries.turns += 1;
+                    entries.sums.turns += 1;
                     entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
                     used = Some((reply.model.clone(), reply.usage));
@@ -142,8 +156,8 @@ impl Entries {
             }
         }
         entries.change_row |= entries.status.is_some();
-        entries.input_tokens = signed(spent.input);
-        entries.output_tokens = signed(spent.output);
+        entries.sums.input_tokens = signed(spent.input);
+        entries.sums.output_tokens = signed(spent.output);
         entries
     }
 }
@@ -212,15 +226,17 @@ pub(crate) fn create(
         return Ok(Err(Fault::new(ErrorCode::InvalidRequest, say!("store-task-exists", task = task.id))
             .hint(say!("store-task-exists-hint"))));
     }
-    known.keep(&task.id, 1, Place { task: connection.last_insert_rowid(), counted: 0, next: 0 });
+    let number = connection.last_insert_rowid();
+    known.keep(&task.id, 1, Place { task: number, counted: 0, next: 0, uncounted: Some(Sums::default()) });
     if known.session.as_deref() != Some(task.id.session()) {
         context::ensure_session(connection, task.id.session(), now)?;
         known.session = Some(task.id.session().to_owned());
     }
-    if let Some(request) = &task.lease
-        && let Err(refused) = leases::acquire(connection, &task.id, 1, request)?
-    {
-        return Ok(Err(refused));
+    if let Some(request) = &task.lease {
+        known.something_held = Some(true);
+        if let Err(refused) = leases::acquire(connection, &task.id, 1, request)? {
+            return Ok(Err(refused));
+        }
     }
     append(statements, known, &task.id, 1, entries, now)
 }
@@ -239,16 +255,24 @@ pub(crate) fn append(
     };
     let end = place.next + entries.records;
     if entries.change_row || end - place.counted > UNCOUNTED_MAX {
-        count_earlier(statements, &place)?;
-        count(statements, &place, entries, now)?;
-        place.counted = end;
+        let sums = match place.uncounted {
+            Some(uncounted) => uncounted.plus(entries.sums),
+            None => {
+                statements.run(&statements.count_earlier, COUNT_EARLIER, [place.task])?;
+                entries.sums
+            }
+        };
+        count(statements, &place, entries, sums, now)?;
+        (place.counted, place.uncounted) = (end, Some(Sums::default()));
+    } else {
+        place.uncounted = place.uncounted.map(|uncounted| uncounted.plus(entries.sums));
     }
     let mut position = (place.task << 32) + place.next - 1;
     for entry in &entries.rows {
         position += entry.records;
         insert(statements, position, entry, now)?;
     }
-    if entries.status.is_some_and(|status| status != RUNNING) {
+    if entries.status.is_some_and(|status| status != RUNNING) && known.something_is_held(connection)? {
         statements.run(&statements.release, leases::RELEASE, [place.task])?;
         statements.run(&statements.end_commands, leases::END_COMMANDS, [place.task])?;
     }
@@ -256,7 +280,8 @@ pub(crate) fn append(
     Ok(Ok(Written::Records))
 }
 
-/// Where the next records of tasks go, and the session of the last new one, for as long as nobody else writes to the store.
+/// Where the next records of tasks go, the session of the last new one and whether tasks hold something, for as long as nobody else
+/// writes to the store.
 #[derive(Default)]
 pub(crate) struct Known {
     /// Differs when another connection has changed something.
@@ -264,6 +289,8 @@ pub(crate) struct Known {
     places: HashMap<TaskId, (i64, Place)>,
     /// One that is there.
     session: Option<String>,
+    /// `false`: no task has a lease or runs a command.
+    something_held: Option<bool>,
 }
 
 impl Known {
@@ -281,6 +308,16 @@ impl Known {
     pub fn forget(&mut self) {
         self.places.clear();
         self.session = None;
+        self.something_held = None;
+    }
+
+    fn something_is_held(&mut self, connection: &Connection) -> rusqlite::Result<bool> {
+        if let Some(held) = self.something_held {
+            return Ok(held);
+        }
+        let held = connection.prepare_cached(leases::ANY)?.query_row([], |row| row.get(0))?;
+        self.something_held = Some(held);
+        Ok(held)
     }
 
     /// `None`: there is no such task, or it has another epoch.
@@ -306,6 +343,8 @@ struct Place {
     task: i64,
     counted: i64,
     next: i64,
+    /// What the records from `counted` on add, where that is known without reading them.
+    uncounted: Option<Sums>,
 }
 
 /// `None`: there is no such task, or it has another epoch.
@@ -316,20 +355,20 @@ fn place(connection: &Connection, task: &TaskId, epoch: i64) -> rusqlite::Result
             let (task, last): (i64, Option<i64>) = (row.get(0)?, row.get(2)?);
             // The last one may be of an earlier task.
             let next = last.map_or(0, |last| last + 1 - (task << 32)).max(0);
-            Ok(Place { task, counted: row.get(1)?, next })
+            let counted = row.get(1)?;
+            let uncounted = (counted == next).then(Sums::default);
+            Ok(Place { task, counted, next, uncounted })
         })
         .optional()
 }
 
-/// Adds the records that are not counted yet to the task's row.
-fn count_earlier(statements: &Statements<'_>, place: &Place) -> rusqlite::Result<()> {
-    if place.counted == place.next {
-        return Ok(());
-    }
-    statements.run(&statements.count_earlier, COUNT_EARLIER, [place.task])
-}
-
-fn count(statements: &Statements<'_>, place: &Place, entries: &Entries, now: i64) -> rusqlite::Result<()> {
+fn count(
+    statements: &Statements<'_>,
+    place: &Place,
+    entries: &Entries,
+    sums: Sums,
+    now: i64,
+) -> rusqlite::Result<()> {
     statements.run(
         &statements.count,
         "UPDATE tasks SET counted = ?2, turns = turns + ?3, updated_ms = ?4, status = coalesce(?5, status),
@@ -340,11 +379,11 @@ fn count(statements: &Statements<'_>, place: &Place, entries: &Entries, now: i64
         params![
             place.task,
             place.next + entries.records,
-            entries.turns,
+            sums.turns,
             now,
             entries.status,
-            entries.input_tokens,
-            entries.output_tokens
+            sums.input_tokens,
+            sums.output_tokens
         ],
     )
 }
