@@ -118,7 +118,7 @@ pub enum Record {
         elapsed_ms: u64,
     },
     Finished {
-        outcome: Box<Outcome>,
+        outcome: Arc<Outcome>,
         elapsed_ms: u64,
     },
 }

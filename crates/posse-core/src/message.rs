@@ -2,6 +2,8 @@
 //!
 //! These types derive `Serialize` because they are what the journal keeps: their form is a promise to old stores.
 
+use std::sync::Arc;
+
 use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
@@ -37,13 +39,11 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
-    ToolCall(ToolCall),
+    /// Shared with what is planned and written down about it.
+    ToolCall(Arc<ToolCall>),
     /// A block only its own provider understands (redacted thinking, encrypted reasoning, server tools): kept as
     /// JSON text and sent back to that provider, left out for any other.
-    Opaque {
-        provider: String,
-        json: String,
-    },
+    Opaque { provider: String, json: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -243,7 +243,11 @@ pub fn find_fault(messages: &[Message]) -> Option<String> {
 }
 
 impl Block {
-    pub fn as_call(&self) -> Option<&ToolCall> {
+    pub fn call(call: ToolCall) -> Self {
+        Block::ToolCall(Arc::new(call))
+    }
+
+    pub fn as_call(&self) -> Option<&Arc<ToolCall>> {
         match self {
             Block::ToolCall(call) => Some(call),
             Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,

@@ -105,7 +105,7 @@ enum Phase {
     Checking(Box<Value>),
     /// The answer is there, and this is the next of the commands that check the result.
     Verifying(String),
-    Finished(Box<Outcome>),
+    Finished(Arc<Outcome>),
 }
 
 /// One instruction to the driver.
@@ -118,7 +118,7 @@ pub enum Step {
     Check(Value),
     /// Run one command that checks the result.
     Verify(String),
-    Finish(Box<Outcome>),
+    Finish(Arc<Outcome>),
 }
 
 /// How to make the next model call. The conversation itself is `Run::messages`.
@@ -204,7 +204,7 @@ impl Run {
         }
         if elapsed_ms.saturating_sub(self.before.elapsed_ms) >= self.limits.wall_ms_max {
             let detail = fixed!("seconds", n = self.limits.wall_ms_max / 1000);
-            return Step::Finish(Box::new(self.outcome(StopReason::DeadlinePassed, Some(detail))));
+            return Step::Finish(Arc::new(self.outcome(StopReason::DeadlinePassed, Some(detail))));
         }
         match &self.phase {
             Phase::Calling { calls, answers } => {
@@ -310,7 +310,8 @@ impl Run {
         let mut results = Vec::with_capacity(calls.len());
         let answered = calls.iter().zip(std::mem::take(answers));
         results.extend(answered.filter_map(|(planned, answer)| Some(planned.marked(answer?))));
-        let calls: Vec<ToolCall> = std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
+        let calls: Vec<Arc<ToolCall>> =
+            std::mem::take(calls).into_iter().map(|planned| planned.call).collect();
         self.phase = Phase::Asking;
         self.take_stock(&calls, results);
     }
@@ -348,9 +349,9 @@ impl Run {
     }
 
     /// The outcome was written down: it stands, also if it came from a deadline that only the clock knew about.
-    pub fn on_finished(&mut self, outcome: &Outcome) {
+    pub fn on_finished(&mut self, outcome: &Arc<Outcome>) {
         self.close_open_calls();
-        self.phase = Phase::Finished(Box::new(outcome.clone()));
+        self.phase = Phase::Finished(outcome.clone());
     }
 
     /// The person says something more: the conversation goes on, with the limits counted afresh.
@@ -535,7 +536,7 @@ impl Run {
     }
 
     /// What a finished round of calls means for the run.
-    fn take_stock(&mut self, calls: &[ToolCall], mut results: Vec<ToolResult>) {
+    fn take_stock(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
         for result in &results {
             self.context_tokens =
                 self.context_tokens.saturating_add(crate::text::estimate_tokens(&result.text));
@@ -615,7 +616,7 @@ impl Run {
 
     fn finish(&mut self, stop: StopReason, detail: Option<String>) {
         self.close_open_calls();
-        self.phase = Phase::Finished(Box::new(self.outcome(stop, detail)));
+        self.phase = Phase::Finished(Arc::new(self.outcome(stop, detail)));
     }
 
     fn outcome(&self, stop: StopReason, detail: Option<String>) -> Outcome {

@@ -124,7 +124,7 @@ impl Talk {
             signature: None,
         };
         let result = ToolResult::new(&call, self.result.clone());
-        self.messages.push(Message::Assistant { blocks: vec![Block::ToolCall(call)] });
+        self.messages.push(Message::Assistant { blocks: vec![Block::call(call)] });
         self.messages.push(Message::Results { results: vec![result] });
     }
 }

@@ -176,7 +176,7 @@ impl<'d> Assembler<'d> {
                     let arguments = judge(arguments, cut_call == Some(part.place));
                     let key = CallKey { turn: 0, index };
                     index += 1;
-                    blocks.push(Block::ToolCall(ToolCall { key, id, name, arguments, signature }));
+                    blocks.push(Block::call(ToolCall { key, id, name, arguments, signature }));
                 }
             }
         }

@@ -348,7 +348,7 @@ fn blocks_of(
             ScriptedArguments::Value(value) => filler.fill_value(value)?.to_string(),
             ScriptedArguments::Raw(text) => text.clone(),
         };
-        blocks.push(Block::ToolCall(ToolCall {
+        blocks.push(Block::call(ToolCall {
             key: CallKey { turn, index: index as u32 },
             id: format!("call_{turn}_{index}"),
             name: call.tool.clone(),

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker, ready};
@@ -20,7 +21,7 @@ use crate::message::{self, Chunks, HEAD_BYTES_MAX, Head, Left, Malformed, NO_HTT
 pub(crate) trait Stream: Read + Write + Send + Sync + Unpin {}
 impl<T: Read + Write + Send + Sync + Unpin> Stream for T {}
 
-/// What a connection has room for at first; an answer that fills it doubles it.
+/// What is read at once, unless so much comes that there is more of it.
 const ROOM_BYTES: usize = 2 << 10;
 
 /// Why there is no answer, or no more of it.
@@ -205,6 +206,8 @@ struct Buffer {
     here: Range<usize>,
     /// How much of it was looked at for the end of a head.
     looked_at: usize,
+    /// So much came at once that `bytes` is room for more.
+    is_long: bool,
 }
 
 impl Buffer {
@@ -219,10 +222,16 @@ impl Buffer {
     fn take(&mut self, count: usize) {
         self.here.start += count;
         self.looked_at = 0;
+        if self.here.is_empty() && !self.is_long {
+            (self.bytes, self.here) = (Vec::new(), 0..0);
+        }
     }
 
     /// Reads once. Zero: the other side says no more.
     fn fill(&mut self, stream: &mut dyn Stream, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.here.is_empty() && !self.is_long {
+            return self.fill_anew(stream, context);
+        }
         self.make_room();
         let mut room = ReadBuf::new(&mut self.bytes[self.here.end..]);
         ready!(Pin::new(stream).poll_read(context, room.unfilled()))?;
@@ -231,18 +240,31 @@ impl Buffer {
         Poll::Ready(Ok(count))
     }
 
+    /// Most answers are short. Memory is taken for what came of them, and not for what could: a thousand connections wait most of
+    /// the time.
+    fn fill_anew(&mut self, stream: &mut dyn Stream, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut room = [MaybeUninit::uninit(); ROOM_BYTES];
+        let mut room = ReadBuf::uninit(&mut room);
+        ready!(Pin::new(stream).poll_read(context, room.unfilled()))?;
+        let count = room.filled().len();
+        self.bytes = room.filled().to_vec();
+        self.here = 0..count;
+        self.is_long = count == ROOM_BYTES;
+        Poll::Ready(Ok(count))
+    }
+
     fn make_room(&mut self) {
         if self.here.is_empty() {
             // An answer of which so much comes at once has more of it.
             if self.here.end == self.bytes.len() && self.bytes.len() < HEAD_BYTES_MAX {
-                self.bytes.resize((self.bytes.len() * 2).max(ROOM_BYTES), 0);
+                self.bytes.resize(self.bytes.len() * 2, 0);
             }
             self.here = 0..0;
         } else if self.here.end == self.bytes.len() {
             self.bytes.copy_within(self.here.clone(), 0);
             self.here = 0..self.here.len();
             if self.here.end == self.bytes.len() {
-                self.bytes.resize(self.bytes.len() * 2, 0);
+                self.bytes.resize((self.bytes.len() * 2).max(ROOM_BYTES), 0);
             }
         }
     }
@@ -414,5 +436,63 @@ impl Drop for Body {
 impl fmt::Debug for Open {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Open")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::rt::ReadBufCursor;
+
+    use super::*;
+
+    /// Gives what is left of it, as much as is asked for.
+    struct Source(Vec<u8>);
+
+    impl Read for Source {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            mut room: ReadBufCursor<'_>,
+        ) -> Poll<io::Result<()>> {
+            let count = self.0.len().min(room.remaining());
+            room.put_slice(&self.0.drain(..count).collect::<Vec<u8>>());
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl Write for Source {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Pending
+        }
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    fn fill(buffer: &mut Buffer, bytes: &[u8]) -> usize {
+        let mut source = Source(bytes.to_vec());
+        match buffer.fill(&mut source, &mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(count)) => count,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_connection_keeps_no_memory_after_a_short_answer_and_gets_more_for_a_long_one() {
+        let mut buffer = Buffer::default();
+        assert_eq!((fill(&mut buffer, b"ab"), fill(&mut buffer, b"cd")), (2, 2));
+        buffer.take(1);
+        assert_eq!((fill(&mut buffer, b"e"), buffer.here()), (1, &b"bcde"[..]));
+        buffer.take(4);
+        assert_eq!((buffer.is_empty(), buffer.bytes.capacity()), (true, 0));
+        let long: Vec<u8> = (0..100_000u32).map(|number| number as u8).collect();
+        for (count, room) in [ROOM_BYTES, ROOM_BYTES * 2, ROOM_BYTES * 4].into_iter().enumerate() {
+            assert_eq!(fill(&mut buffer, &long), room, "read {count}");
+            assert_eq!(buffer.here(), &long[..room]);
+            buffer.take(room);
+        }
     }
 }

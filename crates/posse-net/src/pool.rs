@@ -9,12 +9,14 @@ use bytes::Bytes;
 use http::header::{HOST, PROXY_AUTHORIZATION};
 use http::uri::{Parts, Scheme, Uri};
 use http::{HeaderValue, Request, Response};
-use hyper_rustls::HttpsConnector;
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::net::TcpStream;
 use tower_service::Service;
 
 use crate::idle::Idle;
@@ -209,8 +211,8 @@ impl Dialler {
     async fn dial(&self, target: Uri) -> Result<Box<Line>, Cause> {
         let mut direct = self.direct.clone();
         let stream: Box<dyn Stream> = match &self.proxy {
-            None => Box::new(direct.call(target).await?),
-            Some(proxy) if !self.is_tls => Box::new(direct.call(proxy.uri().clone()).await?),
+            None => boxed(direct.call(target).await?),
+            Some(proxy) if !self.is_tls => boxed(direct.call(proxy.uri().clone()).await?),
             Some(proxy) => {
                 let mut tunnel = Tunnel::new(proxy.uri().clone(), direct);
                 if let Some(value) = proxy.basic_auth() {
@@ -220,6 +222,14 @@ impl Dialler {
             }
         };
         Ok(Line::over(stream))
+    }
+}
+
+/// Without the room that TLS would need, where there is none.
+fn boxed(stream: MaybeHttpsStream<TokioIo<TcpStream>>) -> Box<dyn Stream> {
+    match stream {
+        MaybeHttpsStream::Http(plain) => Box::new(plain),
+        secured => Box::new(secured),
     }
 }
 

@@ -109,7 +109,7 @@ pub async fn start(
     parent: Option<TaskId>,
     owner: String,
     start: TaskStart,
-) -> Result<Outcome> {
+) -> Result<Arc<Outcome>> {
     let start = Arc::new(start);
     let mut beginning = Beginning::of(ports, &start);
     let records = beginning.written(&start);
@@ -175,7 +175,7 @@ pub async fn run_created(
     id: TaskId,
     start: Arc<TaskStart>,
     beginning: Beginning,
-) -> Result<Outcome> {
+) -> Result<Arc<Outcome>> {
     let (agent, model) = (start.agent.name.to_string(), ports.model.model.name().to_owned());
     ports.observers.payload(&id, Payload::Start(&start));
     let sandbox = start.grant.sandbox();
@@ -195,7 +195,7 @@ fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
 pub use resume::{Onward, end_cancelled, resume};
 
 /// The run is boxed: what is kept over an await is moved from future to future until then.
-async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<Outcome> {
+async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<Arc<Outcome>> {
     loop {
         life.emit(&mut run);
         life.listen(&mut run);
@@ -370,7 +370,7 @@ impl<'a> Life<'a> {
     }
 
     /// The outcome is durable before anyone is told.
-    async fn finish(mut self, run: &mut Run, mut outcome: Box<Outcome>) -> Result<Outcome> {
+    async fn finish(mut self, run: &mut Run, mut outcome: Arc<Outcome>) -> Result<Arc<Outcome>> {
         self.scene.keep_changes(&mut outcome).await;
         run.on_finished(&outcome);
         self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
@@ -383,7 +383,7 @@ impl<'a> Life<'a> {
             tool_calls: outcome.tool_calls,
             usage: outcome.usage,
         });
-        Ok(*outcome)
+        Ok(outcome)
     }
 
     fn emit(&self, run: &mut Run) {
@@ -395,9 +395,10 @@ impl<'a> Life<'a> {
 
 impl Scene<'_> {
     /// Of a task that worked apart from others, everything that it changed is kept before it has ended.
-    async fn keep_changes(&self, outcome: &mut Outcome) {
+    async fn keep_changes(&self, outcome: &mut Arc<Outcome>) {
         let Scene { ports, id, start, .. } = self;
         let Some(worktrees) = ports.worktrees.as_ref().filter(|_| start.apart_from.is_some()) else { return };
+        let outcome = Arc::make_mut(outcome);
         match worktrees.keep(id).await {
             Ok(changed) => {
                 if !changed.is_empty() {

@@ -185,7 +185,7 @@ impl Session {
         task: String,
         verify: Vec<String>,
         notes: Vec<String>,
-    ) -> Result<Outcome> {
+    ) -> Result<Arc<Outcome>> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
         agent.system_prompt = list_tools(&agent.system_prompt, &self.tools.offered(&grant));
@@ -223,7 +223,7 @@ impl Session {
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
     /// the session has them. Whoever calls this has seen to it that nobody else drives the task.
-    pub async fn resume(&self, id: TaskId, onward: Onward) -> Result<Outcome> {
+    pub async fn resume(&self, id: TaskId, onward: Onward) -> Result<Arc<Outcome>> {
         let records = self.store.records(&id).await?;
         let mut start = start_of(&records)?;
         start.grant = start.grant.meet(&self.grant);
@@ -272,7 +272,7 @@ impl Session {
     }
 
     /// Delegates a task of `parent` and waits for its end. A caller that gives up waiting leaves the task at work.
-    pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Outcome> {
+    pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<Outcome>> {
         // Boxed, because what starting it takes is not needed while it is waited for.
         let task = Box::pin(self.spawn(parent, request)).await?;
         let done = task.done().await.done.unwrap_or_else(|| Err(say!("no-outcome")));
@@ -558,7 +558,8 @@ impl Session {
 
     /// Writes down the end of a task that never began.
     async fn end_unstarted(&self, family: &Arc<Family>, task: &Arc<Task>, outcome: Outcome) {
-        let finished = Record::Finished { outcome: Box::new(outcome.clone()), elapsed_ms: 0 };
+        let outcome = Arc::new(outcome);
+        let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
         let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), vec![finished]).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.to_string());
         let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);

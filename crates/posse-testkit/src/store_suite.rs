@@ -522,7 +522,7 @@ pub fn finished(stop: StopReason, text: &str) -> Record {
         refused_tools: Vec::new(),
         warnings: Vec::new(),
     };
-    Record::Finished { outcome: Box::new(outcome), elapsed_ms: 1 }
+    Record::Finished { outcome: Arc::new(outcome), elapsed_ms: 1 }
 }
 
 fn usage(input: u64, output: u64) -> Usage {

@@ -116,7 +116,9 @@ impl Tool for Delegate {
                 ..TaskRequest::default()
             };
             match session.delegate(&input.context.task, request).await {
-                Ok(outcome) if outcome.status() == Status::Completed => ToolOutput::text(outcome.text),
+                Ok(outcome) if outcome.status() == Status::Completed => {
+                    ToolOutput::text(outcome.text.clone())
+                }
                 Ok(outcome) => ToolOutput::error(format!("{}: {}", outcome.status().wire(), outcome.text)),
                 Err(e) => ToolOutput::error(e.to_string()),
             }

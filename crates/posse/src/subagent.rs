@@ -334,7 +334,7 @@ impl Tool for SubAgent {
 }
 
 /// Begins the task, or goes on with it if an earlier process began it.
-async fn drive(ports: &Ports, id: TaskId, parent: &TaskId, start: TaskStart) -> Result<Outcome> {
+async fn drive(ports: &Ports, id: TaskId, parent: &TaskId, start: TaskStart) -> Result<Arc<Outcome>> {
     let store = &*ports.store;
     let owner = store.task(parent).await?.owner;
     match store.task(&id).await {
@@ -350,9 +350,9 @@ async fn drive(ports: &Ports, id: TaskId, parent: &TaskId, start: TaskStart) -> 
     }
 }
 
-async fn ended(store: &dyn Store, id: &TaskId) -> Result<Outcome> {
+async fn ended(store: &dyn Store, id: &TaskId) -> Result<Arc<Outcome>> {
     let outcome = store.records(id).await?.into_iter().rev().find_map(|record| match record {
-        Record::Finished { outcome, .. } => Some(*outcome),
+        Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
     outcome.ok_or_else(|| Error::new(ErrorCode::JournalInvalid, say!("nested-without-outcome", id)))

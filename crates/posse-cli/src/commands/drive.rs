@@ -139,7 +139,7 @@ impl Room {
     }
 
     /// Works to the end, or until the person has had enough.
-    pub async fn work(&self, work: Work) -> Result<Outcome> {
+    pub async fn work(&self, work: Work) -> Result<Arc<Outcome>> {
         let working = async {
             match work {
                 Work::Start { agent, task, verify, notes } => {

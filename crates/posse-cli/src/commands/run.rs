@@ -80,7 +80,7 @@ async fn run_in(
     let work = Work::Start { agent: Box::new(agent.clone()), task, verify, notes };
     let outcome = room.work(work).await;
     setup.close_servers().await;
-    Ok(room.conclude(&id, &agent, &outcome?, began))
+    Ok(room.conclude(&id, &agent, &*outcome?, began))
 }
 
 /// Who does the task, and what had to be done differently from what its definition asks for.

@@ -88,7 +88,7 @@ impl Worker {
     async fn work(&self, args: &WorkerArgs) -> Result<BTreeMap<TaskId, ErrorCode>> {
         let mut given_up = BTreeMap::new();
         let mut busy = HashSet::new();
-        let mut jobs: JoinSet<(TaskId, Result<Outcome>)> = JoinSet::new();
+        let mut jobs: JoinSet<(TaskId, Result<Arc<Outcome>>)> = JoinSet::new();
         loop {
             let Found { open, mut left } = self.look().await?;
             for (row, fate) in open {
@@ -170,7 +170,7 @@ impl Worker {
         Ok(Fate::GoOn)
     }
 
-    async fn settle(&self, row: TaskRow, fate: Fate) -> Result<Outcome> {
+    async fn settle(&self, row: TaskRow, fate: Fate) -> Result<Arc<Outcome>> {
         if let Fate::End(why) = fate {
             return end_tree(&self.store, &row, &why).await;
         }

@@ -2,6 +2,7 @@
 //! up to four turns. Polling that sees something new each time is not a circle.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use posse_messages::fixed;
 
@@ -27,7 +28,7 @@ pub(super) enum Verdict {
 }
 
 impl Cycles {
-    pub(super) fn observe(&mut self, calls: &[ToolCall], results: &[ToolResult]) -> Verdict {
+    pub(super) fn observe(&mut self, calls: &[Arc<ToolCall>], results: &[ToolResult]) -> Verdict {
         if self.recent.len() == PERIOD_MAX * STOP_AT {
             self.recent.pop_front();
         }
@@ -59,7 +60,7 @@ impl Cycles {
     }
 }
 
-fn fingerprint(calls: &[ToolCall], results: &[ToolResult]) -> u64 {
+fn fingerprint(calls: &[Arc<ToolCall>], results: &[ToolResult]) -> u64 {
     let calls = calls.iter().flat_map(|call| [call.name.as_str(), call.arguments.as_object_text()]);
     calls.chain(results.iter().map(|result| result.text.as_str())).fold(0, mix)
 }

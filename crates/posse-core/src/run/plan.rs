@@ -1,5 +1,7 @@
 //! What becomes of the calls in a reply: which run, and which are answered by a refusal the model can act on.
 
+use std::sync::Arc;
+
 use posse_messages::fixed;
 
 use super::Run;
@@ -19,7 +21,7 @@ const NAME_MAX: usize = 64;
 /// A call, and what to do with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    pub call: ToolCall,
+    pub call: Arc<ToolCall>,
     pub action: Action,
 }
 
@@ -37,7 +39,7 @@ impl Run {
     pub(super) fn name_calls(&mut self, reply: &mut Reply) {
         let turn = self.turns;
         let calls = reply.blocks.iter_mut().filter_map(|block| match block {
-            Block::ToolCall(call) => Some(call),
+            Block::ToolCall(call) => Some(Arc::make_mut(call)),
             Block::Text { .. } | Block::Thinking { .. } | Block::Opaque { .. } => None,
         });
         for (index, call) in calls.enumerate() {
@@ -54,7 +56,7 @@ impl Run {
         }
     }
 
-    pub(super) fn plan(&mut self, calls: Vec<ToolCall>, stop: &ReplyStop) -> Vec<Planned> {
+    pub(super) fn plan(&mut self, calls: Vec<Arc<ToolCall>>, stop: &ReplyStop) -> Vec<Planned> {
         let last = calls.len() - 1;
         let mut planned = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {

@@ -52,7 +52,7 @@ impl Game {
                 }
                 Step::Finish(outcome) => {
                     self.run.on_finished(&outcome);
-                    return Some(*outcome);
+                    return Some((*outcome).clone());
                 }
             }
         }

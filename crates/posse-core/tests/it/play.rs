@@ -38,7 +38,7 @@ pub fn parse_reply(line: &str) -> Result<Reply, ModelFailure> {
         if let Some(call) = part.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
             let (name, id) = name.split_once('#').unwrap_or((name, ""));
-            reply.blocks.push(Block::ToolCall(ToolCall {
+            reply.blocks.push(Block::call(ToolCall {
                 key: CallKey { turn: 0, index: 0 },
                 id: id.to_owned(),
                 name: name.to_owned(),

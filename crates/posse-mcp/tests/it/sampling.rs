@@ -139,7 +139,7 @@ fn conversation() -> Vec<Message> {
     let thought = Block::Thinking { text: "hm".to_owned(), signature: None };
     vec![
         Message::user("Look at a"),
-        Message::Assistant { blocks: vec![thought, Block::text("I look."), Block::ToolCall(call.clone())] },
+        Message::Assistant { blocks: vec![thought, Block::text("I look."), Block::call(call.clone())] },
         Message::Results { results: vec![ToolResult::error(&call, "it is not there")] },
         Message::user("Be quick"),
     ]

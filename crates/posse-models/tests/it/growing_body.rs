@@ -20,7 +20,7 @@ fn push_turn(talk: &mut Talk, turn: u32) {
         signature: None,
     };
     let result = ToolResult::new(&call, "a line of text\n".repeat(273));
-    talk.messages.push(Message::Assistant { blocks: vec![Block::ToolCall(call)] });
+    talk.messages.push(Message::Assistant { blocks: vec![Block::call(call)] });
     talk.messages.push(Message::Results { results: vec![result] });
 }
 

@@ -415,7 +415,7 @@ async fn bad_names_and_bad_arguments_are_sent_back_in_a_valid_form() {
         };
         let mut talk = Talk::new();
         let result = ToolResult::error(&call, "arguments are not JSON");
-        talk.messages.push(Message::Assistant { blocks: vec![Block::ToolCall(call)] });
+        talk.messages.push(Message::Assistant { blocks: vec![Block::call(call)] });
         talk.messages.push(Message::Results { results: vec![result] });
         talk.call(&*model(format, server.url())).await.unwrap();
         let body = server.request().json().to_string();

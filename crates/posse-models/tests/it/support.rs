@@ -1,6 +1,6 @@
 //! The only code of these tests that knows the API.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use posse_core::agent::ModelSettings;
@@ -107,6 +107,7 @@ impl Talk {
         let mut answers = Vec::new();
         for block in &mut reply.blocks {
             if let Block::ToolCall(call) = block {
+                let call = Arc::make_mut(call);
                 call.key = CallKey { turn, ..call.key };
                 if call.id.is_empty() {
                     call.id = format!("posse_{turn}_{}", call.key.index);

@@ -1,6 +1,7 @@
 //! Asking before a call is made. This comes before its intent is written down, so a call that waits is never in doubt: whoever
 //! takes the task over goes on waiting, and an answer that came meanwhile counts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::approval::{Answer, Asked, By, Parked, Request, Resolution, Scope, State, Verdict};
@@ -53,7 +54,7 @@ impl Life<'_> {
                 && let Some(whole) = canonical_arguments(planned.call.arguments.as_object_text())
             {
                 // The bytes that are shown are the bytes that are executed.
-                planned.call.arguments = Arguments::Object(whole);
+                Arc::make_mut(&mut planned.call).arguments = Arguments::Object(whole);
             }
             // Whoever takes the task over has to find the call that waits.
             if asked.is_some() {

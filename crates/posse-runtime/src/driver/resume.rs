@@ -37,11 +37,11 @@ pub async fn resume(
     owner: &str,
     onward: Onward,
     allowed: &Grant,
-) -> Result<Outcome> {
+) -> Result<Arc<Outcome>> {
     let found = read(ports, &id).await?;
     if let Onward::Finish { wall_ms_max, .. } = &onward {
         match found.run.next_step(0) {
-            Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(*outcome),
+            Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
             Step::Finish(_) => refuse_without_time(&id, &found, *wall_ms_max)?,
             // One that was interrupted and has no time left ends now, with what it has.
             _ => {}
@@ -99,7 +99,7 @@ pub async fn resume(
 
 /// Ends a task that nobody drives, without asking anybody: what was begun is in doubt, the rest was not made. `epoch` is
 /// what claiming it gave.
-pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str) -> Result<Outcome> {
+pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str) -> Result<Arc<Outcome>> {
     let records = store.records(id).await?;
     let start = start_of(&records)?;
     // Which effects the tools have does not matter any more: none of them is called.
@@ -108,7 +108,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     if let Step::Finish(outcome) = run.next_step(0)
         && matches!(records.last(), Some(Record::Finished { .. }))
     {
-        return Ok(*outcome);
+        return Ok(outcome);
     }
     run.on_lost(lost_tokens);
     run.on_resume(None, None);
@@ -127,10 +127,10 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     let Step::Finish(mut outcome) = run.next_step(elapsed_ms) else {
         return Err(Error::new(ErrorCode::Internal, say!("cancel-without-end", id)));
     };
-    outcome.detail.get_or_insert_with(|| why.to_owned());
+    Arc::make_mut(&mut outcome).detail.get_or_insert_with(|| why.to_owned());
     ending.push(Record::Finished { outcome: outcome.clone(), elapsed_ms });
     store.append(id, epoch, ending).await?;
-    Ok(*outcome)
+    Ok(outcome)
 }
 
 impl Life<'_> {

@@ -211,7 +211,7 @@ impl Session {
         start: TaskStart,
         records: &[Record],
         onward: Onward,
-    ) -> Result<Outcome> {
+    ) -> Result<Arc<Outcome>> {
         let row = self.store.task(&id).await?;
         let stop = self.stop.child();
         let parent = Parent {
@@ -237,7 +237,7 @@ impl Session {
         let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
         let outcome = self.attended(driven).await;
         self.end_children(&children).await;
-        task.finish(outcome.as_ref().map(Outcome::clone).map_err(ToString::to_string), row.turns);
+        task.finish(outcome.as_ref().map(Arc::clone).map_err(ToString::to_string), row.turns);
         outcome
     }
 }
@@ -317,7 +317,7 @@ fn begun(parent: &TaskId, session: &Session, records: &[Record]) -> Begun {
 
 fn last_outcome(records: Vec<Record>) -> Done {
     let finished = records.into_iter().rev().find_map(|record| match record {
-        Record::Finished { outcome, .. } => Some(*outcome),
+        Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
     finished.ok_or_else(|| say!("outcome-lost"))

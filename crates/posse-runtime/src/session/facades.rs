@@ -194,7 +194,7 @@ impl Delegated {
     }
 
     fn outcome(&self) -> Option<&Outcome> {
-        self.done.as_ref()?.as_ref().ok()
+        self.done.as_ref()?.as_deref().ok()
     }
 
     /// Why it did not complete.

@@ -7,7 +7,7 @@ use posse_core::agent::Agent;
 use posse_core::board::{Admission, Board, End, Met, Move, Past, Rules, Terms};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::outcome::{Outcome, Status};
+use posse_core::outcome::Status;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -193,7 +193,7 @@ impl Family {
 }
 
 pub(crate) fn end_of(done: &Done) -> End {
-    match done.as_ref().map(Outcome::status) {
+    match done.as_ref().map(|outcome| outcome.status()) {
         Ok(Status::Completed) => End::Completed,
         Ok(Status::Partial | Status::Failed | Status::Cancelled) | Err(_) => End::Failed,
     }

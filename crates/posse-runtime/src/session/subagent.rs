@@ -325,7 +325,7 @@ async fn result(
         );
     };
     let text = match done {
-        Ok(outcome) => outcome.text,
+        Ok(outcome) => outcome.text.clone(),
         Err(_) => stored_text(session, &task.id).await?,
     };
     let limit = limit.unwrap_or(PAGE_USUAL).clamp(1, PAGE_MAX);
@@ -339,7 +339,7 @@ async fn result(
 async fn stored_text(session: &Session, id: &TaskId) -> Result<String> {
     let records = session.store.records(id).await?;
     let text = records.into_iter().rev().find_map(|record| match record {
-        Record::Finished { outcome, .. } => Some(outcome.text),
+        Record::Finished { outcome, .. } => Some(outcome.text.clone()),
         _ => None,
     });
     Ok(text.unwrap_or_default())

@@ -89,7 +89,7 @@ pub(crate) enum Stage {
     Running,
 }
 
-pub(crate) type Done = Result<Outcome, String>;
+pub(crate) type Done = Result<Arc<Outcome>, String>;
 
 /// What a task asks whoever delegated to it.
 #[derive(Clone, PartialEq)]
@@ -320,7 +320,7 @@ impl Observer for Task {
 }
 
 /// The end of a run. A panic ends this task only, and is told as what it is.
-pub(crate) fn outcome_of(ended: Result<Result<Outcome>, String>) -> Done {
+pub(crate) fn outcome_of(ended: Result<Result<Arc<Outcome>>, String>) -> Done {
     match ended {
         Ok(Ok(outcome)) => Ok(outcome),
         Ok(Err(e)) => Err(e.to_string()),

@@ -53,7 +53,7 @@ fn result(records: &[Record]) -> String {
     texts.collect::<Vec<_>>().join(" | ")
 }
 
-async fn with_answers(stage: &Stage, verdict: Verdict, scope: Scope) -> (Outcome, u32) {
+async fn with_answers(stage: &Stage, verdict: Verdict, scope: Scope) -> (Arc<Outcome>, u32) {
     let asked = Mutex::new(0);
     let answering = async {
         loop {

@@ -117,7 +117,7 @@ fn room_asking(
 }
 
 impl Room {
-    async fn run(&self) -> Outcome {
+    async fn run(&self) -> Arc<Outcome> {
         let boss = posse_core::agent::Agent {
             limits: Limits { turns_max: 200, ..Limits::default() },
             ..agent("boss", None)

@@ -30,7 +30,7 @@ fn finish() -> Onward {
 #[tokio::test]
 async fn an_answer_that_satisfies_its_schema_is_data() {
     let outcome = typed(r#"[{calls: [{look: {}}]}, {text: '{"n": 7}'}]"#).run().await.unwrap();
-    assert_eq!((outcome.status(), outcome.data), (Status::Completed, Some(json!({ "n": 7 }))));
+    assert_eq!((outcome.status(), outcome.data.clone()), (Status::Completed, Some(json!({ "n": 7 }))));
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn a_wrong_answer_is_repaired_with_at_most_five_errors_and_their_places() 
     let stage = typed(r#"[{text: '{"list": ["a", "b", "c", "d", "e", "f"]}'}, {text: '{"n": 1}'}]"#);
     let outcome = stage.run().await.unwrap();
     assert_eq!(
-        (outcome.status(), outcome.turns, outcome.data),
+        (outcome.status(), outcome.turns, outcome.data.clone()),
         (Status::Completed, 2, Some(json!({ "n": 1 })))
     );
     let errors = stage.records().await.into_iter().find_map(|record| match record {
@@ -58,7 +58,7 @@ async fn a_wrong_answer_is_repaired_with_at_most_five_errors_and_their_places() 
 async fn an_answer_that_stays_wrong_fails_with_its_text() {
     let outcome = typed(r#"[{text: 'no'}, {text: '{"n": "x"}'}, {text: never}]"#).run().await.unwrap();
     assert_eq!((outcome.stop, outcome.status()), (StopReason::OutputInvalid, Status::Failed));
-    assert_eq!((outcome.text.as_str(), outcome.data), (r#"{"n": "x"}"#, None));
+    assert_eq!((outcome.text.as_str(), outcome.data.clone()), (r#"{"n": "x"}"#, None));
     assert_eq!(outcome.schema_errors, ["/n: \"x\" is not of type \"integer\""]);
 }
 
@@ -108,7 +108,7 @@ async fn without_a_verifier_a_task_that_has_to_be_verified_fails() {
 async fn a_verifier_that_crashes_fails_only_its_task() {
     let outcome = verified(&["crash"], "[{text: done}, {text: never}]").run().await.unwrap();
     assert_eq!(outcome.stop, StopReason::VerifyFailed);
-    assert!(outcome.detail.unwrap().contains("the verifier crashed (out of cheese)"));
+    assert!(outcome.detail.as_deref().unwrap().contains("the verifier crashed (out of cheese)"));
 }
 
 #[tokio::test]

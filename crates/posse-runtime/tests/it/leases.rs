@@ -117,7 +117,7 @@ fn room(script: &'static str) -> Room {
 }
 
 impl Room {
-    async fn run(&self, boss: Agent) -> Outcome {
+    async fn run(&self, boss: Agent) -> Arc<Outcome> {
         self.session.run(boss, "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap()
     }
 

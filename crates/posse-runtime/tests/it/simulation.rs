@@ -301,7 +301,7 @@ enum Said {
 
 fn call(arguments: Value) -> Block {
     let name = if arguments.get("key").is_some() { "shared_context" } else { "subagent" };
-    Block::ToolCall(ToolCall {
+    Block::call(ToolCall {
         key: CallKey { turn: 0, index: 0 },
         id: String::new(),
         name: name.to_owned(),

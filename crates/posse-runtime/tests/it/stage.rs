@@ -99,11 +99,11 @@ impl Stage {
         }
     }
 
-    pub async fn run(&self) -> Result<Outcome> {
+    pub async fn run(&self) -> Result<Arc<Outcome>> {
         start(&self.ports(), id(), None, "first".to_owned(), self.task()).await
     }
 
-    pub async fn go_on(&self, onward: Onward) -> Result<Outcome> {
+    pub async fn go_on(&self, onward: Onward) -> Result<Arc<Outcome>> {
         let denied: Vec<String> = self.denied_later.iter().map(|name| (*name).to_owned()).collect();
         let allowed = self.task().grant.without(&denied).keep(&self.rights_later);
         resume(&self.ports(), id(), "second", onward, &allowed).await
@@ -255,7 +255,7 @@ impl Probe {
     }
 }
 
-pub fn code(result: Result<Outcome>) -> ErrorCode {
+pub fn code(result: Result<Arc<Outcome>>) -> ErrorCode {
     result.map_err(|e: Error| e.code()).expect_err("the run should have failed")
 }
 

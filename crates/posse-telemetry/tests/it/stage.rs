@@ -51,7 +51,7 @@ pub async fn play(
     script: &'static str,
     limits: Limits,
     watchers: Vec<Arc<dyn Observer>>,
-) -> (Outcome, Arc<MemoryStore>) {
+) -> (Arc<Outcome>, Arc<MemoryStore>) {
     let store = Arc::new(MemoryStore::new());
     let origin =
         Origin { path: String::new(), format: Format::Native, scope: Scope::User, hash: String::new() };

@@ -302,7 +302,7 @@ async fn a_history_the_provider_refuses_is_not_sent_twice() {
     )];
     let played = play(Format::OpenAiChat, limits(), answers).await;
     assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 1));
-    assert!(played.outcome.detail.unwrap().contains("messages.3"));
+    assert!(played.outcome.detail.as_deref().unwrap().contains("messages.3"));
 }
 
 /// A stream of these chunks with a minute of silence before each of them.

@@ -134,7 +134,7 @@ async fn a_wait_that_is_too_long_fails_at_once_and_names_the_time() {
     let answer = refusal(429, "rate_limit").header("retry-after", "1000000000");
     let played = play(FORMAT, limits(), vec![answer]).await;
     assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 1));
-    let detail = played.outcome.detail.unwrap();
+    let detail = played.outcome.detail.as_deref().unwrap();
     assert!(detail.contains("resets in 1000000000 s, and we wait at most 60 s"), "{detail}");
     assert!(start.elapsed() < Duration::from_secs(1));
 }
@@ -147,12 +147,12 @@ async fn nobody_waits_for_a_limit_that_resets_after_the_end_of_the_run() {
     let stage = Stage { limits: tight, ..Stage::new(FORMAT) };
     let played = stage.play(vec![refusal(429, "rate_limit").header("retry-after", "30")]).await;
     assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 1));
-    let detail = played.outcome.detail.unwrap();
+    let detail = played.outcome.detail.as_deref().unwrap();
     assert!(detail.contains("resets in 30 s, and we wait at most 20 s"), "{detail}");
     // The next task of the key is told without a call.
     let server = Server::script([]).await;
     let outcome = stage.start("next", stage.model("m", server.url())).await;
-    let detail = outcome.detail.unwrap();
+    let detail = outcome.detail.as_deref().unwrap();
     assert!(detail.contains("the limit resets in 30 s"), "{detail}");
     assert_eq!((server.requests().len(), start.elapsed() < Duration::from_secs(1)), (0, true));
 }
@@ -170,7 +170,7 @@ async fn what_waiting_cannot_mend_is_asked_once() {
         let answer = refusal(status, code).header("retry-after", "1");
         let played = play(FORMAT, limits(), vec![answer]).await;
         assert_eq!((played.outcome.stop, played.sent.len()), (StopReason::ModelFailed, 1), "{code}");
-        let detail = played.outcome.detail.unwrap();
+        let detail = played.outcome.detail.as_deref().unwrap();
         assert!(detail.starts_with(&format!("{kind} (HTTP {status}): not now")), "{detail}");
         assert_eq!(played.outcome.usage.total(), 0, "a refusal costs nothing");
     }
@@ -185,7 +185,7 @@ async fn an_overloaded_provider_is_asked_again_with_growing_spread_waits_and_not
         let answers = (0..5).map(|_| refusal(status, "overloaded_error")).collect();
         let played = Stage { seed, ..Stage::new(FORMAT) }.play(answers).await;
         assert_eq!((played.outcome.stop, played.sent.len(), played.left), (StopReason::ModelFailed, 5, 0));
-        let detail = played.outcome.detail.unwrap();
+        let detail = played.outcome.detail.as_deref().unwrap();
         assert!(detail.ends_with("(gave up after 5 attempts)"), "{detail}");
         assert!(played.sent.iter().all(|request| request.body == played.sent[0].body));
         let pauses = pauses(&played.sent);

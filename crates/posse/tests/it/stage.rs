@@ -29,7 +29,7 @@ use posse_testkit::wire::Format;
 use tokio::sync::Notify;
 
 pub struct Played {
-    pub outcome: Outcome,
+    pub outcome: Arc<Outcome>,
     pub sent: Vec<Recorded>,
     /// Arguments of every call that was really run.
     pub ran: Vec<String>,
@@ -105,7 +105,7 @@ impl Stage {
         Arc::new(Retry::new(model, RetryPolicy::default(), self.governor.clone()).seeded(self.seed))
     }
 
-    pub async fn start(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
+    pub async fn start(&self, session: &str, model: Arc<dyn Model>) -> Arc<Outcome> {
         let ports = self.ports(model);
         let outcome = start(&ports, TaskId::root(session), None, "test".to_owned(), self.task()).await;
         *self.spent.lock().unwrap() = ports.budget.spent();
@@ -113,7 +113,7 @@ impl Stage {
     }
 
     /// Goes on with a task whose process is gone.
-    pub async fn resume(&self, session: &str, model: Arc<dyn Model>) -> Outcome {
+    pub async fn resume(&self, session: &str, model: Arc<dyn Model>) -> Arc<Outcome> {
         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
         let ports = self.ports(model);
         let outcome = resume(&ports, TaskId::root(session), "another", onward, &self.task().grant).await;

@@ -124,7 +124,7 @@ impl Stage {
         }
     }
 
-    async fn run(&self, agents: Vec<SubAgent>) -> Outcome {
+    async fn run(&self, agents: Vec<SubAgent>) -> Arc<Outcome> {
         let ports = self.ports(agents);
         let lead = Agent::new(AgentName::parse("lead").unwrap(), "scripted:test", "You lead.");
         let names: Vec<String> = ports.tools.names().map(str::to_owned).collect();

@@ -2,6 +2,7 @@
 //! ended here.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::journal::start_of;
@@ -67,7 +68,7 @@ fn tell(row: &TaskRow, note: &str, json: bool) -> ExitCode {
 }
 
 /// Ends what a dead process left of a task and of its children. Those that were detached go on without it.
-pub async fn end_tree(store: &SqliteStore, row: &TaskRow, why: &str) -> Result<Outcome> {
+pub async fn end_tree(store: &SqliteStore, row: &TaskRow, why: &str) -> Result<Arc<Outcome>> {
     let epoch = store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
     sweep(vec![row.id.clone()]).await;
     let outcome = end_cancelled(store, &row.id, epoch, why).await?;

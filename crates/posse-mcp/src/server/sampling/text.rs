@@ -259,6 +259,6 @@ mod tests {
             shown.starts_with("<tool_result tool=\"read\" error=\"true\">\n")
                 && shown.ends_with("\n</tool_result>")
         );
-        assert_eq!(spoken(&[Block::text("So."), Block::ToolCall(call)]), "So.\n\n<read>\n{}\n</read>");
+        assert_eq!(spoken(&[Block::text("So."), Block::call(call)]), "So.\n\n<read>\n{}\n</read>");
     }
 }

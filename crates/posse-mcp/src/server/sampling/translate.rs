@@ -132,7 +132,7 @@ impl Read {
         let id = if id.is_empty() { format!("call_{}", index + 1) } else { id };
         let (id, name) = (prefix(&id, NAME_BYTES_MAX).to_owned(), prefix(&name, NAME_BYTES_MAX).to_owned());
         let key = CallKey { turn: 0, index };
-        self.blocks.push(Block::ToolCall(ToolCall { key, id, name, arguments, signature: None }));
+        self.blocks.push(Block::call(ToolCall { key, id, name, arguments, signature: None }));
     }
 }
 
