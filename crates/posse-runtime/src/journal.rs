@@ -47,6 +47,20 @@ impl Journal {
         }
     }
 
+    /// Writes what is noted along with what others are about to write. Whether it was written is heard at the next `commit`. `false`:
+    /// nobody is about to.
+    pub fn go_along(&mut self) -> bool {
+        if self.noted.is_empty() {
+            return true;
+        }
+        let Some(written) = self.store.append_along(&self.task, self.epoch, &self.noted) else {
+            return false;
+        };
+        self.noted.clear();
+        self.queued.push(written);
+        true
+    }
+
     pub async fn commit(&mut self) -> Result<()> {
         // What follows is not written if what comes before it could not be.
         for written in self.queued.drain(..) {

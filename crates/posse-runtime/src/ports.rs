@@ -435,6 +435,16 @@ pub trait Store: ContextStore + ApprovalStore {
         self.append(task, epoch, records.to_vec())
     }
 
+    /// Like `append`, if something else is about to be written with which these can go at no cost.
+    fn append_along(
+        &self,
+        _task: &TaskId,
+        _epoch: u64,
+        _records: &[Record],
+    ) -> Option<BoxFuture<'static, Result<()>>> {
+        None
+    }
+
     /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>>;
 

@@ -118,6 +118,16 @@ impl Store for SqliteStore {
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
+    fn append_along(
+        &self,
+        task: &TaskId,
+        epoch: u64,
+        records: &[Record],
+    ) -> Option<BoxFuture<'static, Result<()>>> {
+        let answer = self.writer.write_along(|| Job::append(task.clone(), epoch, records))?;
+        Some(Box::pin(async move { answer.wait().await.map(drop) }))
+    }
+
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
         self.claim_at(task, None, owner)
     }

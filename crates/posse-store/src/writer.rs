@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
@@ -27,7 +27,11 @@ const QUEUE_MAX: usize = 4_096;
 const GROUP_MAX: usize = 256;
 
 /// How often whoever gathers looks for more.
-const LOOKS_MAX: usize = 16;
+const LOOKS_MAX: usize = 64;
+
+/// How often it looks in vain where fewer than half of those have come who came the last time. All of that costs less than another
+/// commit.
+const VAIN_LOOKS_MAX: usize = 16;
 
 type Reply = oneshot::Sender<Result<Written, Fault>>;
 
@@ -43,8 +47,8 @@ struct Desk {
     filled: Condvar,
     /// Started when it is first needed: what comes and goes quickly never needs it.
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// The last transaction was of several callers.
-    is_shared: AtomicBool,
+    /// How many jobs the last transaction had.
+    last_count: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -111,14 +115,14 @@ impl Desk {
     async fn gather(&self) {
         let (mut gathered, mut in_vain) = (0, 0);
         for _ in 0..LOOKS_MAX {
-            let is_shared = self.is_shared.load(Ordering::Relaxed);
+            let expected = self.last_count.load(Ordering::Relaxed);
             let queued = self.queue().jobs.len();
             in_vain = if queued > gathered { 0 } else { in_vain + 1 };
-            if in_vain > usize::from(is_shared) {
+            if in_vain > vain_looks(queued, expected) || (expected > 1 && queued >= expected) {
                 return;
             }
             gathered = queued;
-            match is_shared {
+            match expected > 1 {
                 true => tokio::task::yield_now().await,
                 false => let_others_run().await,
             }
@@ -149,7 +153,7 @@ impl Desk {
         let mut queue = self.queue();
         let count = queue.jobs.len().min(GROUP_MAX);
         if count > 0 {
-            self.is_shared.store(count > 1, Ordering::Relaxed);
+            self.last_count.store(count, Ordering::Relaxed);
         }
         queue.is_for_thread = count < queue.jobs.len();
         queue.is_gathered = false;
@@ -192,6 +196,13 @@ impl Answer {
             }
         }
         Ok(self.await?)
+    }
+}
+
+fn vain_looks(queued: usize, expected: usize) -> usize {
+    match queued * 2 < expected {
+        true => VAIN_LOOKS_MAX,
+        false => usize::from(expected > 1),
     }
 }
 
@@ -245,7 +256,7 @@ impl Writer {
             queue: Mutex::default(),
             filled: Condvar::new(),
             thread: Mutex::default(),
-            is_shared: AtomicBool::new(false),
+            last_count: AtomicUsize::new(0),
         });
         Self { desk }
     }
@@ -258,10 +269,24 @@ impl Writer {
         answer
     }
 
+    /// For a caller that is in no hurry: queues if somebody is about to write.
+    pub fn write_along(&self, job: impl FnOnce() -> Job) -> Option<Answer> {
+        let queue = self.desk.queue();
+        if !queue.is_gathered {
+            return None;
+        }
+        let mut answer = self.queue(queue, job());
+        answer.stage = Stage::Waiting;
+        Some(answer)
+    }
+
     /// For a caller that does nothing else until the answer is there: it, or another one like it, writes what is queued.
     pub fn write(&self, job: Job) -> Answer {
+        self.queue(self.desk.queue(), job)
+    }
+
+    fn queue(&self, mut queue: MutexGuard<'_, Queue>, job: Job) -> Answer {
         let (reply, answer) = oneshot::channel();
-        let mut queue = self.desk.queue();
         let coming = if queue.jobs.len() >= QUEUE_MAX {
             Err(Fault::new(ErrorCode::StoreBusy, say!("store-queue-full", queue_max = QUEUE_MAX))
                 .hint(say!("store-queue-full-hint")))
@@ -383,6 +408,39 @@ mod tests {
             earlier
         };
         assert_eq!(tokio::join!(write("a"), write("b"), write("c")), (0, 1, 2));
+    }
+
+    #[tokio::test]
+    async fn where_many_came_the_last_time_somebody_waits_a_little_for_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = writer(&directory);
+        let write = async |task: &str, looks: usize| {
+            for _ in 0..looks {
+                tokio::task::yield_now().await;
+            }
+            writer.write(Job::create(new_task(task))).wait().await.unwrap();
+        };
+        let last_count = || writer.desk.last_count.load(Ordering::Relaxed);
+        tokio::join!(write("a", 0), write("b", 5));
+        assert_eq!(last_count(), 1);
+        writer.desk.last_count.store(5, Ordering::Relaxed);
+        tokio::join!(write("c", 0), write("d", 5), write("e", 10));
+        assert_eq!(last_count(), 3);
+    }
+
+    #[tokio::test]
+    async fn what_is_in_no_hurry_goes_along_with_what_is_about_to_be_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let writer = writer(&directory);
+        let job = |task| Job::create(new_task(task));
+        assert!(writer.write_along(|| job("a")).is_none());
+        let mut gathers = Box::pin(writer.write(job("b")).wait());
+        assert!(gathers.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        let along = writer.write_along(|| job("c")).unwrap();
+        gathers.await.unwrap();
+        assert_eq!(writer.desk.last_count.load(Ordering::Relaxed), 2);
+        along.await.unwrap();
+        assert!(writer.write_along(|| job("d")).is_none());
     }
 
     #[tokio::test]
