@@ -1,13 +1,11 @@
 //! How a run ended, with the text it has. Stopping is a value, not an error.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::id::CallKey;
 use crate::sections::{self, Sections};
-use crate::usage::Usage;
+use crate::usage::{ByModel, Usage};
 use crate::verify::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,8 +32,8 @@ pub struct Outcome {
     pub tool_calls: u32,
     pub usage: Usage,
     /// The part of `usage` that replies took, by the model that gave them. The rest went into attempts without a reply.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub answered_by: BTreeMap<String, Usage>,
+    #[serde(default, skip_serializing_if = "ByModel::is_empty")]
+    pub answered_by: ByModel,
     pub changed_files: Vec<String>,
     /// Calls whose effect may or may not have happened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -121,7 +119,7 @@ impl Outcome {
             turns: 0,
             tool_calls: 0,
             usage: Usage::default(),
-            answered_by: BTreeMap::new(),
+            answered_by: ByModel::default(),
             changed_files: Vec::new(),
             in_doubt: Vec::new(),
             refused_tools: Vec::new(),

@@ -26,7 +26,7 @@ use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{Doubt, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use crate::tool::{Effect, canonical};
-use crate::usage::Usage;
+use crate::usage::{ByModel, Usage};
 
 pub use plan::{Action, Planned, batches};
 pub use replay::{Replayed, replay, replay_each};
@@ -52,7 +52,7 @@ pub struct Run {
     before: Before,
     usage: Usage,
     /// The part of `usage` that replies took, by model.
-    answered_by: BTreeMap<String, Usage>,
+    answered_by: ByModel,
     /// Ids that are on the wire already.
     ids: HashSet<String>,
     /// The parts of an answer that was cut off and continued.
@@ -162,7 +162,7 @@ impl Run {
             file_operations: 0,
             before: Before::default(),
             usage: Usage::default(),
-            answered_by: BTreeMap::new(),
+            answered_by: ByModel::default(),
             ids: HashSet::new(),
             answer: String::new(),
             last_text: String::new(),
@@ -231,7 +231,7 @@ impl Run {
     pub fn on_reply(&mut self, mut reply: Reply) {
         self.usage.add(&reply.usage);
         self.usage.add(&reply.lost);
-        self.answered_by.entry(reply.model.clone()).or_default().add(&reply.usage);
+        self.answered_by.add(&reply.model, &reply.usage);
         for note in reply.notes.drain(..) {
             self.note(note);
         }
@@ -469,7 +469,7 @@ impl Run {
     }
 
     /// The part of `usage` that replies took, by the model that gave them.
-    pub fn answered_by(&self) -> &BTreeMap<String, Usage> {
+    pub fn answered_by(&self) -> &ByModel {
         &self.answered_by
     }
 

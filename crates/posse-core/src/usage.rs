@@ -1,6 +1,8 @@
 //! What a model call consumed. Arithmetic saturates: a provider's nonsense must never turn into a free call.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +20,45 @@ pub struct Usage {
     pub reasoning: u64,
     /// The provider did not say (or said nonsense), so the figures are our estimate.
     pub estimated: bool,
+}
+
+/// Usage by the model that answered, in the order of their names. A task has one or two of them, so it is no tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "BTreeMap<String, Usage>")]
+pub struct ByModel(Vec<(String, Usage)>);
+
+impl ByModel {
+    pub fn add(&mut self, model: &str, usage: &Usage) {
+        let at = match self.0.binary_search_by(|(name, _)| name.as_str().cmp(model)) {
+            Ok(at) => at,
+            Err(at) => {
+                self.0.reserve_exact(1);
+                self.0.insert(at, (model.to_owned(), Usage::default()));
+                at
+            }
+        };
+        self.0[at].1.add(usage);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Usage)> {
+        self.0.iter().map(|(model, usage)| (model.as_str(), usage))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<BTreeMap<String, Usage>> for ByModel {
+    fn from(usages: BTreeMap<String, Usage>) -> Self {
+        Self(usages.into_iter().collect())
+    }
+}
+
+impl Serialize for ByModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
 }
 
 impl Usage {
@@ -96,6 +137,19 @@ impl Price {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn usage_by_model_is_summed_and_read_back_as_it_was_written() {
+        let part = |input| Usage { input, ..Usage::default() };
+        let mut usages = ByModel::default();
+        for (model, input) in [("b", 1), ("a", 2), ("c", 4), ("b", 8)] {
+            usages.add(model, &part(input));
+        }
+        assert_eq!(usages.iter().collect::<Vec<_>>(), [("a", &part(2)), ("b", &part(9)), ("c", &part(4))]);
+        let json = serde_json::to_string(&usages).unwrap();
+        assert!(json.starts_with(r#"{"a":{"input":2,"#), "{json}");
+        assert_eq!(serde_json::from_str::<ByModel>(&json).unwrap(), usages);
+    }
 
     #[test]
     fn cached_tokens_are_charged_at_their_own_price_and_the_sum_is_rounded_up() {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -209,6 +210,11 @@ impl Dialler {
     }
 
     async fn dial(&self, target: Uri) -> Result<Box<Line>, Cause> {
+        if let Some(address) = address(&target).filter(|_| self.proxy.is_none() && !self.is_tls) {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            return Ok(Line::over(Box::new(TokioIo::new(stream))));
+        }
         let mut direct = self.direct.clone();
         let stream: Box<dyn Stream> = match &self.proxy {
             None => boxed(direct.call(target).await?),
@@ -223,6 +229,12 @@ impl Dialler {
         };
         Ok(Line::over(stream))
     }
+}
+
+/// Where a target is, if no name has to be looked up for that.
+fn address(target: &Uri) -> Option<SocketAddr> {
+    let ip = target.host()?.trim_matches(['[', ']']).parse().ok()?;
+    Some(SocketAddr::new(ip, target.port_u16().unwrap_or(80)))
 }
 
 /// Without the room that TLS would need, where there is none.

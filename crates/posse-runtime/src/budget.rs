@@ -1,11 +1,10 @@
 //! One ledger for a tree of tasks, shared by everything that runs in it.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use posse_core::budget::{AccountId, Amount, Caps, Hold, Ledger, Shortfall};
-use posse_core::usage::{Price, Usage};
+use posse_core::usage::{ByModel, Price, Usage};
 use tokio::time::Instant;
 
 use crate::ports::Allowance;
@@ -85,9 +84,9 @@ impl Tariff {
     }
 
     /// What a task has cost in millionths of a dollar; `None` if something it used has no price.
-    pub fn cost(&self, usage: &Usage, answered_by: &BTreeMap<String, Usage>) -> Option<u64> {
+    pub fn cost(&self, usage: &Usage, answered_by: &ByModel) -> Option<u64> {
         let (mut micros, mut lost) = (0u64, *usage);
-        for (model, part) in answered_by {
+        for (model, part) in answered_by.iter() {
             micros = micros.saturating_add(self.price(model)?.micros(part));
             lost = lost.without(part);
         }
@@ -98,7 +97,7 @@ impl Tariff {
     }
 
     /// What a task has used, for a ledger.
-    pub(crate) fn used(&self, usage: &Usage, answered_by: &BTreeMap<String, Usage>) -> Amount {
+    pub(crate) fn used(&self, usage: &Usage, answered_by: &ByModel) -> Amount {
         in_tokens(usage, self.cost(usage, answered_by).unwrap_or(0))
     }
 

@@ -204,7 +204,8 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<A
         }
         match run.next_step(life.elapsed_ms()) {
             Step::CallModel(ask) => life.ask(&mut run, ask).await?,
-            Step::CallTools(calls) => life.call_tools(&mut run, calls).await?,
+            // Boxed, because it is large and a task waits for its model most of the time.
+            Step::CallTools(calls) => Box::pin(life.call_tools(&mut run, calls)).await?,
             Step::Check(value) => life.check(&mut run, &value),
             Step::Verify(command) => Box::pin(life.verify(&mut run, command)).await?,
             Step::Finish(outcome) => return life.finish(&mut run, outcome).await,

@@ -29,6 +29,27 @@ async fn through_proxy(target: &str, answer: &'static [u8]) -> (Result<u16, Erro
 }
 
 #[tokio::test]
+async fn a_server_is_reached_by_its_address_and_by_its_name() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            head(&mut socket).await;
+            socket.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+        }
+    });
+    for host in ["127.0.0.1", "localhost"] {
+        let target = Uri::try_from(format!("http://{host}:{port}/")).unwrap();
+        let pool = Pool::new(&target, None, Duration::from_secs(5)).unwrap();
+        assert_eq!(get(&pool, &target).await.unwrap().status(), 204, "{host}");
+    }
+    let address = |uri: &'static str| address(&Uri::from_static(uri)).map(|address| address.to_string());
+    assert_eq!(address("http://[::1]:8080/v1").as_deref(), Some("[::1]:8080"));
+    assert_eq!(address("http://10.0.0.1/v1").as_deref(), Some("10.0.0.1:80"));
+    assert_eq!(address("http://provider.test/v1"), None);
+}
+
+#[tokio::test]
 async fn a_proxy_gets_the_whole_address_of_a_request_in_the_clear() {
     let answer = b"HTTP/1.1 204 No Content\r\ncontent-length: 0\r\n\r\n";
     let (answered, heard) = through_proxy("http://provider.test/v1/messages", answer).await;

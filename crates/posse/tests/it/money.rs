@@ -43,7 +43,7 @@ async fn a_reply_is_charged_at_the_price_of_the_model_that_gave_it() {
         let expected = REPLY_AT_ONE_DOLLAR * small as u64;
         assert_eq!(stage.spent.lock().unwrap().cost_micros, expected);
         assert_eq!(stage.tariff.cost(&outcome.usage, &outcome.answered_by), Some(expected));
-        assert_eq!(outcome.answered_by.keys().collect::<Vec<_>>(), ["openai:small"]);
+        assert_eq!(outcome.answered_by.iter().map(|(model, _)| model).collect::<Vec<_>>(), ["openai:small"]);
     }
 }
 
