@@ -20,6 +20,7 @@ use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
 use crate::tool::Effect;
+use crate::usage::Usage;
 use crate::verify::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -210,6 +211,34 @@ pub fn remaining(grant: &Grant, tools: &[String], left: Option<&Grant>) -> Grant
 }
 
 impl Record {
+    /// What it adds to what the task has used.
+    pub fn spent(&self) -> Usage {
+        match self {
+            Record::Replied { reply, .. } => {
+                let mut spent = reply.usage;
+                spent.add(&reply.lost);
+                spent
+            }
+            Record::Unanswered { failure, .. } => failure.lost,
+            Record::Resumed { lost_tokens, .. } | Record::Said { lost_tokens, .. } => {
+                Usage { input: *lost_tokens, estimated: *lost_tokens > 0, ..Usage::default() }
+            }
+            Record::Started(_)
+            | Record::Asked { .. }
+            | Record::Intended { .. }
+            | Record::Resolved { .. }
+            | Record::Done { .. }
+            | Record::Checked { .. }
+            | Record::Verifying { .. }
+            | Record::Verified { .. }
+            | Record::Withdrawn { .. }
+            | Record::Steered { .. }
+            | Record::BudgetSpent { .. }
+            | Record::Cancelled { .. }
+            | Record::Finished { .. } => Usage::default(),
+        }
+    }
+
     pub fn kind(&self) -> &'static str {
         match self {
             Record::Started(_) => "started",

@@ -119,20 +119,16 @@ impl Entries {
             status: None,
         };
         for record in records {
+            spent.add(&record.spent());
             let mut used = None;
             match record {
                 Record::Replied { reply, .. } => {
-                    spent.add(&reply.usage);
-                    spent.add(&reply.lost);
                     entries.sums.turns += 1;
                     entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
                     used = Some((reply.model.clone(), reply.usage));
                 }
-                Record::Unanswered { failure, .. } => {
-                    spent.add(&failure.lost);
-                    entries.change_row |= !failure.lost.is_nothing();
-                }
+                Record::Unanswered { failure, .. } => entries.change_row |= !failure.lost.is_nothing(),
                 Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
                 Record::Resumed { .. } | Record::Said { .. } => entries.status = Some(RUNNING),
                 Record::Started(_)

@@ -13,7 +13,6 @@ use posse_core::context::Changed;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::{Command, Lease, Places, Writing, conflict, has_ended, in_the_way};
-use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result, text};
 use posse_runtime::ports::{BoxFuture, ChangeRequest, LeaseRequest, NewTask, Store, TaskQuery, TaskRow};
 
@@ -328,31 +327,15 @@ trait Note {
 
 impl Note for TaskRow {
     fn note(&mut self, record: &Record) {
-        let mut spent = Usage::default();
+        let spent = record.spent();
         match record {
-            Record::Replied { reply, .. } => {
-                spent.add(&reply.usage);
-                spent.add(&reply.lost);
-                self.turns += 1;
-            }
-            Record::Unanswered { failure, .. } => spent = failure.lost,
+            Record::Replied { .. } => self.turns += 1,
             Record::Finished { outcome, .. } => {
                 self.status = outcome.status().wire().to_owned();
                 self.cancel_requested = false;
             }
             Record::Resumed { .. } | Record::Said { .. } => self.status = "running".to_owned(),
-            Record::Started(_)
-            | Record::Asked { .. }
-            | Record::Intended { .. }
-            | Record::Resolved { .. }
-            | Record::Done { .. }
-            | Record::Checked { .. }
-            | Record::Verifying { .. }
-            | Record::Verified { .. }
-            | Record::Withdrawn { .. }
-            | Record::Steered { .. }
-            | Record::BudgetSpent { .. }
-            | Record::Cancelled { .. } => {}
+            _ => {}
         }
         self.input_tokens = self.input_tokens.saturating_add(spent.input);
         self.output_tokens = self.output_tokens.saturating_add(spent.output);

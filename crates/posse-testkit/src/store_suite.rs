@@ -169,13 +169,17 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     assert_eq!(store.task(&id).await.unwrap().status, "partial");
     let epoch = store.claim(&id, "second").await.unwrap();
     let resumed =
-        Record::Resumed { epoch, turns_max: Some(9), wall_ms_max: None, lost_tokens: 0, elapsed_ms: 1 };
+        Record::Resumed { epoch, turns_max: Some(9), wall_ms_max: None, lost_tokens: 5, elapsed_ms: 1 };
     store.append(&id, epoch, vec![resumed]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a resumed task runs again");
     store.append(&id, epoch, vec![asked(4), replied("c", 1, 1)]).await.unwrap();
     store.append(&id, epoch, vec![finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
-    assert_eq!((row.status.as_str(), row.turns, row.input_tokens), ("completed", 3, 1_027));
+    assert_eq!(
+        (row.status.as_str(), row.turns, row.input_tokens),
+        ("completed", 3, 1_032),
+        "with what was lost"
+    );
     store
         .append(
             &id,

@@ -8,6 +8,7 @@ use posse_core::journal::{Record, TaskStart};
 use posse_core::limits::Limits;
 use posse_core::message::{Block, Message, ToolResult, find_fault};
 use posse_core::run::{Action, Run, Step, replay};
+use posse_core::usage::Usage;
 use posse_core::verify::{Ending, Evidence};
 use proptest::prelude::*;
 
@@ -173,6 +174,9 @@ proptest! {
             let stored: Vec<Record> = records[..length].iter().map(|r| Record::decode(&r.encode()).unwrap()).collect();
             let replayed = replay(&stored, tools(), 0).unwrap();
             prop_assert_eq!(&replayed.run, &states[length - 1]);
+            let mut spent = Usage::default();
+            stored.iter().for_each(|record| spent.add(&record.spent()));
+            prop_assert_eq!(&spent, replayed.run.usage());
         }
     }
 
