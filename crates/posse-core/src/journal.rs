@@ -27,7 +27,8 @@ use crate::verify::Evidence;
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
     Started(Arc<TaskStart>),
-    /// A model call is about to be made. Without a `Replied` or `Unanswered` after it, the provider may have worked.
+    /// A model call is about to be made. If nothing follows, the provider may have worked. What follows is its `Replied` or `Unanswered`,
+    /// or, for one that was written down with the task, why it was not made.
     Asked {
         turn: u32,
         estimate: u64,

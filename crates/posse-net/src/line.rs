@@ -385,6 +385,7 @@ impl Body {
             discard(&mut open);
         }
         if open.is_over() && open.line.is_quiet() {
+            open.line.buffer = Buffer::default();
             home.keep(open.line);
         }
     }

@@ -210,9 +210,10 @@ impl Dialler {
     }
 
     async fn dial(&self, target: Uri) -> Result<Box<Line>, Cause> {
-        if let Some(address) = address(&target).filter(|_| self.proxy.is_none() && !self.is_tls) {
+        if let Some(address) = address(&target).filter(|_| self.proxy.is_none()) {
             let stream = TcpStream::connect(address).await?;
-            stream.set_nodelay(true)?;
+            // Without it an answer may come a little later.
+            let _ = stream.set_nodelay(true);
             return Ok(Line::over(Box::new(TokioIo::new(stream))));
         }
         let mut direct = self.direct.clone();
@@ -231,8 +232,9 @@ impl Dialler {
     }
 }
 
-/// Where a target is, if no name has to be looked up for that.
+/// Where a target in the clear is, if no name has to be looked up for that.
 fn address(target: &Uri) -> Option<SocketAddr> {
+    target.scheme().filter(|scheme| **scheme == Scheme::HTTP)?;
     let ip = target.host()?.trim_matches(['[', ']']).parse().ok()?;
     Some(SocketAddr::new(ip, target.port_u16().unwrap_or(80)))
 }

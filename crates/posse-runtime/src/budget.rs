@@ -139,6 +139,32 @@ fn in_tokens(usage: &Usage, cost_micros: u64) -> Amount {
     Amount { input_tokens: usage.input, output_tokens: usage.output, cost_micros }
 }
 
+/// A hold for a call that is about to be made. Dropping it gives it back.
+pub(crate) struct Held {
+    account: Arc<Account>,
+    hold: Option<Hold>,
+}
+
+impl Held {
+    pub fn open(
+        account: &Arc<Account>,
+        tariff: &Tariff,
+        expected: &Usage,
+        keep: &Usage,
+    ) -> Result<Self, Shortfall> {
+        let hold = account.authorise(tariff.at_most(expected), tariff.at_most(keep))?;
+        Ok(Self { account: account.clone(), hold: Some(hold) })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(hold) = self.hold.take() {
+            self.account.pay(Some(hold), Amount::default());
+        }
+    }
+}
+
 /// Pays for one model call: a hold for the attempt that is under way, and what the attempts before it have cost.
 pub(crate) struct Purse<'a> {
     account: &'a Account,
@@ -167,16 +193,20 @@ struct Payments {
 }
 
 impl<'a> Purse<'a> {
-    /// Authorises the first attempt.
+    /// Authorises the first attempt, unless it is `held` for it.
     pub fn open(
         account: &'a Account,
         tariff: &'a Tariff,
         expected: &Usage,
         keep: &Usage,
         time_left: Duration,
+        held: Option<Held>,
     ) -> Result<Self, Shortfall> {
         let (wanted, keep) = (tariff.at_most(expected), tariff.at_most(keep));
-        let hold = Some(account.authorise(wanted, keep)?);
+        let hold = match held.and_then(|mut held| held.hold.take()) {
+            Some(hold) => Some(hold),
+            None => Some(account.authorise(wanted, keep)?),
+        };
         let state = Mutex::new(Payments { hold, charged: Usage::default() });
         let (began, queue) = (Instant::now(), Mutex::default());
         Ok(Self { account, tariff, wanted, keep, began, time_left, queue, state })
@@ -254,5 +284,27 @@ impl Allowance for Purse<'_> {
         if let Some(since) = queue.since.take() {
             queue.before += since.elapsed();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_for_a_call_is_held_once_and_given_back_if_it_is_not_made() {
+        let caps = Caps { input_tokens: Some(10), ..Caps::default() };
+        let (account, tariff) = (Arc::new(Account::root(caps)), Tariff::default());
+        let (six, nothing) = (Usage { input: 6, ..Usage::default() }, Usage::default());
+        let hold = || Held::open(&account, &tariff, &six, &nothing);
+        let held = hold().unwrap();
+        assert!(hold().is_err());
+        drop(held);
+        let held = hold().unwrap();
+        let purse = Purse::open(&account, &tariff, &six, &nothing, Duration::MAX, Some(held)).unwrap();
+        assert!(hold().is_err());
+        purse.settle(Some(("m", &Usage { input: 4, ..Usage::default() })), &nothing);
+        assert_eq!(account.spent().input_tokens, 4);
+        assert!(hold().is_ok());
     }
 }

@@ -26,7 +26,7 @@ use posse_messages::fixed;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Account, Purse};
+use crate::budget::{Account, Held, Purse};
 use crate::inbox::Inbox;
 use crate::journal::Journal;
 use crate::leases::{self, Holders};
@@ -112,7 +112,7 @@ pub async fn start(
 ) -> Result<Arc<Outcome>> {
     let start = Arc::new(start);
     let mut beginning = Beginning::of(ports, &start);
-    let records = beginning.written(&start);
+    let records = beginning.written(ports, &start);
     create(&*ports.store, &ports.holders, id.clone(), parent, owner, &start, records).await?;
     run_created(ports, id, start, beginning).await
 }
@@ -122,8 +122,8 @@ pub struct Beginning {
     system: String,
     offered: Vec<ToolSpec>,
     run: Box<Run>,
-    /// The first request was written down with the task.
-    announced: bool,
+    /// What the first request costs at most, if that was written down with the task.
+    held: Option<Held>,
 }
 
 impl Beginning {
@@ -132,18 +132,20 @@ impl Beginning {
         let (system, _) = start.opening();
         let fixed = fixed_tokens(&system, &offered);
         let run = Box::new(Run::of(start, ports.tools.effects(), fixed));
-        Self { system, offered, run, announced: false }
+        Self { system, offered, run, held: None }
     }
 
-    /// How a task that is driven at once is written down: with its first request, so that both are one step.
-    pub fn written(&mut self, start: &Arc<TaskStart>) -> Vec<Record> {
+    /// How a task that is driven at once is written down: with its first request, so that both are one step. Like every request it is
+    /// announced only if it can be paid.
+    pub fn written(&mut self, ports: &Ports, start: &Arc<TaskStart>) -> Vec<Record> {
         let mut records = vec![Record::Started(start.clone())];
         // Nothing is asked before it has its places, and that may take a while.
         if start.write_lease.is_empty()
             && let Step::CallModel(ask) = self.run.next_step(0)
         {
-            records.push(ask.announced(0));
-            self.announced = true;
+            let keep = reserve(&self.run, &ask);
+            self.held = Held::open(&ports.budget, &ports.model.tariff, &expected(&ask), &keep).ok();
+            records.extend(self.held.as_ref().map(|_| ask.announced(0)));
         }
         records
     }
@@ -181,9 +183,10 @@ pub async fn run_created(
     let sandbox = start.grant.sandbox();
     ports.observers.event(&id, &Event::Started { agent, model, sandbox });
     leases::wait(ports, &id, 1, &start).await?;
-    let Beginning { system, offered, run, announced } = beginning;
+    let Beginning { system, offered, run, held } = beginning;
     let mut life = Life::new(ports, id, start, (system, offered), 1, 0);
-    life.journal.announced = announced;
+    life.journal.announced = held.is_some();
+    life.held = held;
     drive(ports, life, run).await
 }
 
@@ -218,6 +221,8 @@ struct Life<'a> {
     scene: Scene<'a>,
     journal: Journal,
     memo: Memo,
+    /// For the request that was announced with the task.
+    held: Option<Held>,
 }
 
 /// The part of it that stays the same, and that calls running side by side may look at together.
@@ -260,7 +265,7 @@ impl<'a> Life<'a> {
             queued: Duration::ZERO,
             commands_withdrawn: false,
         };
-        Self { scene, journal, memo: Memo::default() }
+        Self { scene, journal, memo: Memo::default(), held: None }
     }
 
     fn elapsed_ms(&self) -> u64 {
@@ -270,9 +275,10 @@ impl<'a> Life<'a> {
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
     async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
         let Ports { budget, model, .. } = self.scene.ports;
-        let keep = if ask.with_tools { wrap_up_reserve(run, &ask) } else { Usage::default() };
+        let keep = reserve(run, &ask);
         let time_left = self.scene.time_left(run);
-        let purse = match Purse::open(budget, &model.tariff, &expected(&ask), &keep, time_left) {
+        let held = self.held.take().filter(|_| self.journal.announced);
+        let purse = match Purse::open(budget, &model.tariff, &expected(&ask), &keep, time_left, held) {
             Ok(purse) => purse,
             Err(shortfall) => {
                 let shortfall = shortfall.to_string();
@@ -449,9 +455,12 @@ impl Scene<'_> {
 }
 
 /// What the last report of the run will need, kept back from its other calls.
-fn wrap_up_reserve(run: &Run, ask: &Ask) -> Usage {
+fn reserve(run: &Run, ask: &Ask) -> Usage {
     let output = u64::from(run.limits().wrap_up_tokens);
-    Usage { input: ask.estimate, output, ..Usage::default() }
+    match ask.with_tools {
+        true => Usage { input: ask.estimate, output, ..Usage::default() },
+        false => Usage::default(),
+    }
 }
 
 fn expected(ask: &Ask) -> Usage {

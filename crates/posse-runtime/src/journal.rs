@@ -47,11 +47,14 @@ impl Journal {
         }
     }
 
-    /// Writes what is noted along with what others are about to write. Whether it was written is heard at the next `commit`. `false`:
-    /// nobody is about to.
+    /// Writes what is noted along with what others are about to write. Whether it was written is heard at the next `commit`, which has to
+    /// come before anything else is noted. `false`: nobody is about to.
     pub fn go_along(&mut self) -> bool {
         if self.noted.is_empty() {
             return true;
+        }
+        if !self.queued.is_empty() {
+            return false;
         }
         let Some(written) = self.store.append_along(&self.task, self.epoch, &self.noted) else {
             return false;

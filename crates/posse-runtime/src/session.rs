@@ -359,7 +359,7 @@ impl Session {
         let id = task.id.clone();
         let mut beginning = (admission == Admission::Start).then(|| Beginning::of(&ports, &task.start));
         let records = match &mut beginning {
-            Some(beginning) => beginning.written(&task.start),
+            Some(beginning) => beginning.written(&ports, &task.start),
             None => vec![Record::Started(task.start.clone())],
         };
         match driver::create(&*self.store, &self.holders, id, parent, owner, &task.start, records).await {

@@ -118,7 +118,7 @@ impl Desk {
             let expected = self.last_count.load(Ordering::Relaxed);
             let queued = self.queue().jobs.len();
             in_vain = if queued > gathered { 0 } else { in_vain + 1 };
-            if in_vain > vain_looks(queued, expected) || (expected > 1 && queued >= expected) {
+            if in_vain > vain_looks(queued, expected) {
                 return;
             }
             gathered = queued;
@@ -200,9 +200,11 @@ impl Answer {
 }
 
 fn vain_looks(queued: usize, expected: usize) -> usize {
-    match queued * 2 < expected {
-        true => VAIN_LOOKS_MAX,
-        false => usize::from(expected > 1),
+    match queued {
+        // Somebody else has written them.
+        0 => 0,
+        few if few * 2 < expected => VAIN_LOOKS_MAX,
+        most => usize::from(most < expected),
     }
 }
 
@@ -271,11 +273,15 @@ impl Writer {
 
     /// For a caller that is in no hurry: queues if somebody is about to write.
     pub fn write_along(&self, job: impl FnOnce() -> Job) -> Option<Answer> {
-        let queue = self.desk.queue();
-        if !queue.is_gathered {
+        if !self.desk.queue().is_gathered {
             return None;
         }
-        let mut answer = self.queue(queue, job());
+        let job = job();
+        let queue = self.desk.queue();
+        if !queue.is_gathered || queue.jobs.len() >= QUEUE_MAX {
+            return None;
+        }
+        let mut answer = self.queue(queue, job);
         answer.stage = Stage::Waiting;
         Some(answer)
     }

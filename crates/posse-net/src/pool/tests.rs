@@ -46,7 +46,9 @@ async fn a_server_is_reached_by_its_address_and_by_its_name() {
     let address = |uri: &'static str| address(&Uri::from_static(uri)).map(|address| address.to_string());
     assert_eq!(address("http://[::1]:8080/v1").as_deref(), Some("[::1]:8080"));
     assert_eq!(address("http://10.0.0.1/v1").as_deref(), Some("10.0.0.1:80"));
-    assert_eq!(address("http://provider.test/v1"), None);
+    for other in ["http://provider.test/v1", "https://10.0.0.1/v1", "ws://10.0.0.1/v1", "/v1"] {
+        assert_eq!(address(other), None, "{other}");
+    }
 }
 
 #[tokio::test]

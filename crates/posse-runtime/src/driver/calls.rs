@@ -204,12 +204,11 @@ async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future
     if let Poll::Ready(finished) = first {
         return Ok(finished);
     }
-    if journal.go_along() {
-        return Ok(calls.await);
-    }
-    tokio::select! {
-        finished = &mut calls => return Ok(finished),
-        () = tokio::time::sleep(QUICK) => {}
+    if !journal.go_along() {
+        tokio::select! {
+            finished = &mut calls => return Ok(finished),
+            () = tokio::time::sleep(QUICK) => {}
+        }
     }
     let (finished, written) = tokio::join!(calls, journal.commit());
     written.map(|()| finished)

@@ -246,7 +246,7 @@ impl Session {
 struct Child {
     row: TaskRow,
     records: Vec<Record>,
-    /// A model was asked.
+    /// A model was asked, or was about to be.
     begun: bool,
 }
 

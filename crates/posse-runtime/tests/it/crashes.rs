@@ -1,13 +1,16 @@
 //! The crash grid: every point at which a process can die, for every class of effect.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use posse_core::ErrorCode;
 use posse_core::budget::Caps;
 use posse_core::id::CallKey;
 use posse_core::journal::Record;
 use posse_core::outcome::Status;
 use posse_core::tool::Effect;
 use posse_runtime::driver::Onward;
+use posse_runtime::ports::{Approval, Approver, BoxFuture, ProposedCall, Store};
 
 use crate::stage::Stage;
 
@@ -162,6 +165,39 @@ async fn a_task_and_its_first_request_are_one_write_and_only_a_request_that_was_
     let caps = Caps { input_tokens: Some(1), ..Caps::default() };
     let stage = Stage { caps, ..Stage::new("[{text: done}]") };
     stage.run().await.unwrap();
-    let spent = ["started", "asked", "budget_spent", "budget_spent", "finished"];
+    // What cannot be paid is not announced.
+    let spent = ["started", "budget_spent", "budget_spent", "finished"];
     assert_eq!(kinds(&stage.records().await), spent);
+}
+
+struct Willing;
+
+impl Approver for Willing {
+    fn approve<'a>(&'a self, _: ProposedCall<'a>) -> BoxFuture<'a, Approval> {
+        Box::pin(std::future::ready(Approval::Granted))
+    }
+}
+
+#[tokio::test]
+async fn a_reply_before_slow_calls_goes_along_with_others_and_nothing_follows_it_if_it_could_not() {
+    let script = "[{calls: [{meet: {}}, {meet: {}}, {fire: {}}]}, {text: done}]";
+    let stage = Stage::new(script);
+    stage.store.always_write();
+    stage.run().await.unwrap();
+    let written = |writes: usize| {
+        let store = stage.store.as_of(writes);
+        async move { kinds(&store.records(&crate::stage::id()).await.unwrap()).len() }
+    };
+    // The task with its request, the reply, its first results with the intent of the last call, and so on.
+    assert_eq!((written(1).await, written(2).await, written(3).await), (2, 3, 6));
+
+    // With somebody who is asked, what was noted is sent before it is known what became of the reply.
+    let approver: Arc<dyn Approver> = Arc::new(Willing);
+    let stage = Stage { approver: Some(approver), ..Stage::new(script) };
+    stage.store.always_write();
+    stage.store.fail_append(1, ErrorCode::DiskFull);
+    assert_eq!(crate::stage::code(stage.run().await), ErrorCode::DiskFull);
+    assert_eq!(kinds(&stage.records().await), ["started", "asked"]);
+    let fire = CallKey { turn: 0, index: 2 };
+    assert!(!stage.world.effects.lock().unwrap().contains_key(&format!("s1/{fire}")));
 }
