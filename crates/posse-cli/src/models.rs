@@ -159,6 +159,14 @@ pub fn resolve_alias(config: &Config, name: &str) -> Result<String> {
     Ok(ModelRef::parse(resolved)?.to_string())
 }
 
+/// A script's path must mean the same when the task is taken up from another directory.
+pub fn anchored(model: String, here: &Path) -> String {
+    match model.strip_prefix("scripted:") {
+        Some(path) => format!("scripted:{}", here.join(path).display()),
+        None => model,
+    }
+}
+
 pub enum Tape {
     None,
     Record(Arc<Recorder>),
@@ -406,7 +414,10 @@ impl Models for ModelSource {
 
     fn resolve(&self, reference: &str) -> Result<String> {
         self.open_one(reference)?;
-        resolve_alias(&self.config, reference)
+        Ok(match (resolve_alias(&self.config, reference)?, std::env::current_dir()) {
+            (resolved, Ok(here)) => anchored(resolved, &here),
+            (resolved, Err(_)) => resolved,
+        })
     }
 }
 

@@ -200,8 +200,8 @@ impl Setup {
 
     /// The agent that `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &How) -> Result<Agent> {
-        let model =
-            self.anchored(models::default_model(&self.config, how.common.model.as_deref(), process_env)?);
+        let model = models::default_model(&self.config, how.common.model.as_deref(), process_env)?;
+        let model = models::anchored(model, &self.workspace);
         let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Ok(Agent {
             description: "Works on the task and delegates".to_owned(),
@@ -222,14 +222,6 @@ impl Setup {
                 .map(|tokens| u32::try_from(tokens.0).unwrap_or(u32::MAX)),
             output_schema: None,
             buffered: how.no_stream,
-        }
-    }
-
-    /// A script's path must mean the same when the task is taken up from another directory.
-    fn anchored(&self, model: String) -> String {
-        match model.strip_prefix("scripted:") {
-            Some(path) => format!("scripted:{}", self.workspace.join(path).display()),
-            None => model,
         }
     }
 

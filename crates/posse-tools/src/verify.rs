@@ -10,6 +10,7 @@ use crate::bash::{ending, leftovers, shell, shell_args};
 use crate::confinement::Confinement;
 use crate::launch::{Launch, NotRun};
 use crate::output;
+use crate::sandbox::refusal::Walled;
 use crate::supervisor::{End, Job, Report, Stop, Streams};
 
 /// A whole test suite may take its time; the run's own time is a bound as well.
@@ -47,7 +48,9 @@ impl Verifier for Commands {
                 pulse: None,
             };
             match self.launch.run(job, context).await {
-                Ok(ran) => evidence(command, &ran.report, timeout, context.output_bytes_max),
+                Ok(ran) => {
+                    evidence(command, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max)
+                }
                 Err(NotRun::Refused(refusal)) => Evidence::not_run(command, refusal),
                 Err(NotRun::Failed(error)) => Evidence::not_run(command, error.message()),
             }
@@ -55,7 +58,13 @@ impl Verifier for Commands {
     }
 }
 
-fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Evidence {
+fn evidence(
+    command: &str,
+    report: &Report,
+    walled: Option<&Walled>,
+    timeout: Duration,
+    max: usize,
+) -> Evidence {
     let ended = || ending("command", report, timeout).unwrap_or_default();
     let ending = match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => Ending::Stopped(say!("verify-timed-out", seconds = timeout.as_secs())),
@@ -66,7 +75,8 @@ fn evidence(command: &str, report: &Report, timeout: Duration, max: usize) -> Ev
         (None, End::Signalled { .. } | End::Unknown) => Ending::Stopped(ended()),
     };
     let shown = output::render(&report.out, max.saturating_sub(NOTES).max(200));
-    let notes = leftovers("command", report);
+    let mut notes: Vec<String> = leftovers("command", report).into_iter().collect();
+    notes.extend(walled.and_then(|walled| walled.remark(report)));
     let parts: Vec<&str> =
         std::iter::once(shown.text.trim_end_matches('\n')).chain(notes.iter().map(String::as_str)).collect();
     let duration_ms = u64::try_from(report.duration.as_millis()).unwrap_or(u64::MAX);

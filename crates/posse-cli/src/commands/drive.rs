@@ -201,6 +201,7 @@ impl Room {
     }
 
     fn stop_within(&self, grace: Duration) {
+        self.say(&say!("stopping-now"));
         let now = self.stop.now.clone();
         tokio::spawn(async move {
             tokio::time::sleep(grace).await;

@@ -5,7 +5,8 @@ pub mod findings;
 mod git;
 mod report;
 
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -37,6 +38,9 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     let repository = Repository::open(&here).await?;
     let changes = repository.changes(args.base.as_deref(), &args.paths).await?;
     let form = Form::of(global, &args);
+    if let Some(path) = &args.output {
+        refuse_unwritable(path)?;
+    }
     if changes.files.is_empty() {
         return nothing(&args, form, &changes);
     }
@@ -181,14 +185,31 @@ fn deliver(args: &ReviewArgs, text: &str) -> Result<Delivery> {
     let Some(path) = &args.output else {
         return Ok(terminal::deliver(text.trim_end()));
     };
-    write(path, text.trim_end())?;
+    if let Err(e) = write(path, text.trim_end()) {
+        // What was paid for is not lost with the place for it.
+        let _ = terminal::deliver(text.trim_end());
+        return Err(e);
+    }
     terminal::note(&say!("file-written", file = path.display()));
     Ok(Delivery::Done)
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<()> {
-    std::fs::write(path, format!("{text}\n"))
-        .map_err(|e| Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e))
+/// Before anything is spent on a report that has no place.
+fn refuse_unwritable(path: &Path) -> Result<()> {
+    let is_new = !path.exists();
+    OpenOptions::new().append(true).create(true).open(path).map_err(|e| unwritable(path, e))?;
+    if is_new {
+        std::fs::remove_file(path).map_err(|e| unwritable(path, e))?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, format!("{text}\n")).map_err(|e| unwritable(path, e))
+}
+
+fn unwritable(path: &Path, e: std::io::Error) -> Error {
+    Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e)
 }
 
 fn exit_code(args: &ReviewArgs, outcome: &Outcome, found: Option<&Findings>, delivery: Delivery) -> ExitCode {

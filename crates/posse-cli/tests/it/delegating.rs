@@ -62,3 +62,24 @@ fn the_doctor_tells_what_delegating_costs_in_every_request() {
     let ran = place.run(["run", "--model", &model, "Hello"]);
     assert!(ran.code == 1 && ran.stderr.contains("`session.tools`"), "{ran:?}");
 }
+
+#[test]
+fn a_child_finds_its_script_from_wherever_it_is_taken_up() {
+    let place = Place::new();
+    place.write(
+        "workspace/k.yaml",
+        "lead:
+- calls: [{subagent: {action: define, name: helper, description: Helps, system_prompt: Help., model: 'scripted:k.yaml#helper'}}]
+- calls: [{subagent: {action: spawn, agent: helper, task: Help}}]
+- {calls: [{subagent: {action: status, task_id: '{result:0:/task_id}'}}], repeat_until: '\"completed\"'}
+- text: Done.
+helper:
+- text: Helped.
+",
+    );
+    let ran = place.run(["run", "--json", "--model", "scripted:k.yaml#lead", "Do it"]);
+    assert_eq!((ran.code, &ran.envelope()["status"]), (0, &serde_json::json!("completed")), "{ran:?}");
+    let id = format!("{}.t_01", ran.envelope()["task_id"].as_str().unwrap());
+    let model = place.journal(&id)[0]["agent"]["model"].as_str().unwrap().to_owned();
+    assert_eq!(model, format!("scripted:{}#helper", place.workspace().join("k.yaml").display()));
+}

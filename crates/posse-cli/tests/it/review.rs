@@ -69,6 +69,17 @@ fn asked(place: &Place) -> String {
 }
 
 #[test]
+fn a_report_without_a_place_costs_nothing_and_one_that_finds_none_is_told() {
+    let place = changed();
+    let ran = review(&place, &answer(&[]), &["-o", "missing/report.md"]);
+    assert_eq!((ran.code, place.tasks().len()), (1, 0), "{ran:?}");
+    assert!(ran.stderr.contains("missing/report.md"), "{ran:?}");
+    let ran = review(&place, &answer(&[finding("high", "src/lib.rs", 2)]), &["-o", "/dev/full"]);
+    assert_eq!((ran.code, place.tasks().len()), (1, 1), "{ran:?}");
+    assert!(ran.stdout.contains("src/lib.rs:2") && ran.stderr.contains("/dev/full"), "{ran:?}");
+}
+
+#[test]
 fn everything_uncommitted_is_reviewed_and_told_as_markdown() {
     let place = changed();
     let findings = [

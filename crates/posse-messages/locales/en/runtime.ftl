@@ -38,6 +38,8 @@ cancel-without-end = `{ $id }` does not end when it is cancelled
 conversation-broken = the conversation of `{ $id }` is broken: { $fault }
 task-out-of-time = the task `{ $id }` has used all of its { $seconds } s
 task-out-of-time-hint = give it more: --timeout { $seconds }
+task-out-of-turns = the task `{ $id }` has used all of its turns ({ $turns })
+task-out-of-turns-hint = give it more: --max-turns { $turns }
 
 ## ports.rs
 

@@ -39,10 +39,13 @@ pub async fn resume(
     allowed: &Grant,
 ) -> Result<Arc<Outcome>> {
     let found = read(ports, &id).await?;
-    if let Onward::Finish { wall_ms_max, .. } = &onward {
+    if let Onward::Finish { turns_max, wall_ms_max } = &onward {
         match found.run.next_step(0) {
             Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
-            Step::Finish(_) => refuse_without_time(&id, &found, *wall_ms_max)?,
+            Step::Finish(outcome) => {
+                refuse_without_time(&id, &found, *wall_ms_max)?;
+                refuse_without_turns(&id, &outcome, found.run.limits().turns_max, *turns_max)?;
+            }
             // One that was interrupted and has no time left ends now, with what it has.
             _ => {}
         }
@@ -176,6 +179,15 @@ async fn read(ports: &Ports, id: &TaskId) -> Result<Replayed> {
 
 fn has_commands(grant: &Grant) -> bool {
     grant.tools().any(|tool| tool == "bash")
+}
+
+/// Another report of what is there would cost as much as the first, and say no more.
+fn refuse_without_turns(id: &TaskId, outcome: &Outcome, had: u32, turns_max: Option<u32>) -> Result<()> {
+    if outcome.stop != StopReason::TurnsExhausted || turns_max.is_some_and(|turns| turns > had) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorCode::TaskNotResumable, say!("task-out-of-turns", id, turns = had))
+        .hint(say!("task-out-of-turns-hint", turns = had.saturating_mul(2).max(1))))
 }
 
 fn refuse_without_time(id: &TaskId, found: &Replayed, wall_ms_max: Option<u64>) -> Result<()> {

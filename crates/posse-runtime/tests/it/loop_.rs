@@ -228,6 +228,11 @@ async fn more_turns_can_be_given_to_a_task_that_ran_out_of_them() {
     let mut stage = Stage::new("[{calls: [{look: {}}]}, {text: half}, {text: whole}]");
     stage.limits = Limits { turns_max: 1, ..Limits::default() };
     assert_eq!(stage.run().await.unwrap().stop, StopReason::TurnsExhausted);
+    // Without them it would only report once more.
+    for turns_max in [None, Some(1)] {
+        let refused = stage.go_on(Onward::Finish { turns_max, wall_ms_max: None }).await;
+        assert_eq!(code(refused), ErrorCode::TaskNotResumable);
+    }
     let outcome = stage.go_on(Onward::Finish { turns_max: Some(10), wall_ms_max: None }).await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "whole"));
     let again = stage.go_on(Onward::Finish { turns_max: None, wall_ms_max: None }).await.unwrap();

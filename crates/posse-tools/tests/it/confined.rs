@@ -432,6 +432,9 @@ async fn every_way_to_start_a_process_is_held() {
         let (commands, check) =
             (Commands::new(world.launch.clone()), format!("echo x >src/v; echo x >{target}"));
         assert!(!commands.run(&check, &world.context).await.passed(), "{wish:?}");
+        // Whoever reads why a check failed is told where the walls are, as a model is.
+        let top = commands.run("touch top", &world.context).await;
+        assert!(!top.passed() && top.output.contains("docs/sandbox.md"), "{wish:?}: {top:?}");
         let tools = tempfile::tempdir().unwrap();
         let manifest = json!({
             "name": "mine", "description": "x", "input_schema": {"type": "object"},
