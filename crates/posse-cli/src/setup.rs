@@ -337,12 +337,7 @@ impl Setup {
     pub async fn meet_servers(&self, how: &How) {
         let Some((servers, wanted)) = self.servers_of(how) else { return };
         let problems = servers.meet(&wanted).await;
-        for problem in servers.problems().iter().chain(&problems) {
-            terminal::note(&say!("warning", text = visible(problem.message())));
-            if let Some(hint) = problem.advice() {
-                terminal::note(&format!("  {}", say!("error-hint", hint = visible(hint))));
-            }
-        }
+        servers.problems().iter().chain(&problems).for_each(terminal::warn);
     }
 
     /// Nothing of a server outlives its session.

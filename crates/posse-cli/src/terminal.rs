@@ -69,6 +69,14 @@ pub fn note(text: &str) {
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.write_all(b"\n"));
 }
 
+/// What is left out because of it, with what can be done about it.
+pub fn warn(problem: &Error) {
+    note(&say!("warning", text = visible(problem.message())));
+    if let Some(hint) = problem.advice() {
+        note(&format!("  {}", say!("error-hint", hint = visible(hint))));
+    }
+}
+
 pub fn error(error: &Error) {
     note(&format!("{}[{}]: {}", say!("state-error"), error.code(), visible(error.message())));
     let mut source = std::error::Error::source(error);

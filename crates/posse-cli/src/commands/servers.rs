@@ -47,9 +47,7 @@ fn list(global: &Global, servers: &Servers) -> Result<()> {
             false => terminal::out(&visible(&named.line())),
         }
     }
-    for problem in servers.problems() {
-        terminal::note(&say!("warning", text = visible(problem.message())));
-    }
+    servers.problems().iter().for_each(terminal::warn);
     if servers.all().is_empty() && !global.json {
         terminal::note(&say!("mcp-no-servers"));
     }

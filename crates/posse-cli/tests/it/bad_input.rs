@@ -440,7 +440,7 @@ fn a_full_disk_loses_nothing() {
         lines[0], "error[DISK_FULL]: there is no space left to write to the store `PLACE/state/posse.db`",
         "{said}"
     );
-    let hint = "  hint: free some space and try again; what was acknowledged before is kept and readable";
+    let hint = "  hint: free some space and try again, a task with `posse tasks resume`; what was acknowledged before is kept and readable";
     assert_eq!(*lines.last().unwrap(), hint);
 
     // Reading works on a full disk.

@@ -12,7 +12,7 @@ store-corrupt-hint = nothing was changed; keep a copy, try `sqlite3 { $shown } .
 store-unavailable = the store `{ $path }` cannot be opened for writing
 store-unavailable-hint = check that its directory exists and is writable by this user, or choose another state directory
 store-disk-full = there is no space left to write to the store `{ $path }`
-store-disk-full-hint = free some space and try again; what was acknowledged before is kept and readable
+store-disk-full-hint = free some space and try again, a task with `posse tasks resume`; what was acknowledged before is kept and readable
 store-busy = another process holds the store `{ $path }`
 store-busy-hint = look for a stopped or hanging process that uses the same state directory, and try again
 
