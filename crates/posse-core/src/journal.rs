@@ -212,6 +212,15 @@ pub fn remaining(grant: &Grant, tools: &[String], left: Option<&Grant>) -> Grant
 }
 
 impl Record {
+    /// The task's status from here on, if it changes it: `running`, or how it ended.
+    pub fn status(&self) -> Option<&'static str> {
+        match self {
+            Record::Finished { outcome, .. } => Some(outcome.status().wire()),
+            Record::Resumed { .. } | Record::Said { .. } => Some("running"),
+            _ => None,
+        }
+    }
+
     /// What it adds to what the task has used.
     pub fn spent(&self) -> Usage {
         match self {

@@ -120,30 +120,19 @@ impl Entries {
         };
         for record in records {
             spent.add(&record.spent());
-            let mut used = None;
-            match record {
+            entries.status = record.status().or(entries.status);
+            let used = match record {
                 Record::Replied { reply, .. } => {
                     entries.sums.turns += 1;
                     entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
-                    used = Some((reply.model.clone(), reply.usage));
+                    Some((reply.model.clone(), reply.usage))
                 }
-                Record::Unanswered { failure, .. } => entries.change_row |= !failure.lost.is_nothing(),
-                Record::Finished { outcome, .. } => entries.status = Some(outcome.status().wire()),
-                Record::Resumed { .. } | Record::Said { .. } => entries.status = Some(RUNNING),
-                Record::Started(_)
-                | Record::Asked { .. }
-                | Record::Intended { .. }
-                | Record::Resolved { .. }
-                | Record::Done { .. }
-                | Record::Checked { .. }
-                | Record::Verifying { .. }
-                | Record::Verified { .. }
-                | Record::Withdrawn { .. }
-                | Record::Steered { .. }
-                | Record::BudgetSpent { .. }
-                | Record::Cancelled { .. } => {}
-            }
+                other => {
+                    entries.change_row |= !other.spent().is_nothing();
+                    None
+                }
+            };
             if used.is_some() || entries.rows.is_empty() {
                 entries.rows.push(Entry::new(used));
             }

@@ -23,7 +23,7 @@ const CHECKPOINT_PAGES: u32 = 500;
 const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
 /// What the writer keeps in memory. It appends: of what it wrote it needs only the last pages of the tables again. But what a commit
-/// changes stays until it is written, and what is read beside that should stay as well: fifty tasks change some forty pages.
+/// changes stays until it is written, and what is read beside that should stay as well: many tasks that begin at once change dozens of pages.
 const CACHE_KIB: u32 = 256;
 
 /// Readers wait only for the short moments of opening and recovery.

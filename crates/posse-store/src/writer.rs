@@ -111,7 +111,7 @@ impl Desk {
 
     /// Others that are ready now get the time to queue theirs first; and so do those whose answers have come over the network, where
     /// there were others the last time, for as long as looking at it brings more: not every look, as an answer has a way to go from the
-    /// network to the journal.
+    /// network to the journal, and there may be many looks in vain while few of them have come.
     async fn gather(&self) {
         let (mut gathered, mut in_vain) = (0, 0);
         for _ in 0..LOOKS_MAX {

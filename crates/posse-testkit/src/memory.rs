@@ -334,14 +334,10 @@ trait Note {
 impl Note for TaskRow {
     fn note(&mut self, record: &Record) {
         let spent = record.spent();
-        match record {
-            Record::Replied { .. } => self.turns += 1,
-            Record::Finished { outcome, .. } => {
-                self.status = outcome.status().wire().to_owned();
-                self.cancel_requested = false;
-            }
-            Record::Resumed { .. } | Record::Said { .. } => self.status = "running".to_owned(),
-            _ => {}
+        self.turns += u32::from(matches!(record, Record::Replied { .. }));
+        if let Some(status) = record.status() {
+            self.status = status.to_owned();
+            self.cancel_requested &= !matches!(record, Record::Finished { .. });
         }
         self.input_tokens = self.input_tokens.saturating_add(spent.input);
         self.output_tokens = self.output_tokens.saturating_add(spent.output);
