@@ -1,6 +1,7 @@
 //! The command line. Help texts are product text.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use posse_core::agent::Effort;
@@ -63,6 +64,8 @@ pub enum Command {
     /// Tasks of the past and the present.
     #[command(subcommand)]
     Tasks(TasksCommand),
+    /// What tasks have cost, subagents included.
+    Cost(CostArgs),
     /// Who may write where: the write leases of running tasks.
     Leases(LeasesArgs),
     /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
@@ -207,6 +210,35 @@ pub enum TasksCommand {
 }
 
 #[derive(ClapArgs)]
+pub struct CostArgs {
+    /// Only what was spent in this span until now, such as 12h, 7d or 4w [default: everything in the store].
+    #[arg(long, value_name = "SPAN", value_parser = crate::spans::parse)]
+    pub since: Option<Duration>,
+    /// What to sum by.
+    #[arg(long, value_name = "WHAT", default_value = "model")]
+    pub by: CostGroup,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum CostGroup {
+    Agent,
+    Model,
+    Day,
+    Project,
+}
+
+impl CostGroup {
+    pub fn wire(self) -> &'static str {
+        match self {
+            CostGroup::Agent => "agent",
+            CostGroup::Model => "model",
+            CostGroup::Day => "day",
+            CostGroup::Project => "project",
+        }
+    }
+}
+
+#[derive(ClapArgs)]
 pub struct LeasesArgs {
     #[command(subcommand)]
     pub command: Option<LeasesCommand>,
@@ -248,6 +280,15 @@ pub struct WorkerArgs {
     /// How many tasks to go on with at once, each with its children.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub jobs: u32,
+    /// Resume only this task, with what it delegated.
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+    /// Let the agents of this project run, whatever their files say: for machines that have no `posse trust`.
+    #[arg(long)]
+    pub trust: bool,
+    /// What happens with calls that you have to be asked about [default: the configuration; or ask at a terminal, deny elsewhere].
+    #[arg(long, value_name = "MODE")]
+    pub approvals: Option<ApprovalMode>,
 }
 
 #[derive(ClapArgs)]
@@ -507,6 +548,9 @@ pub struct RunArgs {
     /// Where to work: in this directory, or in a git worktree of its own, made of the files as they are now.
     #[arg(long, value_name = "HOW", value_parser = ["none", "worktree"])]
     pub isolation: Option<String>,
+    /// Hand the task to a background worker, print its id and return.
+    #[arg(long, short, conflicts_with_all = ["record", "replay"])]
+    pub detach: bool,
     #[command(flatten)]
     pub how: How,
 }

@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod chat;
 mod context;
+mod cost;
 mod demo;
 mod doctor;
 mod drive;
@@ -68,6 +69,7 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Export { task, out, tree }) => {
             block_on(export::run(&global, &task, out.as_deref(), tree))
         }
+        Command::Cost(args) => block_on(cost::run(&global, &args)),
         Command::Servers(args) => block_on(servers::run(&global, args.command)),
         Command::Approvals(command) => block_on(approvals::run(&global, command)),
         Command::Context(args) => block_on(context::run(&global, args)),

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use posse_core::agent::Effort;
+use posse_core::board::OnLimit;
 use posse_core::confinement::Reach;
 use posse_core::grant::Network;
 use posse_core::usage::Price;
@@ -112,6 +113,8 @@ pub struct SandboxConfig {
     /// begin in the workspace.
     pub read: Vec<PathBuf>,
     pub write: Vec<PathBuf>,
+    /// Protected names that tools and commands may write all the same.
+    pub unprotected: Vec<String>,
     /// Of each process, and of the largest file it writes.
     pub memory_mib: Whole<16, 1_048_576>,
     pub file_mib: Whole<1, 1_048_576>,
@@ -127,6 +130,7 @@ impl Default for SandboxConfig {
             top: Top::Closed,
             read: Vec::new(),
             write: Vec::new(),
+            unprotected: Vec::new(),
             // Enough to link a large program; not enough to make the machine swap for long.
             memory_mib: Whole(8_192),
             file_mib: Whole(8_192),
@@ -215,8 +219,32 @@ impl Default for SecretsConfig {
 pub struct SessionConfig {
     /// With which tools models delegate; each costs tokens in every request.
     pub tools: Option<Vec<String>>,
+    /// Levels of delegation: at 1 only the orchestrator delegates.
+    pub max_depth: Option<Whole<1, 8>>,
+    /// Running tasks of one parent.
+    pub max_running: Option<Whole<1, 64>>,
+    /// Tasks of one parent that run, wait, or have ended and were not collected.
+    pub max_open_tasks: Option<Whole<1, 10_000>>,
+    /// The fate of a task beyond `max_running` that does not say `queue`.
+    pub on_limit: Option<OnLimitConfig>,
     /// A task that was not heard of for so many seconds may lose its write lease.
     pub lease_s: Option<Whole<1, 86_400>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnLimitConfig {
+    Reject,
+    Queue,
+}
+
+impl From<OnLimitConfig> for OnLimit {
+    fn from(config: OnLimitConfig) -> Self {
+        match config {
+            OnLimitConfig::Reject => OnLimit::Reject,
+            OnLimitConfig::Queue => OnLimit::Queue,
+        }
+    }
 }
 
 /// What `posse mcp` offers to hosts, and which servers agents use.
@@ -411,6 +439,10 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("bash.env", !project.bash.env.is_empty()),
         ("sandbox", project.sandbox != SandboxConfig::default()),
         ("session.tools", project.session.tools.is_some()),
+        ("session.max_depth", project.session.max_depth.is_some()),
+        ("session.max_running", project.session.max_running.is_some()),
+        ("session.max_open_tasks", project.session.max_open_tasks.is_some()),
+        ("session.on_limit", project.session.on_limit.is_some()),
         ("session.lease_s", project.session.lease_s.is_some()),
         ("approvals.mode", project.approvals.mode.is_some()),
         ("approvals.deadline_s", project.approvals.deadline_s.is_some()),
@@ -520,7 +552,7 @@ mod tests {
 
     #[track_caller]
     fn complaint(text: &str) -> String {
-        parse(Path::new("posse.toml"), text).unwrap_err().message().to_owned()
+        parse(Path::new("posse.toml"), text).unwrap_err().message().to_string()
     }
 
     #[test]
@@ -570,6 +602,10 @@ mod tests {
             "[log]\nfile = \"/tmp/x\"\n",
             "[telemetry]\notlp_endpoint = \"http://evil\"\n",
             "[session]\ntools = [\"subagent\"]\n",
+            "[session]\nmax_depth = 2\n",
+            "[session]\nmax_running = 64\n",
+            "[session]\nmax_open_tasks = 5\n",
+            "[session]\non_limit = \"queue\"\n",
             "[network]\nhosts = [\"evil.test\"]\n",
             "[network]\nallow_private = [\"127.0.0.1\"]\n",
             "[secrets]\nredact = false\n",

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use posse_core::budget::Amount;
 use posse_core::id::TaskId;
 use posse_core::outcome::Outcome;
+use posse_core::usage::{SpendingTotal, dollars};
 use posse_core::verify::Evidence;
 use serde_json::{Value, json};
 
-/// `cost` is in millionths of a dollar, and `None` when the price of a model is not known.
+/// `cost` is that of the task alone, in millionths of a dollar, and `None` when the price of a model is not known. `tree` is the task with
+/// everything below it.
 pub fn envelope(
     task: &TaskId,
     model: &str,
     outcome: &Outcome,
     cost: Option<u64>,
-    session: &Amount,
+    tree: &SpendingTotal,
     took: Duration,
 ) -> Value {
     json!({
@@ -33,12 +34,14 @@ pub fn envelope(
         "turns": outcome.turns,
         "tool_calls": outcome.tool_calls,
         "usage": outcome.usage.to_json(),
-        "cost_usd": cost.map(|micros| micros as f64 / 1e6),
+        "cost_usd": cost.map(dollars),
+        "tree_cost_usd": tree.cost_usd(),
         // With everything its subagents used; models whose price is not known add tokens and no cost.
         "session": {
-            "input_tokens": session.input_tokens,
-            "output_tokens": session.output_tokens,
-            "known_cost_usd": session.cost_micros as f64 / 1e6,
+            "tasks": tree.tasks,
+            "input_tokens": tree.input_tokens,
+            "output_tokens": tree.output_tokens,
+            "known_cost_usd": dollars(tree.cost_micros),
         },
         "changed_files": outcome.changed_files,
         "in_doubt": outcome.in_doubt.iter().map(|doubt| doubt.key.to_string()).collect::<Vec<_>>(),

@@ -12,9 +12,12 @@ mod help;
 mod language;
 mod models;
 mod owner;
+mod projects;
 mod render;
 mod servers;
 mod setup;
+mod signals;
+mod spans;
 mod telemetry;
 mod terminal;
 mod wire;
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
             if json {
                 terminal::out(&wire::error(&e).to_string());
             }
-            ExitCode::FAILURE
+            signals::exit_code().unwrap_or(ExitCode::FAILURE)
         }
     }
 }

@@ -11,7 +11,7 @@ use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust::hash;
 use posse_mcp::server::{ANY, HostModel, Hosts, PROVIDER as HOST};
-use posse_messages::{fixed, say};
+use posse_messages::{LocalizedText, fixed, localized};
 use posse_models::anthropic::{self, Anthropic};
 use posse_models::catalogue::{ModelRef, Prices};
 use posse_models::fallback::Fallback;
@@ -131,12 +131,12 @@ pub fn default_model(config: &Config, asked: Option<&str>, env: Env) -> Result<S
     });
     with_key.ok_or_else(|| {
         let hint = match env("OLLAMA_HOST") {
-            Some(_) => say!("ollama-hint"),
+            Some(_) => localized!("ollama-hint"),
             None => {
-                say!("no-model-hint")
+                localized!("no-model-hint")
             }
         };
-        Error::new(ErrorCode::ModelNotConfigured, say!("no-model")).hint(hint)
+        Error::new(ErrorCode::ModelNotConfigured, localized!("no-model")).hint(hint)
     })
 }
 
@@ -313,9 +313,9 @@ impl ModelSource {
             (None, Some((_, url)), _) => url,
             (None, None, Some(known)) => known.base_url.to_owned(),
             (None, None, None) => {
-                let text = say!("provider-without-url", provider);
+                let text = localized!("provider-without-url", provider);
                 return Err(
-                    Error::new(ErrorCode::ConfigInvalid, text).hint(say!("provider-without-url-hint"))
+                    Error::new(ErrorCode::ConfigInvalid, text).hint(localized!("provider-without-url-hint"))
                 );
             }
         };
@@ -357,10 +357,10 @@ impl ModelSource {
             // Another server in the vendor's place may want none.
             return Ok((Credential::none().from_where(fixed!("variable-not-set", name)), None));
         }
-        let text = say!("provider-needs-key", provider, name);
+        let text = localized!("provider-needs-key", provider, name);
         let hint = match named {
-            Some(_) => say!("provider-needs-key-hint", name, provider),
-            None => say!("provider-needs-key-demo-hint", name),
+            Some(_) => localized!("provider-needs-key-hint", name, provider),
+            None => localized!("provider-needs-key-demo-hint", name),
         };
         Err(Error::new(ErrorCode::ModelNotConfigured, text).hint(hint))
     }
@@ -369,15 +369,19 @@ impl ModelSource {
 /// A file that cannot be read is an error now, not a request without a key later. When it cannot be read again, the
 /// key that was there first has to do.
 fn key_file(provider: &str, path: PathBuf) -> Result<Credential> {
-    let failed = |code, message: String| Error::new(code, message).hint(say!("key-file-hint", provider));
+    let failed =
+        |code, message: LocalizedText| Error::new(code, message).hint(localized!("key-file-hint", provider));
     let text = std::fs::read_to_string(&path).map_err(|e| {
-        failed(ErrorCode::ConfigUnreadable, say!("key-file-unreadable", provider, path = path.display()))
-            .caused_by(e)
+        failed(
+            ErrorCode::ConfigUnreadable,
+            localized!("key-file-unreadable", provider, path = path.display()),
+        )
+        .caused_by(e)
     })?;
     if text.trim().is_empty() {
         return Err(failed(
             ErrorCode::ModelNotConfigured,
-            say!("key-file-empty", provider, path = path.display()),
+            localized!("key-file-empty", provider, path = path.display()),
         ));
     }
     let first = Secret::new(text.trim());
@@ -424,14 +428,14 @@ impl Models for ModelSource {
 /// The built-in prices with those of the configuration before them: also for dated names, and with `*`.
 pub fn prices(config: &Config) -> Result<Prices> {
     let table = toml::to_string(&config.prices)
-        .map_err(|e| Error::new(ErrorCode::ConfigInvalid, say!("prices-unreadable")).caused_by(e))?;
+        .map_err(|e| Error::new(ErrorCode::ConfigInvalid, localized!("prices-unreadable")).caused_by(e))?;
     Prices::built_in().with("`prices`", &table)
 }
 
 fn unknown_provider(provider: &str, config: &Config) -> Error {
     if config.providers.contains_key(provider) {
-        return Error::new(ErrorCode::ConfigInvalid, say!("provider-without-wire", provider))
-            .hint(say!("provider-without-wire-hint"));
+        return Error::new(ErrorCode::ConfigInvalid, localized!("provider-without-wire", provider))
+            .hint(localized!("provider-without-wire-hint"));
     }
     let mut names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
     let own = config.providers.keys().map(String::as_str).filter(|name| !names.contains(name));
@@ -439,9 +443,10 @@ fn unknown_provider(provider: &str, config: &Config) -> Error {
     names.extend(own);
     names.push("scripted");
     let likely = nearest(provider, names.iter().copied());
-    let likely = likely.map(|name| format!("{} ", say!("did-you-mean", name))).unwrap_or_default();
-    Error::new(ErrorCode::ModelUnknown, say!("provider-unknown", provider))
-        .hint(format!("{likely}{}", say!("providers-there-are", names = names.join(", "), provider)))
+    let likely = likely.map(|name| localized!("did-you-mean", name));
+    let there_are = localized!("providers-there-are", names = names.join(", "), provider);
+    Error::new(ErrorCode::ModelUnknown, localized!("provider-unknown", provider))
+        .hint(LocalizedText::join(likely.iter().chain([&there_are]), " "))
 }
 
 /// `OLLAMA_HOST` is a host, a host with a port, or a URL.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use posse_core::event::Event;
 use posse_core::id::TaskId;
+use posse_core::usage::{SpendingTotal, dollars};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
@@ -25,6 +26,23 @@ pub fn count(n: u64) -> String {
 /// `950 tokens`, `1.2k tokens`.
 pub fn tokens(n: u64) -> String {
     say!("tokens-shown", shown = count(n))
+}
+
+/// `$0.0123`; `≥ $0.0123` if a part has no known price; `$?` if nothing has one.
+pub fn price(total: &SpendingTotal) -> String {
+    match (total.cost_micros, total.unpriced_tokens) {
+        (micros, 0) => format!("${:.4}", dollars(micros)),
+        (0, _) => "$?".to_owned(),
+        (micros, _) => format!("≥ ${:.4}", dollars(micros)),
+    }
+}
+
+/// ` · 12.3k tokens, $0.0421 with its subagents`, where a tree is more than one task.
+pub fn with_subagents(tree: &SpendingTotal) -> String {
+    match tree.tasks {
+        0 | 1 => String::new(),
+        _ => format!(" · {}", say!("with-subagents", tokens = tokens(tree.tokens()), price = price(tree))),
+    }
 }
 
 #[derive(Clone, Copy)]

@@ -175,7 +175,7 @@ impl Servers {
 
     /// What a person should know of what happened.
     pub fn remarks(&self) -> Vec<String> {
-        self.all.iter().flat_map(|named| named.server.remarks()).collect()
+        self.all.iter().flat_map(|named| named.server.remarks()).map(|text| text.to_string()).collect()
     }
 
     /// Ends all of them; each may take a moment to end by itself.

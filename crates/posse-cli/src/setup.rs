@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::approval::{self, Mode, Policy};
+use posse_core::board::{OnLimit, Rules};
 use posse_core::budget::Caps;
 use posse_core::confinement::Reach;
 use posse_core::grant::{Grant, Rights, Root, Rule, Tier, Verdict};
@@ -27,12 +28,14 @@ use posse_models::catalogue::{ModelRef, family};
 use posse_models::record::Recorder;
 use posse_net::{Pinned, SystemResolver};
 use posse_runtime::ports::{Tool, Verifier};
+use posse_runtime::session::RULES;
 use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
 use posse_tools::bash::Bash;
 use posse_tools::confinement::ProcessLimits;
 use posse_tools::fetch::Fetch;
 use posse_tools::launch::{self, Environment, Launch};
+use posse_tools::protected::FileProtection;
 use posse_tools::sandbox::{Sandbox, Settings, closed_at_home};
 use posse_tools::skill::Skills;
 use posse_tools::supervisor::{Directory, Supervisor};
@@ -50,6 +53,9 @@ use crate::terminal;
 /// Tools that are not given unless someone says so: a command can do anything its user can, and what a page is asked for
 /// leaves the machine.
 const ASKED_FOR: &[&str] = &["bash", "fetch"];
+
+/// Levels of delegation unless the configuration says otherwise (seed specification §4.5).
+const DEPTH_MAX: u32 = 1;
 
 /// What the agent that `run` and `chat` talk to is told; how to delegate is told by its session.
 pub const ORCHESTRATOR: &str = include_str!("../prompts/orchestrator.md");
@@ -234,6 +240,21 @@ impl Setup {
         })
     }
 
+    /// Levels of delegation below whoever starts a run.
+    pub fn max_depth(&self) -> u32 {
+        self.config.session.max_depth.map_or(DEPTH_MAX, |depth| depth.0 as u32)
+    }
+
+    /// Limits on the tasks of one parent.
+    pub fn rules(&self) -> Rules {
+        let configured = &self.config.session;
+        Rules {
+            running_max: configured.max_running.map_or(RULES.running_max, |most| most.0 as usize),
+            open_max: configured.max_open_tasks.map_or(RULES.open_max, |most| most.0 as usize),
+            on_limit: configured.on_limit.map_or(RULES.on_limit, OnLimit::from),
+        }
+    }
+
     /// How long a holder of write leases may be silent.
     pub fn lease_ms(&self) -> u64 {
         self.config.session.lease_s.map_or(lease::SILENCE_MS_MAX, |seconds| seconds.0 * 1000)
@@ -285,7 +306,8 @@ impl Setup {
     }
 
     pub fn tools(&self) -> Result<Tools> {
-        let workspace = Workspace::open_without(&self.workspace, self.sandbox.closed())?;
+        let (closed, protection) = (self.sandbox.closed(), self.sandbox.protection());
+        let workspace = Workspace::open_with(&self.workspace, closed, protection)?;
         let (skills, warnings) = Skills::load(&workspace, &user_dirs("skills"), posse_definitions::matter);
         let mut problems: Vec<Error> =
             warnings.into_iter().map(|text| Error::new(ErrorCode::ToolInvalid, text)).collect();
@@ -395,7 +417,7 @@ impl Setup {
         let network = self.config.network.hosts.clone().unwrap_or_default();
         let sandbox = self.sandbox.tier().unwrap_or(Tier::Kernel);
         let tools = names.into_iter().collect();
-        let depth = nested_depth()?.map_or(1, |depth| depth.min(1));
+        let depth = nested_depth()?.map_or(self.max_depth(), |depth| depth.min(self.max_depth()));
         let root = Root { tools, depth, network, sandbox, ..Root::default() };
         Ok(Grant::of_root(root).keep(&self.asked_about(found)?))
     }
@@ -617,6 +639,10 @@ fn sandbox(
             return Err(Error::new(ErrorCode::ConfigInvalid, text).hint(say!("sandbox-write-opens-hint")));
         }
     }
+    let protection = FileProtection::without(&config.unprotected).map_err(|name| {
+        Error::new(ErrorCode::ConfigInvalid, say!("sandbox-unprotected-unknown", name))
+            .hint(say!("sandbox-unprotected-unknown-hint"))
+    })?;
     const MIB: u64 = 1 << 20;
     Ok(Sandbox::new(Settings {
         wish: config.tier,
@@ -634,6 +660,7 @@ fn sandbox(
             memory_bytes_max: Some(config.memory_mib.0 * MIB),
         },
         top: config.top,
+        protection,
     }))
 }
 
@@ -771,6 +798,26 @@ mod tests {
             let large = limits("", model);
             assert_eq!(large.output_tokens_per_call, usual.output_tokens_per_call, "{model}");
             assert_eq!(large.output_tokens_per_call_max, usual.output_tokens_per_call_max, "{model}");
+        }
+    }
+
+    // G20 S11 Seen to fail without `.goose` in the table.
+    #[test]
+    fn every_place_that_posse_reads_definitions_tools_skills_and_settings_from_is_protected() {
+        let project = Path::new("/project");
+        let (home, config) = (Path::new("/home/u"), Path::new("/home/u/.config"));
+        let agents = Places::find(project, Some(home), Some(config), 0).directories();
+        let mut places: Vec<PathBuf> = agents.into_iter().map(|directory| directory.path).collect();
+        assert!(places.len() > 30, "{places:?}");
+        places.extend(["tools", "skills"].map(|kind| config.join("posse").join(kind)));
+        places.extend(
+            [".posse/tools", config::PROJECT_FILE, crate::servers::PROJECT_FILE]
+                .map(|name| project.join(name)),
+        );
+        places.extend(posse_tools::skill::PROJECT_FOLDERS.map(|folder| project.join(folder)));
+        for place in places {
+            let path = place.strip_prefix(project).or_else(|_| place.strip_prefix(home)).unwrap();
+            assert!(FileProtection::default().find(path).is_some(), "{}", path.display());
         }
     }
 

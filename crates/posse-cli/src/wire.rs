@@ -5,6 +5,7 @@ use std::time::Duration;
 use posse_core::Error;
 use posse_core::event::Event;
 use posse_core::id::TaskId;
+use posse_messages::LocalizedText;
 use serde_json::{Value, json};
 
 pub fn event(task: &TaskId, event: &Event) -> Value {
@@ -21,5 +22,6 @@ pub fn restarted(task: &TaskId, why: &str, wait: Duration) -> Value {
 
 /// The last line of a command that could not do what it was asked.
 pub fn error(error: &Error) -> Value {
-    json!({ "type": "error", "code": error.code().wire(), "message": error.message(), "hint": error.advice() })
+    let (message, hint) = (error.message().as_str(), error.advice().map(LocalizedText::as_str));
+    json!({ "type": "error", "code": error.code().wire(), "message": message, "hint": hint })
 }

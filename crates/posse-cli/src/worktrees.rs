@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::server::Hosts;
-use posse_messages::say;
+use posse_messages::localized;
 use posse_runtime::ports::{self, BoxFuture};
 use posse_tools::sandbox::Sandbox;
 use posse_tools::worktree::Worktrees;
@@ -47,7 +47,7 @@ impl Apart {
     ) -> Result<T> {
         let trees = self.trees.clone();
         tokio::task::spawn_blocking(move || work(trees)).await.unwrap_or_else(|e| {
-            Err(Error::new(ErrorCode::Internal, say!("worktree-not-worked-on")).caused_by(e))
+            Err(Error::new(ErrorCode::Internal, localized!("worktree-not-worked-on")).caused_by(e))
         })
     }
 }
@@ -81,7 +81,7 @@ impl ports::Worktrees for Apart {
         let task = task.clone();
         Box::pin(self.on_disk(move |trees| match trees.find(&task)? {
             Some(made) => made.keep(),
-            None => Err(Error::new(ErrorCode::Io, say!("worktree-gone", task))),
+            None => Err(Error::new(ErrorCode::Io, localized!("worktree-gone", task))),
         }))
     }
 

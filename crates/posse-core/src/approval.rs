@@ -1,7 +1,7 @@
 //! Asking a person before a call is made: what is asked, what is answered, and for how long an answer holds. Stores keep
 //! these values and apply these rules inside one transaction, so that of several answers the first one counts.
 
-use posse_messages::{fixed, say};
+use posse_messages::{LocalizedText, fixed, localized};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -179,8 +179,9 @@ impl Parked {
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        serde_json::from_slice(bytes)
-            .map_err(|e| Error::new(ErrorCode::JournalInvalid, say!("approval-unreadable")).caused_by(e))
+        serde_json::from_slice(bytes).map_err(|e| {
+            Error::new(ErrorCode::JournalInvalid, localized!("approval-unreadable")).caused_by(e)
+        })
     }
 
     pub fn is_open(&self) -> bool {
@@ -233,14 +234,14 @@ impl Parked {
         match &self.state {
             State::Open => {}
             State::Answered(first) => {
-                let why = say!("approval-was-answered", state = self.state.wire(), by = first.by);
+                let why = localized!("approval-was-answered", state = self.state.wire(), by = first.by);
                 return Err(closed(&self.id, &why));
             }
-            State::Closed(why) => return Err(closed(&self.id, why)),
+            State::Closed(why) => return Err(closed(&self.id, &why.into())),
         }
         let overdue = answer.at_ms > self.request.deadline_ms && answer.by != By::Deadline;
         if overdue {
-            return Err(closed(&self.id, &say!("approval-overdue")));
+            return Err(closed(&self.id, &localized!("approval-overdue")));
         }
         Ok(Parked { state: State::Answered(answer.bounded()), ..self.clone() })
     }
@@ -263,7 +264,7 @@ impl Parked {
             State::Answered(answer) if answer.verdict == Verdict::Approve && answer.counts(now_ms) => Ok(()),
             state => Err(Error::new(
                 ErrorCode::ApprovalClosed,
-                say!("approval-not-allowing", id = self.id, state = state.wire()),
+                localized!("approval-not-allowing", id = self.id, state = state.wire()),
             )),
         }
     }
@@ -274,18 +275,19 @@ impl Parked {
 }
 
 fn mismatch(id: &str) -> Error {
-    Error::new(ErrorCode::ApprovalMismatch, say!("approval-mismatch", id))
-        .hint(say!("approval-mismatch-hint"))
+    Error::new(ErrorCode::ApprovalMismatch, localized!("approval-mismatch", id))
+        .hint(localized!("approval-mismatch-hint"))
 }
 
 /// What somebody is told who answers a question that nobody waits for any more.
-fn closed(id: &str, why: &str) -> Error {
-    Error::new(ErrorCode::ApprovalClosed, say!("approval-closed", id, why)).hint(say!("approvals-list-hint"))
+fn closed(id: &str, why: &LocalizedText) -> Error {
+    Error::new(ErrorCode::ApprovalClosed, localized!("approval-closed", id, why))
+        .hint(localized!("approvals-list-hint"))
 }
 
 /// The same, because its task has ended.
 pub fn closed_with_task(id: &str) -> Error {
-    closed(id, &say!("approval-task-ended"))
+    closed(id, &localized!("approval-task-ended"))
 }
 
 impl Answer {
@@ -435,9 +437,9 @@ pub fn shown_prompt(prompt: &str) -> String {
 pub fn described(parked: &Parked) -> Vec<String> {
     let Request { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } = &parked.request;
     let (agent, tool, why) = (legible(agent), legible(tool), legible(why));
-    let mut lines = vec![say!("approval-wants", agent, tool, why)];
+    let mut lines = vec![localized!("approval-wants", agent, tool, why).to_string()];
     let way: Vec<&str> = path.iter().chain([task]).map(TaskId::as_str).collect();
-    lines.push(say!("approval-about", way = way.join(" > "), key, id = parked.id));
+    lines.push(localized!("approval-about", way = way.join(" > "), key, id = parked.id).to_string());
     let fields = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::from_iter([("arguments".to_owned(), json!(arguments))]),
@@ -447,8 +449,8 @@ pub fn described(parked: &Parked) -> Vec<String> {
     for (name, value) in said.filter(|(name, _)| !fields.contains_key(*name)).chain(&fields) {
         lines.extend(field(name, value));
     }
-    lines.push(say!("approval-bytes", bytes = arguments.len(), hash));
-    lines.push(say!("approval-covers", covers = legible(&covers.join(", "))));
+    lines.push(localized!("approval-bytes", bytes = arguments.len(), hash).to_string());
+    lines.push(localized!("approval-covers", covers = legible(&covers.join(", "))).to_string());
     lines
 }
 

@@ -3,21 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
 
-/// How many tasks a session may have in each state.
+/// Limits on the tasks of one parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// At work at the same time.
+    /// Tasks running at the same time.
     pub running_max: usize,
-    /// Waiting for a place or for other tasks.
-    pub waiting_max: usize,
-    /// Ever spawned. A model that spawns in a loop ends here.
-    pub spawned_max: usize,
-    /// What happens to a task beyond `running_max` that does not say.
+    /// Open tasks: running, waiting, or ended and not collected. A model that spawns in a loop ends here.
+    pub open_max: usize,
+    /// The fate of a task beyond `running_max` whose terms do not say.
     pub on_limit: OnLimit,
 }
 
@@ -119,7 +117,10 @@ pub enum Met {
 #[derive(Debug)]
 pub struct Board {
     rules: Rules,
+    /// Open tasks by id.
     tasks: BTreeMap<String, Entry>,
+    /// Collected tasks: others may still depend on them.
+    collected: BTreeMap<String, End>,
     tally: Tally,
     /// Grows with every task, so that equals are served in the order they came.
     arrivals: u64,
@@ -131,7 +132,6 @@ struct Entry {
     since_ms: u64,
     terms: Terms,
     state: State,
-    collected: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,13 +143,14 @@ enum State {
     Ended(End),
 }
 
-/// How many tasks are in each of the states that do not last.
+/// Number of open tasks in each state.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     waiting: usize,
     leasing: usize,
     queued: usize,
     running: usize,
+    ended: usize,
 }
 
 impl Tally {
@@ -167,14 +168,20 @@ impl Tally {
             State::Leasing => change(&mut self.leasing),
             State::Queued => change(&mut self.queued),
             State::Running => change(&mut self.running),
-            State::Ended(_) => {}
+            State::Ended(_) => change(&mut self.ended),
         }
     }
 }
 
 impl Board {
     pub fn new(rules: Rules) -> Self {
-        Self { rules, tasks: BTreeMap::new(), tally: Tally::default(), arrivals: 0 }
+        Self {
+            rules,
+            tasks: BTreeMap::new(),
+            collected: BTreeMap::new(),
+            tally: Tally::default(),
+            arrivals: 0,
+        }
     }
 
     /// Takes a task in, or says why not; then nothing has changed.
@@ -182,24 +189,32 @@ impl Board {
         self.check_room(&terms)?;
         let state = self.first_state(&terms);
         self.arrivals += 1;
-        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected: false };
+        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state };
         self.take_in(id, entry);
         Ok(state.admission())
     }
 
     /// Whether a task with these terms would be taken in.
     pub fn check_room(&self, terms: &Terms) -> Result<()> {
-        if let Some(unknown) = terms.depends_on.iter().find(|other| !self.tasks.contains_key(*other)) {
-            return Err(Error::new(ErrorCode::TaskNotFound, say!("depends-on-unknown", unknown))
-                .hint(say!("depends-on-unknown-hint")));
+        let is_known = |id: &String| self.tasks.contains_key(id) || self.collected.contains_key(id);
+        if let Some(unknown) = terms.depends_on.iter().find(|other| !is_known(other)) {
+            return Err(Error::new(ErrorCode::TaskNotFound, localized!("depends-on-unknown", unknown))
+                .hint(localized!("depends-on-unknown-hint")));
         }
-        if self.tasks.len() >= self.rules.spawned_max {
-            let text = say!("session-tasks-limit", count = self.tasks.len());
-            return Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint(say!("session-tasks-limit-hint")));
+        if self.tasks.len() >= self.rules.open_max {
+            let text = localized!("open-tasks-limit", open_max = self.rules.open_max);
+            return Err(
+                Error::new(ErrorCode::MaxTasksExceeded, text).hint(localized!("open-tasks-limit-hint"))
+            );
         }
+        let may_queue = terms.queue.unwrap_or(self.rules.on_limit == OnLimit::Queue);
         match self.first_state(terms) {
-            state @ (State::Waiting | State::Leasing | State::Queued) => self.check_waiting(terms, state),
-            State::Running | State::Ended(_) => Ok(()),
+            State::Queued if !may_queue => {
+                let text = localized!("tasks-running-limit", running = self.running());
+                Err(Error::new(ErrorCode::MaxTasksExceeded, text)
+                    .hint(localized!("tasks-running-limit-hint")))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -216,13 +231,15 @@ impl Board {
     /// A task of an earlier process. One that was at work goes on, whatever the rules are now.
     pub fn recall(&mut self, id: &str, terms: Terms, past: Past, now_ms: u64) -> Admission {
         self.arrivals += 1;
-        let (state, collected) = match past {
-            Past::Ended { end, collected } => (State::Ended(end), collected),
-            Past::AtWork => (State::Running, false),
-            Past::NotBegun => (self.first_state(&terms), false),
+        let state = match past {
+            Past::Ended { end, .. } => State::Ended(end),
+            Past::AtWork => State::Running,
+            Past::NotBegun => self.first_state(&terms),
         };
-        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, collected };
-        self.take_in(id, entry);
+        match past {
+            Past::Ended { end, collected: true } => drop(self.collected.insert(id.to_owned(), end)),
+            _ => self.take_in(id, Entry { arrival: self.arrivals, since_ms: now_ms, terms, state }),
+        }
         state.admission()
     }
 
@@ -266,14 +283,18 @@ impl Board {
         let entry = self.find(id)?;
         let State::Ended(end) = entry.state else {
             let text = match entry.state {
-                State::Running => say!("task-still-running", id),
-                State::Waiting => say!("task-waits-for", id, waits_for = entry.terms.depends_on.join(", ")),
-                State::Leasing => say!("task-waits-for-lease", id),
-                State::Queued | State::Ended(_) => say!("task-waits-for-place", id),
+                State::Running => localized!("task-still-running", id),
+                State::Waiting => {
+                    localized!("task-waits-for", id, waits_for = entry.terms.depends_on.join(", "))
+                }
+                State::Leasing => localized!("task-waits-for-lease", id),
+                State::Queued | State::Ended(_) => localized!("task-waits-for-place", id),
             };
-            return Err(Error::new(ErrorCode::TaskNotReady, text).hint(say!("collect-later-hint")));
+            return Err(Error::new(ErrorCode::TaskNotReady, text).hint(localized!("collect-later-hint")));
         };
-        entry.collected = true;
+        self.tasks.remove(id);
+        self.tally.left(State::Ended(end));
+        self.collected.insert(id.to_owned(), end);
         Ok(end)
     }
 
@@ -284,21 +305,22 @@ impl Board {
 
     /// A task that was not collected yet.
     pub fn is_tracked(&self, id: &str) -> bool {
-        self.tasks.get(id).is_some_and(|entry| !entry.collected)
+        self.tasks.contains_key(id)
     }
 
     pub fn running(&self) -> usize {
         self.tally.running
     }
 
-    /// Waiting for a place or for others.
-    pub fn waiting(&self) -> usize {
-        self.tally.waiting + self.tally.leasing + self.tally.queued
+    /// Tasks that run or can come to run without another admission.
+    pub fn places_taken(&self) -> usize {
+        let waiting = self.tally.waiting + self.tally.leasing + self.tally.queued;
+        (self.running() + waiting).min(self.rules.running_max.max(self.running()))
     }
 
     /// Ended and not yet collected.
     pub fn uncollected(&self) -> usize {
-        self.tasks.values().filter(|entry| !entry.collected && matches!(entry.state, State::Ended(_))).count()
+        self.tally.ended
     }
 
     fn take_in(&mut self, id: &str, entry: Entry) {
@@ -310,13 +332,13 @@ impl Board {
 
     fn find(&mut self, id: &str) -> Result<&mut Entry> {
         let shown = crate::text::prefix(id, 80);
-        let missing = |why: &str| {
-            Error::new(ErrorCode::TaskNotFound, say!("task-not-tracked", shown)).hint(why.to_owned())
+        let missing = |why: LocalizedText| {
+            Error::new(ErrorCode::TaskNotFound, localized!("task-not-tracked", shown)).hint(why)
         };
         match self.tasks.get_mut(id) {
-            None => Err(missing(&say!("task-never-spawned"))),
-            Some(entry) if entry.collected => Err(missing(&say!("task-already-collected"))),
             Some(entry) => Ok(entry),
+            None if self.collected.contains_key(id) => Err(missing(localized!("task-already-collected"))),
+            None => Err(missing(localized!("task-never-spawned"))),
         }
     }
 
@@ -337,21 +359,8 @@ impl Board {
 
     /// A task that is not here any more did not complete.
     fn dependency(&self, id: &str) -> State {
-        self.tasks.get(id).map_or(State::Ended(End::Failed), |entry| entry.state)
-    }
-
-    fn check_waiting(&self, terms: &Terms, state: State) -> Result<()> {
-        let (running, waiting) = (self.running(), self.waiting());
-        let may_queue = terms.queue.unwrap_or(self.rules.on_limit == OnLimit::Queue);
-        if state == State::Queued && !may_queue {
-            return Err(Error::new(ErrorCode::MaxTasksExceeded, say!("tasks-running-limit", running))
-                .hint(say!("tasks-running-limit-hint")));
-        }
-        if waiting >= self.rules.waiting_max {
-            return Err(Error::new(ErrorCode::MaxTasksExceeded, say!("tasks-waiting-limit", waiting))
-                .hint(say!("tasks-waiting-limit-hint")));
-        }
-        Ok(())
+        let collected = || self.collected.get(id).map(|end| State::Ended(*end));
+        self.tasks.get(id).map(|entry| entry.state).or_else(collected).unwrap_or(State::Ended(End::Failed))
     }
 
     /// Lets tasks whose dependencies completed queue up, and ends those that lost one, and those that lose one by that.
@@ -429,7 +438,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const RULES: Rules = Rules { running_max: 2, waiting_max: 3, spawned_max: 50, on_limit: OnLimit::Reject };
+    const RULES: Rules = Rules { running_max: 2, open_max: 12, on_limit: OnLimit::Reject };
 
     fn queued() -> Terms {
         Terms { queue: Some(true), ..Terms::default() }
@@ -456,6 +465,26 @@ mod tests {
         assert_eq!(board.ended("a", End::Failed, 1), [], "a task ends once");
         assert_eq!(board.collect("a").unwrap(), End::Completed);
         assert_eq!(code(board.collect("a")), ErrorCode::TaskNotFound);
+    }
+
+    #[test]
+    fn only_open_tasks_count_against_the_limit_and_the_error_names_its_setting() {
+        let mut board = Board::new(Rules { open_max: 2, ..RULES });
+        for number in 0..1_000 {
+            let id = format!("t_{number}");
+            board.admit(&id, Terms::default(), 0).unwrap();
+            board.ended(&id, End::Completed, 0);
+            board.collect(&id).unwrap();
+        }
+        for id in ["a", "b"] {
+            board.admit(id, Terms::default(), 0).unwrap();
+        }
+        board.ended("a", End::Completed, 0);
+        let refused = board.admit("c", queued(), 0).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::MaxTasksExceeded);
+        assert!(refused.to_string().contains("max_open_tasks"), "{refused}");
+        board.collect("a").unwrap();
+        board.admit("c", queued(), 0).unwrap();
     }
 
     #[test]
@@ -566,8 +595,8 @@ mod tests {
             let mut world = World::default();
             for (now, deed) in deeds.into_iter().enumerate() {
                 world.act(&mut board, deed, now as u64 * 10_000);
-                prop_assert!(board.running() <= RULES.running_max);
-                prop_assert!(board.waiting() <= RULES.waiting_max);
+                prop_assert!(board.running() <= board.places_taken() && board.places_taken() <= RULES.running_max);
+                prop_assert!(board.tasks.len() <= RULES.open_max);
                 prop_assert_eq!(board.running(), world.running.len());
                 let mut counted = Tally::default();
                 board.tasks.values().for_each(|entry| counted.came(entry.state));
@@ -588,12 +617,12 @@ mod tests {
                 };
                 world.follow(moves);
             }
-            prop_assert_eq!((board.running(), board.waiting()), (0, 0));
+            prop_assert_eq!(board.places_taken(), 0);
             let mut ids: Vec<&String> = world.ended.iter().map(|(id, _)| id).collect();
             ids.sort();
             ids.dedup();
             prop_assert_eq!(ids.len(), world.ended.len(), "a task ended twice");
-            prop_assert_eq!(ids.len(), board.tasks.len(), "a task never ended");
+            prop_assert_eq!(ids.len(), board.tasks.len() + board.collected.len(), "a task never ended");
         }
     }
 

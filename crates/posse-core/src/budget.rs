@@ -7,6 +7,16 @@
 use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
+use crate::usage::{Price, Usage};
+
+/// Output tokens below which a step with tools is not worth asking for: its calls would be cut off.
+const STEP_TOKENS_MIN: u64 = 256;
+/// Output tokens below which no answer is asked for.
+const ANSWER_TOKENS_MIN: u64 = 64;
+/// Input tokens that a wrap-up adds to the conversation beside the reply before it: the request to report, and stubs of
+/// results that were left out.
+const WRAP_UP_SLACK: u64 = 512;
+
 /// Upper bounds; `None` means "as much as the parent has".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -53,6 +63,93 @@ pub struct Shortfall {
     pub kind: &'static str,
     pub wanted: u64,
     pub left: u64,
+    /// Input tokens without which the call would fit; 0 if a shorter input does not help.
+    pub input_excess: u64,
+}
+
+/// Tokens of a model call: its input as estimated, and how far its output can be clamped to fit the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallNeed {
+    input: u64,
+    output_most: u64,
+    output_least: u64,
+    /// Most output tokens of the wrap-up that has to stay affordable afterwards.
+    wrap_up: Option<u64>,
+}
+
+/// A call whose output fits the budget, and the usage that must stay available after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FittedCall {
+    pub wanted: Usage,
+    pub keep: Usage,
+}
+
+impl CallNeed {
+    /// A step with tools, after which a wrap-up has to be affordable.
+    pub fn step(input: u64, output: u32, wrap_up: u32) -> Self {
+        let (output_most, wrap_up) = (u64::from(output), Some(u64::from(wrap_up)));
+        Self { input, output_most, output_least: STEP_TOKENS_MIN.min(output_most), wrap_up }
+    }
+
+    /// A request that ends the run, or that asks for nothing but an answer.
+    pub fn answer(input: u64, output: u32) -> Self {
+        let output_most = u64::from(output);
+        Self { input, output_most, output_least: ANSWER_TOKENS_MIN.min(output_most), wrap_up: None }
+    }
+
+    /// Clamps the output to what is left. Fails if not even the least output fits.
+    pub fn fit(&self, left: &Caps, price: Option<&Price>) -> Result<FittedCall, Shortfall> {
+        let short = |output| self.at(output).shortfall(left, price);
+        if short(self.output_most).is_none() {
+            return Ok(self.at(self.output_most));
+        }
+        if let Some(missing) = short(self.output_least) {
+            return Err(Shortfall { input_excess: self.input_excess(&missing, price), ..missing });
+        }
+        // What a call takes only grows with its output, so the most that fits is found by halving.
+        let (mut fits, mut too_much) = (self.output_least, self.output_most);
+        while too_much - fits > 1 {
+            let middle = fits + (too_much - fits) / 2;
+            match short(middle) {
+                None => fits = middle,
+                Some(_) => too_much = middle,
+            }
+        }
+        Ok(self.at(fits))
+    }
+
+    fn at(&self, output: u64) -> FittedCall {
+        let usage = |input, output| Usage { input, output, ..Usage::default() };
+        // A quarter of the whole is enough for a report, and never more than it may take.
+        let keep = self.wrap_up.map(|most| {
+            let input = self.input.saturating_add(output).saturating_add(WRAP_UP_SLACK);
+            usage(input, most.min((output / 3).max(ANSWER_TOKENS_MIN)))
+        });
+        FittedCall { wanted: usage(self.input, output), keep: keep.unwrap_or_default() }
+    }
+
+    fn input_excess(&self, missing: &Shortfall, price: Option<&Price>) -> u64 {
+        let times = 1 + u64::from(self.wrap_up.is_some());
+        let over = (missing.wanted - missing.left).div_ceil(times);
+        match missing.kind {
+            INPUT => over,
+            COST => price.map_or(0, |price| price.input_tokens_for(over)),
+            _ => 0,
+        }
+    }
+}
+
+impl FittedCall {
+    fn shortfall(&self, left: &Caps, price: Option<&Price>) -> Option<Shortfall> {
+        let cost = |usage: &Usage| price.map_or(0, |price| price.micros_at_most(usage));
+        let amount = |usage: &Usage| [usage.input, usage.output, cost(usage)];
+        let wanted = amount(&self.wanted).into_iter().zip(amount(&self.keep));
+        let wanted = wanted.map(|(call, keep)| call.saturating_add(keep));
+        wanted.zip(left.array()).zip(NAMES).find_map(|((wanted, left), kind)| {
+            let left = left.filter(|left| wanted > *left)?;
+            Some(Shortfall { kind, wanted, left, input_excess: 0 })
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -70,8 +167,9 @@ struct Account {
 }
 
 const KINDS: usize = 3;
+const INPUT: &str = "input tokens";
 const COST: &str = "cost";
-const NAMES: [&str; KINDS] = ["input tokens", "output tokens", COST];
+const NAMES: [&str; KINDS] = [INPUT, "output tokens", COST];
 
 impl Ledger {
     pub fn new(caps: Caps) -> (Self, AccountId) {
@@ -177,7 +275,11 @@ impl Ledger {
         let account = &self.accounts[payer.0];
         let Some(cap) = account.caps[kind] else { return Ok(()) };
         let left = cap.saturating_sub(account.spent[kind]).saturating_sub(account.held[kind]);
-        if wanted > left { Err(Shortfall { kind: NAMES[kind], wanted, left }) } else { Ok(()) }
+        if wanted > left {
+            Err(Shortfall { kind: NAMES[kind], wanted, left, input_excess: 0 })
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -275,6 +377,39 @@ mod tests {
                 prop_assert!(spent_in_all <= cap, "the tree spent {} of {}", spent_in_all, cap);
                 for (account, cap) in ledger.accounts.iter().zip(accounts.iter().map(|a| a.1)) {
                     if let Some(cap) = cap { prop_assert!(account.spent[1] + account.held[1] <= cap) }
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_call_is_clamped_to_the_most_that_fits_and_no_further(
+            input in 0u64..5_000, output in 0u32..10_000, wrap_up in proptest::option::of(0u32..3_000),
+            left_input in proptest::option::of(0u64..20_000), left_output in proptest::option::of(0u64..20_000),
+            left_cost in proptest::option::of(0u64..90_000), dollars in 0.0f64..10.0
+        ) {
+            let need = match wrap_up {
+                Some(wrap_up) => CallNeed::step(input, output, wrap_up),
+                None => CallNeed::answer(input, output),
+            };
+            let left = Caps { input_tokens: left_input, output_tokens: left_output, cost_micros: left_cost };
+            let price = Price { input: dollars, output: dollars * 3.0, cache_read: None, cache_write: Some(dollars * 1.25) };
+            let fits = |output| need.at(output).shortfall(&left, Some(&price)).is_none();
+            match need.fit(&left, Some(&price)) {
+                Ok(call) => {
+                    prop_assert!(fits(call.wanted.output));
+                    prop_assert!(call.wanted.output == u64::from(output) || !fits(call.wanted.output + 1));
+                    prop_assert!(call.wanted.output >= need.output_least);
+                }
+                Err(missing) => {
+                    prop_assert!(!fits(need.output_least));
+                    // Without the excess it fits, as far as the input is what was missing.
+                    let shorter = CallNeed { input: input.saturating_sub(missing.input_excess), ..need };
+                    let still = shorter.at(need.output_least).shortfall(&left, Some(&price));
+                    if missing.input_excess > 0 && missing.input_excess <= input {
+                        prop_assert!(still.is_none_or(|still| still.kind != missing.kind), "{:?} {:?}", missing, still);
+                    }
                 }
             }
         }

@@ -8,7 +8,7 @@ pub mod wire;
 
 use std::fmt;
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 
 use crate::error::{Error, ErrorCode, Result};
 use crate::text::{estimate_tokens, prefix};
@@ -43,8 +43,8 @@ pub struct Key(String);
 impl Key {
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
-            let text = say!("key-invalid", key = prefix(raw, KEY_MAX).escape_default());
-            return Err(Error::new(ErrorCode::InvalidKey, text).hint(say!("name-shape-hint")));
+            let text = localized!("key-invalid", key = prefix(raw, KEY_MAX).escape_default());
+            return Err(Error::new(ErrorCode::InvalidKey, text).hint(localized!("name-shape-hint")));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -72,8 +72,8 @@ pub struct Label(String);
 impl Label {
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
-            let text = say!("label-invalid", label = prefix(raw, KEY_MAX).escape_default());
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("name-shape-hint")));
+            let text = localized!("label-invalid", label = prefix(raw, KEY_MAX).escape_default());
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("name-shape-hint")));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -124,9 +124,9 @@ impl Head {
     }
 
     /// What a writer of a large value is told.
-    pub fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<LocalizedText> {
         (self.tokens >= VALUE_TOKENS_WARN)
-            .then(|| say!("value-is-large", tokens = self.tokens, value_tokens_max = VALUE_TOKENS_MAX))
+            .then(|| localized!("value-is-large", tokens = self.tokens, value_tokens_max = VALUE_TOKENS_MAX))
     }
 }
 
@@ -212,8 +212,8 @@ pub fn write(
 ) -> Result<Head> {
     let tokens = estimate_tokens(&write.value);
     if tokens > VALUE_TOKENS_MAX {
-        let text = say!("value-too-large", tokens, value_tokens_max = VALUE_TOKENS_MAX);
-        return Err(Error::new(ErrorCode::ValueTooLarge, text).hint(say!("value-too-large-hint")));
+        let text = localized!("value-too-large", tokens, value_tokens_max = VALUE_TOKENS_MAX);
+        return Err(Error::new(ErrorCode::ValueTooLarge, text).hint(localized!("value-too-large-hint")));
     }
     let live = || heads.iter().filter(|head| head.is_live(now_ms));
     let current = live().find(|head| head.key == write.key);
@@ -230,11 +230,11 @@ pub fn write(
         used += other.tokens;
     }
     if used + tokens > TOTAL_TOKENS_MAX {
-        let text = say!("context-full", used, tokens, total_tokens_max = TOTAL_TOKENS_MAX);
+        let text = localized!("context-full", used, tokens, total_tokens_max = TOTAL_TOKENS_MAX);
         return Err(full(text));
     }
     if keys >= KEYS_MAX {
-        return Err(full(say!("context-keys-full", keys)));
+        return Err(full(localized!("context-keys-full", keys)));
     }
     Ok(Head {
         key: write.key.clone(),
@@ -264,11 +264,11 @@ pub fn delete(current: Option<&Head>, key: &Key, deleted_by: &str, now_ms: u64) 
 /// Judges whether one more snapshot may be taken. Labels are never used twice: whoever knows one means that copy.
 pub fn snapshot(taken: &[Label], label: &Label) -> Result<()> {
     if taken.contains(label) {
-        return Err(Error::new(ErrorCode::InvalidRequest, say!("snapshot-exists", label))
-            .hint(say!("snapshot-exists-hint")));
+        return Err(Error::new(ErrorCode::InvalidRequest, localized!("snapshot-exists", label))
+            .hint(localized!("snapshot-exists-hint")));
     }
     if taken.len() >= SNAPSHOTS_MAX {
-        return Err(full(say!("snapshots-full", snapshots_max = SNAPSHOTS_MAX)));
+        return Err(full(localized!("snapshots-full", snapshots_max = SNAPSHOTS_MAX)));
     }
     Ok(())
 }
@@ -324,16 +324,17 @@ pub fn enter(session: &str, state: Option<SessionState>, access: Access) -> Resu
     match (state, access) {
         (Some(SessionState::Open), _) | (Some(SessionState::Archived), Access::Read) => Ok(()),
         (Some(SessionState::Archived), Access::Change) => {
-            let text = say!("session-archived", session);
-            Err(Error::new(ErrorCode::SessionArchived, text).hint(say!("session-archived-hint")))
+            let text = localized!("session-archived", session);
+            Err(Error::new(ErrorCode::SessionArchived, text).hint(localized!("session-archived-hint")))
         }
         (Some(SessionState::Deleted), _) => {
-            let text = say!("session-context-deleted", session);
-            Err(Error::new(ErrorCode::SessionNotFound, text).hint(say!("session-context-deleted-hint")))
+            let text = localized!("session-context-deleted", session);
+            Err(Error::new(ErrorCode::SessionNotFound, text).hint(localized!("session-context-deleted-hint")))
         }
         (None, _) => {
-            let text = say!("session-not-found", session = prefix(session, SESSION_ID_MAX).escape_default());
-            Err(Error::new(ErrorCode::SessionNotFound, text).hint(say!("session-not-found-hint")))
+            let text =
+                localized!("session-not-found", session = prefix(session, SESSION_ID_MAX).escape_default());
+            Err(Error::new(ErrorCode::SessionNotFound, text).hint(localized!("session-not-found-hint")))
         }
     }
 }
@@ -345,35 +346,36 @@ pub const SESSION_ID_MAX: usize = 64;
 pub fn check_session_id(id: &str) -> Result<()> {
     let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.is_empty() || id.len() > SESSION_ID_MAX || !id.chars().all(legal) {
-        let text = say!("session-id-invalid", session = prefix(id, SESSION_ID_MAX).escape_default());
-        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("session-id-invalid-hint")));
+        let text = localized!("session-id-invalid", session = prefix(id, SESSION_ID_MAX).escape_default());
+        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("session-id-invalid-hint")));
     }
     Ok(())
 }
 
 /// The error for a key that has no value. For an optional key it is ordinary.
 pub fn missing(key: &Key) -> Error {
-    Error::new(ErrorCode::KeyNotFound, say!("key-not-found", key)).hint(say!("key-not-found-hint"))
+    Error::new(ErrorCode::KeyNotFound, localized!("key-not-found", key))
+        .hint(localized!("key-not-found-hint"))
 }
 
 /// The error for a snapshot that was never taken.
 pub fn no_snapshot(label: &Label) -> Error {
-    Error::new(ErrorCode::KeyNotFound, say!("snapshot-not-found", label))
-        .hint(say!("snapshot-not-found-hint"))
+    Error::new(ErrorCode::KeyNotFound, localized!("snapshot-not-found", label))
+        .hint(localized!("snapshot-not-found-hint"))
 }
 
 fn conflict(key: &Key, current: Option<&Head>) -> Error {
     match current {
         Some(head) => Error::new(
             ErrorCode::VersionConflict,
-            say!("version-conflict", key, version = head.version, written_by = head.written_by),
+            localized!("version-conflict", key, version = head.version, written_by = head.written_by),
         )
-        .hint(say!("version-conflict-hint")),
-        None => Error::new(ErrorCode::VersionConflict, say!("version-conflict-missing", key))
-            .hint(say!("version-conflict-missing-hint")),
+        .hint(localized!("version-conflict-hint")),
+        None => Error::new(ErrorCode::VersionConflict, localized!("version-conflict-missing", key))
+            .hint(localized!("version-conflict-missing-hint")),
     }
 }
 
-fn full(text: String) -> Error {
-    Error::new(ErrorCode::ContextFull, text).hint(say!("context-full-hint"))
+fn full(text: LocalizedText) -> Error {
+    Error::new(ErrorCode::ContextFull, text).hint(localized!("context-full-hint"))
 }

@@ -4,6 +4,7 @@ mod inject;
 
 use std::collections::BTreeMap;
 
+use posse_messages::LocalizedText;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -193,20 +194,20 @@ pub struct Field {
 pub enum Fate {
     Honoured,
     /// Into what.
-    Mapped(String),
+    Mapped(LocalizedText),
     /// Why.
-    Ignored(String),
+    Ignored(LocalizedText),
 }
 
 /// Something a person should know about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     pub severity: Severity,
-    pub text: String,
+    pub text: LocalizedText,
     /// Counted from 1.
     pub line: Option<u32>,
     /// What to do about it.
-    pub hint: Option<String>,
+    pub hint: Option<LocalizedText>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

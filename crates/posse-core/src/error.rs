@@ -1,7 +1,9 @@
-//! The one error catalogue. A code is for branching and never changes its wire name; the message is for people;
-//! the hint says what to do next. Every code has a section in `docs/errors.md`; a test keeps the two equal.
+//! The one error catalog. A code is for branching and never changes its wire name; the message says what happened, the hint
+//! what to do next, both in the language of the reader. Every code has a section in `docs/errors.md`; a test keeps the two equal.
 
 use std::fmt;
+
+use posse_messages::LocalizedText;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -10,8 +12,8 @@ type Source = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug)]
 pub struct Error {
     code: ErrorCode,
-    message: String,
-    hint: Option<String>,
+    message: LocalizedText,
+    hint: Option<LocalizedText>,
     source: Option<Source>,
 }
 
@@ -81,16 +83,17 @@ codes! {
     StoreNewer = "STORE_NEWER",
     OwnerLost = "OWNER_LOST",
     JournalInvalid = "JOURNAL_INVALID",
+    Interrupted = "INTERRUPTED",
     Io = "IO",
     Internal = "INTERNAL",
 }
 
 impl Error {
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<LocalizedText>) -> Self {
         Self { code, message: message.into(), hint: None, source: None }
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<LocalizedText>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -104,12 +107,17 @@ impl Error {
         self.code
     }
 
-    pub fn message(&self) -> &str {
+    pub fn message(&self) -> &LocalizedText {
         &self.message
     }
 
-    pub fn advice(&self) -> Option<&str> {
-        self.hint.as_deref()
+    pub fn advice(&self) -> Option<&LocalizedText> {
+        self.hint.as_ref()
+    }
+
+    /// Code and message as a model reads them; `Display` is for people.
+    pub fn english(&self) -> String {
+        format!("{}: {}", self.code, self.message.english())
     }
 }
 

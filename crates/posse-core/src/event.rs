@@ -28,6 +28,11 @@ pub enum Event {
         epoch: u64,
         finished_calls: u32,
         in_doubt: u32,
+        /// Counters of the earlier processes, so that a view does not begin at zero.
+        turns: u32,
+        turns_max: u32,
+        tool_calls: u32,
+        usage: Usage,
     },
     TurnStarted {
         turn: u32,
@@ -118,9 +123,20 @@ impl Event {
             Event::Started { agent, model, sandbox } => {
                 json!({ "type": "started", "agent": agent, "model": model, "sandbox": sandbox.wire() })
             }
-            Event::Resumed { agent, epoch, finished_calls, in_doubt } => {
-                json!({ "type": "resumed", "agent": agent, "epoch": epoch, "finished_calls": finished_calls, "in_doubt": in_doubt })
-            }
+            Event::Resumed {
+                agent,
+                epoch,
+                finished_calls,
+                in_doubt,
+                turns,
+                turns_max,
+                tool_calls,
+                usage,
+            } => json!({
+                "type": "resumed", "agent": agent, "epoch": epoch, "finished_calls": finished_calls,
+                "in_doubt": in_doubt, "turns": turns, "turns_max": turns_max, "tool_calls": tool_calls,
+                "usage": usage.to_json(),
+            }),
             Event::TurnStarted { turn, turns_max } => {
                 json!({ "type": "turn", "turn": turn, "turns_max": turns_max })
             }

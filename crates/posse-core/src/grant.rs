@@ -22,7 +22,7 @@ use self::rights::{Case, Objection};
 use crate::approval::Asked;
 use crate::lease;
 use crate::pattern::{Subject, ToolPattern};
-use crate::tool::{Effect, SESSION_TOOLS};
+use crate::tool::{DELEGATION, Effect, SESSION_TOOLS};
 use crate::web::Address;
 
 pub use network::{HostPattern, Network};
@@ -170,7 +170,7 @@ impl Grant {
         child.level = self.level.saturating_add(1);
         // At depth 0 the tool is not offered at all: a model that never sees it cannot waste turns being refused.
         if child.depth == 0 {
-            Arc::make_mut(&mut child.tools).remove("subagent");
+            Arc::make_mut(&mut child.tools).remove(DELEGATION);
         }
         child
     }
@@ -481,6 +481,9 @@ impl Grant {
     }
 
     fn absence(&self, tool: &str) -> String {
+        if tool == DELEGATION && self.depth == 0 {
+            return fixed!("delegation-too-deep", depth_max = self.depth_max());
+        }
         let allowed: Vec<&str> = self.tools.iter().map(String::as_str).collect();
         let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
         fixed!("refused-not-granted", tool, allowed)

@@ -1,6 +1,6 @@
 //! Names that were checked once. Later code never looks at their spelling again.
 
-use posse_messages::say;
+use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ impl AgentName {
             let shown: String = raw.chars().take(AGENT_NAME_MAX).collect();
             return Err(Error::new(
                 ErrorCode::InvalidAgentName,
-                say!("agent-name-invalid", name = shown.escape_default()),
+                localized!("agent-name-invalid", name = shown.escape_default()),
             )
-            .hint(say!("agent-name-invalid-hint")));
+            .hint(localized!("agent-name-invalid-hint")));
         }
         Ok(Self(raw.to_owned()))
     }

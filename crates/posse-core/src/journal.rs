@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use posse_messages::say;
+use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
@@ -19,6 +19,7 @@ use crate::json;
 use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
+use crate::run::DecisionRules;
 use crate::tool::Effect;
 use crate::usage::Usage;
 use crate::verify::Evidence;
@@ -86,6 +87,9 @@ pub enum Record {
         turns_max: Option<u32>,
         wall_ms_max: Option<u64>,
         lost_tokens: u64,
+        /// Price of the lost tokens at most; `None` if it is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost_cost_micros: Option<u64>,
         elapsed_ms: u64,
     },
     /// Somebody told a task at work something more.
@@ -100,6 +104,8 @@ pub enum Record {
         text: String,
         epoch: u64,
         lost_tokens: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost_cost_micros: Option<u64>,
         elapsed_ms: u64,
     },
     /// Tools the task had and that the operator does not allow any more.
@@ -113,6 +119,9 @@ pub enum Record {
     /// The budget did not allow the next model call.
     BudgetSpent {
         shortfall: String,
+        /// Input tokens without which it would have fitted.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        input_excess: u64,
         elapsed_ms: u64,
     },
     /// Someone asked the run to stop.
@@ -156,6 +165,13 @@ pub struct TaskStart {
     /// Where its workspace is a worktree of its own: the workspace that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart_from: Option<String>,
+    /// Revision of the rules that its run decides by.
+    #[serde(default)]
+    pub rules: DecisionRules,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn is_usual(terms: &Terms) -> bool {
@@ -182,7 +198,13 @@ impl TaskStart {
             detached,
             write_lease,
             apart_from,
+            rules: DecisionRules::LATEST,
         }
+    }
+
+    /// The directory that the person works in: the workspace, or what that is a worktree of.
+    pub fn origin(&self) -> &str {
+        self.apart_from.as_ref().unwrap_or(&self.workspace)
     }
 
     /// The system prompt and the first message, with the task in one of them.
@@ -194,7 +216,7 @@ impl TaskStart {
 /// How a task was started, with what is left of its grant.
 pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
-        return Err(Error::new(ErrorCode::JournalInvalid, say!("journal-without-start")));
+        return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-without-start")));
     };
     let mut start = (**start).clone();
     for record in rest {
@@ -209,6 +231,14 @@ pub fn start_of(records: &[Record]) -> Result<TaskStart> {
 pub fn remaining(grant: &Grant, tools: &[String], left: Option<&Grant>) -> Grant {
     let grant = grant.without(tools);
     left.map_or(grant.clone(), |left| grant.meet(left))
+}
+
+/// Usage of a model call that was cut off by the end of its process: the provider may have worked and charged.
+pub fn lost_usage(tokens: u64, cost_micros: Option<u64>) -> Usage {
+    match tokens {
+        0 => Usage::default(),
+        input => Usage { input, estimated: true, ..Usage::default() }.costing(cost_micros),
+    }
 }
 
 impl Record {
@@ -230,8 +260,9 @@ impl Record {
                 spent
             }
             Record::Unanswered { failure, .. } => failure.lost,
-            Record::Resumed { lost_tokens, .. } | Record::Said { lost_tokens, .. } => {
-                Usage { input: *lost_tokens, estimated: *lost_tokens > 0, ..Usage::default() }
+            Record::Resumed { lost_tokens, lost_cost_micros, .. }
+            | Record::Said { lost_tokens, lost_cost_micros, .. } => {
+                lost_usage(*lost_tokens, *lost_cost_micros)
             }
             Record::Started(_)
             | Record::Asked { .. }
@@ -290,7 +321,7 @@ impl Record {
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         serde_json::from_slice(bytes)
-            .map_err(|e| Error::new(ErrorCode::JournalInvalid, say!("record-unreadable")).caused_by(e))
+            .map_err(|e| Error::new(ErrorCode::JournalInvalid, localized!("record-unreadable")).caused_by(e))
     }
 
     /// Time the run had used when this was written, where the record says so.

@@ -1,7 +1,7 @@
 //! Who may write where. A task with write paths holds one lease on all of them, or none; two leases never fit a common
 //! path, except that a task works inside the lease of those that delegated to it.
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, fixed, localized};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -72,20 +72,22 @@ impl Places {
     /// Only what can be compared with the paths that tools write.
     pub fn parse(workspace: &str, paths: &[String]) -> Result<Self> {
         if paths.len() > PATHS_MAX {
-            let text = say!("write-paths-too-many", count = paths.len(), paths_max = PATHS_MAX);
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-paths-too-many-hint")));
+            let text = localized!("write-paths-too-many", count = paths.len(), paths_max = PATHS_MAX);
+            return Err(
+                Error::new(ErrorCode::InvalidRequest, text).hint(localized!("write-paths-too-many-hint"))
+            );
         }
         for path in paths {
             let shown = crate::text::prefix(path, 80).escape_debug();
             let text = match path {
-                _ if path.trim().is_empty() => say!("write-path-empty", shown),
-                _ if path.len() > PATH_BYTES_MAX => say!("write-path-too-long", shown),
-                _ if path.chars().any(char::is_control) => say!("write-path-control-character", shown),
-                _ if path.starts_with('/') => say!("write-path-not-relative", shown),
-                _ if path.split('/').any(|part| part == "..") => say!("write-path-goes-up", shown),
+                _ if path.trim().is_empty() => localized!("write-path-empty", shown),
+                _ if path.len() > PATH_BYTES_MAX => localized!("write-path-too-long", shown),
+                _ if path.chars().any(char::is_control) => localized!("write-path-control-character", shown),
+                _ if path.starts_with('/') => localized!("write-path-not-relative", shown),
+                _ if path.split('/').any(|part| part == "..") => localized!("write-path-goes-up", shown),
                 _ => continue,
             };
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-path-hint")));
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("write-path-hint")));
         }
         Ok(Self { workspace: workspace.trim_end_matches('/').to_owned(), paths: paths.to_vec() })
     }
@@ -203,18 +205,19 @@ pub fn conflict(wanted: &Places, in_the_way: &[&Lease]) -> Error {
     let mut places: Vec<&str> = in_the_way.iter().flat_map(|lease| wanted.common(&lease.places)).collect();
     places.sort_unstable();
     places.dedup();
-    let holders: Vec<String> = in_the_way.iter().take(3).map(|lease| holder(lease)).collect();
-    let text = say!("lease-conflict", places = places.join(", "));
-    Error::new(ErrorCode::LeaseConflict, text).hint(say!("lease-conflict-hint", holders = holders.join(", ")))
+    let holders: Vec<LocalizedText> = in_the_way.iter().take(3).map(|lease| holder(lease)).collect();
+    let text = localized!("lease-conflict", places = places.join(", "));
+    Error::new(ErrorCode::LeaseConflict, text)
+        .hint(localized!("lease-conflict-hint", holders = LocalizedText::join(&holders, ", ")))
 }
 
 /// What a task is told that has ended and wants places.
 pub fn has_ended(task: &TaskId) -> Error {
-    Error::new(ErrorCode::InvalidRequest, say!("lease-after-end", task))
+    Error::new(ErrorCode::InvalidRequest, localized!("lease-after-end", task))
 }
 
-fn holder(lease: &Lease) -> String {
-    say!("lease-holder", task = lease.task, paths = lease.places.paths.join(", "))
+fn holder(lease: &Lease) -> LocalizedText {
+    localized!("lease-holder", task = lease.task, paths = lease.places.paths.join(", "))
 }
 
 /// Whether a file may be put in place now. `token` is the lease that the call was begun with, if the task has places of
@@ -228,22 +231,22 @@ pub fn permit(
     path: &str,
 ) -> Result<(), String> {
     if now.epoch != epoch {
-        return Err(say!("write-driven-elsewhere", current = now.epoch, epoch));
+        return Err(fixed!("write-driven-elsewhere", current = now.epoch, epoch));
     }
     if let Some(token) = token {
         let own = now.leases.iter().find(|lease| lease.task == *task && lease.token == token);
         let Some(own) = own else {
-            return Err(say!("write-lease-lost"));
+            return Err(fixed!("write-lease-lost"));
         };
         if !own.places.has(workspace, path) {
-            return Err(say!("write-outside-paths", path, paths = own.places.paths.join(", ")));
+            return Err(fixed!("write-outside-paths", path, paths = own.places.paths.join(", ")));
         }
     }
     let others =
         now.leases.iter().filter(|lease| lease.task != *task && !now.ancestors.contains(&lease.task));
     match others.into_iter().find(|lease| lease.places.has(workspace, path)) {
         None => Ok(()),
-        Some(lease) => Err(say!("write-leased", path, holder = holder(lease))),
+        Some(lease) => Err(fixed!("write-leased", path, holder = holder(lease))),
     }
 }
 

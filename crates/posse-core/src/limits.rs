@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
-    /// Model calls that may ask for tools. One wrap-up turn without tools is reserved beyond them.
+    /// Requests that may be answered: steps with tools, the wrap-up, repairs and corrections alike. The last one has no
+    /// tools, so that the work is reported. Retries after a transport failure do not count.
     pub turns_max: u32,
     /// Tool calls over the whole run.
     pub tool_calls_max: u32,

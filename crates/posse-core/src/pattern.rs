@@ -6,7 +6,7 @@ mod hidden;
 use std::borrow::Cow;
 use std::fmt;
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorCode, Result};
@@ -33,32 +33,32 @@ impl ToolPattern {
     /// Everything that one entry of somebody's list of tools stands for: `search` is two tools, `Agent(a, b)` two calls.
     pub fn parse(raw: &str) -> Result<Vec<Self>> {
         let text = raw.trim();
-        let wrong = |why: &str| {
+        let wrong = |why: LocalizedText| {
             Error::new(
                 ErrorCode::InvalidTool,
-                say!("tool-pattern-invalid", pattern = prefix(text, 80).escape_debug(), why),
+                localized!("tool-pattern-invalid", pattern = prefix(text, 80).escape_debug(), why),
             )
-            .hint(say!("tool-pattern-invalid-hint"))
+            .hint(localized!("tool-pattern-invalid-hint"))
         };
         if text.is_empty() {
-            return Err(wrong(&say!("pattern-empty")));
+            return Err(wrong(localized!("pattern-empty")));
         }
         if text.len() > PATTERN_BYTES_MAX {
-            return Err(wrong(&say!("pattern-too-long")));
+            return Err(wrong(localized!("pattern-too-long")));
         }
         if text.chars().any(char::is_control) {
-            return Err(wrong(&say!("pattern-control-character")));
+            return Err(wrong(localized!("pattern-control-character")));
         }
         let (name, argument) = match text.split_once('(') {
             None => (text, None),
             Some((name, rest)) => match rest.strip_suffix(')') {
                 Some(argument) => (name.trim(), Some(argument.trim())),
-                None => return Err(wrong(&say!("pattern-not-closed"))),
+                None => return Err(wrong(localized!("pattern-not-closed"))),
             },
         };
         let legal = |c: char| c.is_alphanumeric() || "_-*./:@".contains(c);
         if name.is_empty() || !name.chars().all(legal) {
-            return Err(wrong(&say!("pattern-name-invalid")));
+            return Err(wrong(localized!("pattern-name-invalid")));
         }
         let names = match name.contains('*') {
             true => vec![canonical(name).into_owned()],
@@ -66,7 +66,7 @@ impl ToolPattern {
         };
         let arguments = arguments_of(&names, argument);
         if arguments.is_empty() {
-            return Err(wrong(&say!("pattern-no-name")));
+            return Err(wrong(localized!("pattern-no-name")));
         }
         let mut patterns = Vec::with_capacity(names.len() * arguments.len());
         for name in names {

@@ -9,6 +9,7 @@ mod cycle;
 mod judge;
 mod plan;
 mod replay;
+mod rules;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use posse_messages::fixed;
 use serde_json::Value;
 
 use crate::approval::{By, Verdict};
+use crate::budget::CallNeed;
 use crate::event::{Event, summary};
 use crate::grant::Grant;
 use crate::id::CallKey;
@@ -30,12 +32,14 @@ use crate::usage::{ByModel, Usage};
 
 pub use plan::{Action, Planned, batches};
 pub use replay::{Replayed, replay, replay_each};
+pub use rules::DecisionRules;
 
 /// Warnings kept for the outcome; the events have them all.
 const WARNINGS_MAX: usize = 50;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
+    rules: DecisionRules,
     limits: Limits,
     grant: Grant,
     /// Where relative paths begin.
@@ -60,7 +64,7 @@ pub struct Run {
     /// The last text the model wrote beside its calls: what a stopped run has to show.
     last_text: String,
     /// Set once the run may only report what it has.
-    wrapping_up: Option<StopReason>,
+    wrapping_up: Option<WrapUp>,
     counters: Counters,
     output_tokens: u32,
     /// Tokens the conversation takes, as far as we know.
@@ -80,6 +84,13 @@ struct Before {
     tool_calls: u32,
     file_operations: u32,
     elapsed_ms: u64,
+}
+
+/// A run that is asked for its report, and why.
+#[derive(Debug, Clone, PartialEq)]
+struct WrapUp {
+    reason: StopReason,
+    detail: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -125,7 +136,7 @@ pub enum Step {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     pub turn: u32,
-    /// Without tools the model has to answer: this is the wrap-up turn.
+    /// False for the wrap-up and for the last request that `turns_max` allows: the model has to answer.
     pub with_tools: bool,
     pub output_tokens_max: u32,
     /// Input tokens we expect the call to take.
@@ -133,6 +144,14 @@ pub struct Ask {
 }
 
 impl Ask {
+    /// Tokens that the call takes, with the wrap-up that has to be affordable after a step.
+    pub fn need(&self, limits: &Limits) -> CallNeed {
+        match self.with_tools {
+            true => CallNeed::step(self.estimate, self.output_tokens_max, limits.wrap_up_tokens),
+            false => CallNeed::answer(self.estimate, self.output_tokens_max),
+        }
+    }
+
     /// What is written down before the call is made.
     pub fn announced(&self, elapsed_ms: u64) -> Record {
         Record::Asked { turn: self.turn, estimate: self.estimate, elapsed_ms }
@@ -148,7 +167,19 @@ impl Run {
         tools: impl Into<Arc<BTreeMap<String, Effect>>>,
         fixed_tokens: u64,
     ) -> Self {
+        Self::under(DecisionRules::LATEST, task, limits, grant, tools, fixed_tokens)
+    }
+
+    fn under(
+        rules: DecisionRules,
+        task: &str,
+        limits: Limits,
+        grant: Grant,
+        tools: impl Into<Arc<BTreeMap<String, Effect>>>,
+        fixed_tokens: u64,
+    ) -> Self {
         let mut run = Self {
+            rules,
             output_tokens: limits.output_tokens_per_call,
             limits,
             grant,
@@ -184,7 +215,8 @@ impl Run {
     /// The run of a task that was written down.
     pub fn of(start: &TaskStart, tools: impl Into<Arc<BTreeMap<String, Effect>>>, fixed_tokens: u64) -> Self {
         let (_, task) = start.opening();
-        let mut run = Self::new(&task, start.agent.limits.clone(), start.grant.clone(), tools, fixed_tokens);
+        let (limits, grant) = (start.agent.limits.clone(), start.grant.clone());
+        let mut run = Self::under(start.rules, &task, limits, grant, tools, fixed_tokens);
         run.judgement = judge::Judgement::of(start);
         run.workspace.clone_from(&start.workspace);
         for note in &start.notes {
@@ -218,10 +250,11 @@ impl Run {
             Phase::Verifying(command) => Step::Verify(command.clone()),
             Phase::Asking | Phase::Finished(_) => Step::CallModel(Ask {
                 turn: self.turns + 1,
-                with_tools: self.wrapping_up.is_none(),
+                with_tools: self.wrapping_up.is_none() && self.turns_left() > 1,
                 output_tokens_max: match self.wrapping_up {
-                    Some(_) => self.limits.wrap_up_tokens,
-                    None => self.output_tokens,
+                    // A value that is cut off is no value.
+                    Some(_) if !self.judgement.wants_json() => self.limits.wrap_up_tokens,
+                    Some(_) | None => self.output_tokens,
                 },
                 estimate: self.context_tokens,
             }),
@@ -240,7 +273,7 @@ impl Run {
             reply.blocks.retain(|block| block.as_call().is_none());
         }
         let has_calls = reply.blocks.iter().any(|block| block.as_call().is_some());
-        if reply.stop != ReplyStop::Paused || has_calls {
+        if reply.stop != ReplyStop::Paused || has_calls || self.rules.counts_pauses() {
             self.turns += 1;
         }
         self.context_tokens = reply.usage.total();
@@ -252,11 +285,17 @@ impl Run {
         if !text.trim().is_empty() {
             self.last_text = format!("{}{text}", self.answer);
         }
-        if let Some(reason) = self.wrapping_up {
+        if self.wrapping_up.is_some() || self.turns_left() == 0 {
             // Calls that were forbidden do not enter the history: nobody will answer them.
             reply.blocks.retain(|block| block.as_call().is_none());
+        }
+        if self.wrapping_up.is_some() {
             self.say(reply.blocks);
-            return self.finish(reason, None);
+            return self.report(!text.trim().is_empty());
+        }
+        if self.turns_left() == 0 && !calls.is_empty() {
+            self.say(reply.blocks);
+            return self.finish(StopReason::TurnsExhausted, None);
         }
         if calls.is_empty() {
             return self.on_text(reply, text);
@@ -277,10 +316,10 @@ impl Run {
             FailureKind::ContextTooLong => return self.compact(),
             // Whoever cut the call off says next why the run ends.
             FailureKind::Cancelled => return,
-            FailureKind::BudgetSpent => return self.on_budget_spent(&failure.message),
+            FailureKind::BudgetSpent => return self.on_budget_spent(&failure.message, 0),
             _ => {}
         }
-        let reason = self.wrapping_up.unwrap_or(StopReason::ModelFailed);
+        let reason = self.wrapping_up.as_ref().map_or(StopReason::ModelFailed, |wrap_up| wrap_up.reason);
         self.finish(reason, Some(failure.to_string()));
     }
 
@@ -340,11 +379,18 @@ impl Run {
         }
     }
 
-    /// The budget does not allow another call with tools; if not even a report is possible, the run is over.
-    pub fn on_budget_spent(&mut self, shortfall: &str) {
-        match self.wrapping_up {
-            None => self.wrap_up(StopReason::BudgetExhausted, fixed!("budget-spent-report", shortfall)),
-            Some(reason) => self.finish(reason, Some(shortfall.to_owned())),
+    /// Takes note that the budget does not allow the next call. Old results make room where the input is too long by
+    /// `input_excess` tokens; otherwise the run reports, and if it cannot even do that, it is over.
+    pub fn on_budget_spent(&mut self, shortfall: &str, input_excess: u64) {
+        if input_excess > 0 && self.make_room(input_excess) {
+            return;
+        }
+        match &self.wrapping_up {
+            None => {
+                let why = fixed!("budget-spent-report", shortfall);
+                self.wrap_up(StopReason::BudgetExhausted, why, Some(shortfall.to_owned()));
+            }
+            Some(wrap_up) => self.finish(wrap_up.reason, Some(shortfall.to_owned())),
         }
     }
 
@@ -365,8 +411,7 @@ impl Run {
         self.answer.clear();
         self.last_text.clear();
         self.judgement.forget();
-        self.messages.push(Message::user(text));
-        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(text));
+        self.tell(text.to_owned());
         self.phase = Phase::Asking;
         self.guard_context();
         self.check_limits();
@@ -374,14 +419,12 @@ impl Run {
 
     /// Something more from whoever delegated, before the next model call. It changes no limit.
     pub fn on_steer(&mut self, text: &str) {
-        self.messages.push(Message::user(text));
-        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(text));
+        self.tell(text.to_owned());
     }
 
     /// A model call was cut off by the end of its process; the provider may have worked and charged.
-    pub fn on_lost(&mut self, tokens: u64) {
-        let estimated = tokens > 0;
-        self.usage.add(&Usage { input: tokens, estimated, ..Usage::default() });
+    pub fn on_lost(&mut self, lost: &Usage) {
+        self.usage.add(lost);
     }
 
     /// Takes a run up again that another process left, or that ended early. An answered run stays answered.
@@ -406,8 +449,7 @@ impl Run {
         self.counters = Counters::default();
         self.cycles = cycle::Cycles::default();
         if matches!(self.messages.last(), Some(Message::Assistant { .. })) {
-            self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&onward));
-            self.messages.push(Message::user(onward));
+            self.tell(onward);
         }
         self.check_limits();
     }
@@ -431,8 +473,7 @@ impl Run {
                     None => fixed!("tools-withdrawn", names),
                     Some(_) => fixed!("rights-withdrawn", names),
                 };
-                self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
-                self.messages.push(Message::user(text));
+                self.tell(text);
             }
             Phase::Finished(_) => {}
         }
@@ -460,8 +501,18 @@ impl Run {
         &self.limits
     }
 
+    /// Requests that were answered, over the whole task.
     pub fn turns(&self) -> u32 {
         self.turns
+    }
+
+    /// Requests that `turns_max` still allows for the message that is being worked on.
+    pub fn turns_left(&self) -> u32 {
+        self.rules.requests_max(self.limits.turns_max).saturating_sub(self.turns_used())
+    }
+
+    pub fn tool_calls(&self) -> u32 {
+        self.tool_calls
     }
 
     pub fn usage(&self) -> &Usage {
@@ -487,12 +538,19 @@ impl Run {
         let is_empty = text.trim().is_empty();
         let Counters { pauses, nudges, continuations, broken_promises, .. } = self.counters;
         match reply.stop {
+            // Each of these needs another request.
+            ReplyStop::ContextFull | ReplyStop::Paused | ReplyStop::ToolUse if self.turns_left() == 0 => {
+                self.say(reply.blocks);
+                self.finish(StopReason::TurnsExhausted, None);
+            }
             ReplyStop::ContextFull => self.compact(),
             ReplyStop::Paused if pauses < self.limits.pauses_max && !reply.blocks.is_empty() => {
                 self.counters.pauses += 1;
                 self.say(reply.blocks);
             }
-            ReplyStop::MaxTokens if !is_empty && continuations < self.limits.continuations_max => {
+            ReplyStop::MaxTokens
+                if !is_empty && continuations < self.limits.continuations_max && self.turns_left() > 0 =>
+            {
                 self.continue_answer(reply.blocks, &text);
             }
             ReplyStop::ToolUse if broken_promises == 0 => {
@@ -500,15 +558,23 @@ impl Run {
                 self.note(fixed!("announced-call-missing"));
                 self.check_limits();
             }
-            ReplyStop::EndTurn | ReplyStop::MaxTokens if is_empty && nudges == 0 => self.nudge(reply.blocks),
+            ReplyStop::EndTurn | ReplyStop::MaxTokens if is_empty && nudges == 0 && self.turns_left() > 0 => {
+                self.nudge(reply.blocks)
+            }
             last => {
                 self.say(reply.blocks);
-                match verdict(last, is_empty, &self.limits) {
+                match verdict(last, is_empty, continuations) {
                     (StopReason::Answered, _) => self.judge(),
                     (reason, detail) => self.finish(reason, detail),
                 }
             }
         }
+    }
+
+    /// Adds a message to the model, and what it will take of the next request.
+    fn tell(&mut self, text: String) {
+        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
+        self.messages.push(Message::user(text));
     }
 
     fn say(&mut self, blocks: Vec<Block>) {
@@ -522,8 +588,7 @@ impl Run {
         self.answer.push_str(text);
         self.raise_output_limit();
         self.messages.push(Message::Assistant { blocks });
-        self.messages.push(Message::user(fixed!("continue-answer")));
-        self.check_limits();
+        self.tell(fixed!("continue-answer"));
     }
 
     /// An empty answer gets one second chance: models sometimes stop right after a tool result.
@@ -531,8 +596,7 @@ impl Run {
         self.counters.nudges += 1;
         self.raise_output_limit();
         self.say(blocks);
-        self.messages.push(Message::user(fixed!("answer-empty-nudge")));
-        self.check_limits();
+        self.tell(fixed!("answer-empty-nudge"));
     }
 
     /// What a finished round of calls means for the run.
@@ -559,24 +623,33 @@ impl Run {
         self.check_limits();
     }
 
-    /// Where a turn is found to have been the last one.
+    /// Ends the run if no request is left, and makes the next one the wrap-up if it is the last or tool calls are used up.
+    /// A task of one turn is simply asked without tools: it has nothing to report yet.
     fn check_limits(&mut self) {
         if self.wrapping_up.is_some() || self.is_finished() {
             return;
         }
         let Limits { turns_max, tool_calls_max, .. } = self.limits;
-        if self.turns - self.before.turns >= turns_max {
-            self.wrap_up(StopReason::TurnsExhausted, fixed!("turns-limit-report", turns_max));
+        if self.turns_left() == 0 {
+            self.finish(StopReason::TurnsExhausted, None);
+        } else if self.turns_left() == 1 && self.turns_used() > 0 {
+            self.wrap_up(StopReason::TurnsExhausted, fixed!("turns-limit-report", turns_max), None);
         } else if self.tool_calls_used() >= tool_calls_max {
-            self.wrap_up(StopReason::ToolCallsExhausted, fixed!("tool-calls-limit-report", tool_calls_max));
+            let (why, detail) =
+                (fixed!("tool-calls-limit-report", tool_calls_max), fixed!("tool-calls-max", tool_calls_max));
+            self.wrap_up(StopReason::ToolCallsExhausted, why, Some(detail));
         }
     }
 
-    fn wrap_up(&mut self, reason: StopReason, why: String) {
-        self.wrapping_up = Some(reason);
+    fn wrap_up(&mut self, reason: StopReason, why: String, detail: Option<String>) {
+        self.wrapping_up = Some(WrapUp { reason, detail });
         self.events.push(Event::WrappingUp { reason });
         self.close_open_calls();
-        self.messages.push(Message::user(fixed!("report-now", why)));
+        let report = match self.judgement.wants_json() {
+            true => fixed!("report-now-json", why),
+            false => fixed!("report-now", why),
+        };
+        self.tell(report);
     }
 
     /// Answers what nobody will answer any more, so that the history stays valid.
@@ -590,6 +663,10 @@ impl Run {
         });
         let results = answered.collect();
         self.messages.push(Message::Results { results });
+    }
+
+    fn turns_used(&self) -> u32 {
+        self.turns - self.before.turns
     }
 
     fn tool_calls_used(&self) -> u32 {
@@ -625,14 +702,10 @@ impl Run {
             detail,
             text: self.last_text.clone(),
             sections: crate::sections::marked(&self.last_text),
-            data: self
-                .judgement
-                .data
-                .clone()
-                .filter(|_| matches!(stop, StopReason::Answered | StopReason::VerifyFailed)),
+            data: self.judgement.data.clone(),
             schema_errors: self.judgement.errors.clone(),
             evidence: self.judgement.evidence.clone(),
-            turns: (self.turns - self.before.turns).min(self.limits.turns_max),
+            turns: self.turns_used(),
             tool_calls: self.tool_calls_used(),
             usage: self.usage,
             answered_by: self.answered_by.clone(),
@@ -645,7 +718,7 @@ impl Run {
 }
 
 /// How a run ends whose last reply had no calls and gets no second chance.
-fn verdict(stop: ReplyStop, is_empty: bool, limits: &Limits) -> (StopReason, Option<String>) {
+fn verdict(stop: ReplyStop, is_empty: bool, continuations: u32) -> (StopReason, Option<String>) {
     let failed = |why: String| (StopReason::ModelFailed, Some(why));
     match stop {
         ReplyStop::Refusal => (StopReason::Refused, None),
@@ -654,7 +727,7 @@ fn verdict(stop: ReplyStop, is_empty: bool, limits: &Limits) -> (StopReason, Opt
         ReplyStop::ToolUse if is_empty => failed(fixed!("announced-call-missing-twice")),
         _ if is_empty => failed("empty_response".to_owned()),
         ReplyStop::MaxTokens => {
-            let detail = fixed!("answer-cut-off", continuations_max = limits.continuations_max);
+            let detail = fixed!("answer-cut-off", continuations);
             (StopReason::Truncated, Some(detail))
         }
         ReplyStop::EndTurn | ReplyStop::ToolUse | ReplyStop::ContextFull => (StopReason::Answered, None),

@@ -20,6 +20,9 @@ pub struct Usage {
     pub reasoning: u64,
     /// The provider did not say (or said nonsense), so the figures are our estimate.
     pub estimated: bool,
+    /// Price in millionths of a dollar on the day of the call; `None` if a part of it has no known price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
 }
 
 /// Usage by the model that answered, in the order of their names. A task has one or two of them, so it is no tree.
@@ -67,6 +70,12 @@ impl Usage {
     }
 
     pub fn add(&mut self, other: &Usage) {
+        self.cost_micros = match (self.cost_micros, other.cost_micros) {
+            (sum, _) if other.is_nothing() => sum,
+            (_, cost) if self.is_nothing() => cost,
+            (Some(sum), Some(cost)) => Some(sum.saturating_add(cost)),
+            (None, _) | (_, None) => None,
+        };
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cache_read = self.cache_read.saturating_add(other.cache_read);
@@ -84,7 +93,16 @@ impl Usage {
             cache_write: self.cache_write.saturating_sub(part.cache_write),
             reasoning: self.reasoning.saturating_sub(part.reasoning),
             estimated: self.estimated,
+            cost_micros: self
+                .cost_micros
+                .zip(part.cost_micros.or(part.is_nothing().then_some(0)))
+                .map(|(sum, part)| sum.saturating_sub(part)),
         }
+    }
+
+    /// The same usage with its price.
+    pub fn costing(self, cost_micros: Option<u64>) -> Usage {
+        Usage { cost_micros, ..self }
     }
 
     pub fn to_json(&self) -> Value {
@@ -95,11 +113,50 @@ impl Usage {
             "cache_write_tokens": self.cache_write,
             "reasoning_tokens": self.reasoning,
             "estimated": self.estimated,
+            "cost_usd": self.cost_micros.map(dollars),
         })
     }
 
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
+    }
+}
+
+/// Millionths of a dollar as dollars, for JSON and people.
+pub fn dollars(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}
+
+/// Sums over one or several tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpendingTotal {
+    pub tasks: u64,
+    pub turns: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Price of everything whose price is known.
+    pub cost_micros: u64,
+    /// Tokens whose price is not known.
+    pub unpriced_tokens: u64,
+}
+
+impl SpendingTotal {
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// The whole price in dollars; `None` if a part of it is not known.
+    pub fn cost_usd(&self) -> Option<f64> {
+        (self.unpriced_tokens == 0).then(|| dollars(self.cost_micros))
+    }
+
+    pub fn add(&mut self, other: &SpendingTotal) {
+        self.tasks = self.tasks.saturating_add(other.tasks);
+        self.turns = self.turns.saturating_add(other.turns);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cost_micros = self.cost_micros.saturating_add(other.cost_micros);
+        self.unpriced_tokens = self.unpriced_tokens.saturating_add(other.unpriced_tokens);
     }
 }
 
@@ -129,8 +186,17 @@ impl Price {
 
     /// What a call can cost at most: nobody knows beforehand which tokens will be written to a cache.
     pub fn micros_at_most(&self, usage: &Usage) -> u64 {
-        let dearest = self.cache_write.unwrap_or(self.input).max(self.input);
-        Price { input: dearest, cache_read: None, cache_write: None, ..*self }.micros(usage)
+        Price { input: self.input_at_most(), cache_read: None, cache_write: None, ..*self }.micros(usage)
+    }
+
+    /// Input tokens that cost at least this much, for finding out how much shorter a request has to be.
+    pub fn input_tokens_for(&self, micros: u64) -> u64 {
+        let tokens = micros as f64 / self.input_at_most();
+        if tokens.is_finite() { tokens.ceil() as u64 } else { 0 }
+    }
+
+    fn input_at_most(&self) -> f64 {
+        self.cache_write.unwrap_or(self.input).max(self.input)
     }
 }
 
@@ -159,6 +225,25 @@ mod tests {
             price.micros(&usage),
             (12.0 * 3.0 + 900.0 * 0.3 + 100.0 * 3.75 + 7.0 * 15.0_f64).ceil() as u64
         );
+    }
+
+    #[test]
+    fn a_sum_has_a_price_only_if_every_part_has_one() {
+        let part = |input, cost| Usage { input, ..Usage::default() }.costing(cost);
+        let sum = |parts: &[Usage]| {
+            let mut sum = Usage::default();
+            parts.iter().for_each(|part| sum.add(part));
+            sum.cost_micros
+        };
+        assert_eq!(sum(&[]), None);
+        assert_eq!(sum(&[part(1, Some(2)), Usage::default(), part(1, Some(3))]), Some(5));
+        assert_eq!(sum(&[part(1, Some(2)), part(1, None), part(1, Some(3))]), None);
+        assert_eq!(sum(&[part(1, None), part(1, Some(3))]), None);
+        assert_eq!(part(5, Some(5)).without(&part(2, Some(2))).cost_micros, Some(3));
+        assert_eq!(part(5, Some(5)).without(&Usage::default()).cost_micros, Some(5));
+        assert_eq!(part(5, Some(5)).without(&part(2, None)).cost_micros, None);
+        let old: Usage = serde_json::from_str(r#"{"input":7,"output":1}"#).unwrap();
+        assert_eq!((old.input, old.cost_micros), (7, None), "as it was written before");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Checking what a model says it has done: commands that we run in the task's workspace, and what came out.
 
-use posse_messages::{fixed, say};
+use posse_messages::{LocalizedText, fixed, localized};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -65,24 +65,24 @@ impl Evidence {
 
 /// Whether whoever asks for a check could have run its commands with `bash`: a check must not be a way around that.
 pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
-    let invalid = |text: String| Error::new(ErrorCode::InvalidRequest, text);
+    let invalid = |text: LocalizedText| Error::new(ErrorCode::InvalidRequest, text);
     if commands.len() > COMMANDS_MAX {
-        let text = say!("verify-too-many", count = commands.len(), commands_max = COMMANDS_MAX);
-        return Err(invalid(text).hint(say!("verify-too-many-hint")));
+        let text = localized!("verify-too-many", count = commands.len(), commands_max = COMMANDS_MAX);
+        return Err(invalid(text).hint(localized!("verify-too-many-hint")));
     }
     for command in commands {
         let shown = visible(prefix(command, 80)).into_owned();
         if command.trim().is_empty() || command.contains('\0') || command.len() > COMMAND_BYTES_MAX {
-            let text = say!("verify-command-invalid", shown);
+            let text = localized!("verify-command-invalid", shown);
             return Err(invalid(text)
-                .hint(say!("verify-command-invalid-hint", command_bytes_max = COMMAND_BYTES_MAX)));
+                .hint(localized!("verify-command-invalid-hint", command_bytes_max = COMMAND_BYTES_MAX)));
         }
         let arguments = json!({ "command": command }).to_string();
         let call = Call { tool: "bash", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
         // Nobody is asked about a command that verifies.
         if let Some(why) = asker.decide(call).reason() {
-            let text = say!("verify-not-allowed", shown, why);
-            return Err(invalid(text).hint(say!("verify-not-allowed-hint")));
+            let text = localized!("verify-not-allowed", shown, why);
+            return Err(invalid(text).hint(localized!("verify-not-allowed-hint")));
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use posse_core::definition::{Fate, Field, Remark, Severity};
 use posse_core::text::{prefix, visible};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde_json::Value;
 
 use crate::frontmatter::{error, shown, warning};
@@ -56,7 +56,7 @@ pub struct Fields {
 
 /// A value that can be written in several ways: how it is written, what it is, and what the report says it became;
 /// an empty text means that it is honoured as it stands.
-pub type Word<T> = (&'static str, T, fn() -> String);
+pub type Word<T> = (&'static str, T, fn() -> LocalizedText);
 
 /// What is left of the keys when a format has taken its own.
 pub struct Report {
@@ -85,8 +85,9 @@ impl Fields {
         self.fates[at] = Some(Fate::Honoured);
         match &self.entries[at].value {
             Node::Null => {
-                let allowed = if key == "tools" { say!("allowed-tools") } else { say!("allowed-value") };
-                self.reject(key, &say!("kind-empty"), &allowed);
+                let allowed =
+                    if key == "tools" { localized!("allowed-tools") } else { localized!("allowed-value") };
+                self.reject(key, &localized!("kind-empty"), &allowed);
                 None
             }
             value => Some(value.clone()),
@@ -96,7 +97,7 @@ impl Fields {
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         match self.value(key)? {
             Node::Text(text) => Some(text),
-            other => self.refuse(key, &other.kind(), &say!("allowed-text")),
+            other => self.refuse(key, &other.kind(), &localized!("allowed-text")),
         }
     }
 
@@ -104,7 +105,7 @@ impl Fields {
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<String>> {
         let items = match self.value(key)? {
             Node::Text(text) if text.trim().is_empty() => {
-                return self.refuse(key, &say!("found-empty-text"), &say!("allowed-list"));
+                return self.refuse(key, &localized!("found-empty-text"), &localized!("allowed-list"));
             }
             Node::Text(text) => commas(&text),
             Node::List(items) => {
@@ -113,18 +114,18 @@ impl Fields {
                     match item {
                         Node::Text(text) => texts.push(text.trim().to_owned()),
                         other => {
-                            let found = say!("found-list-with", kind = other.kind());
-                            return self.refuse(key, &found, &say!("allowed-texts"));
+                            let found = localized!("found-list-with", kind = other.kind());
+                            return self.refuse(key, &found, &localized!("allowed-texts"));
                         }
                     }
                 }
                 texts
             }
-            other => return self.refuse(key, &other.kind(), &say!("allowed-texts-or-commas")),
+            other => return self.refuse(key, &other.kind(), &localized!("allowed-texts-or-commas")),
         };
         if items.len() > LIST_MAX {
-            let found = say!("found-list-of", count = items.len());
-            return self.refuse(key, &found, &say!("allowed-entries", most = LIST_MAX));
+            let found = localized!("found-list-of", count = items.len());
+            return self.refuse(key, &found, &localized!("allowed-entries", most = LIST_MAX));
         }
         Some(items)
     }
@@ -148,27 +149,27 @@ impl Fields {
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         match self.value(key)? {
             Node::Bool(flag) => Some(flag),
-            other => self.refuse(key, &other.kind(), &say!("kind-flag")),
+            other => self.refuse(key, &other.kind(), &localized!("kind-flag")),
         }
     }
 
     pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
-        let allowed = || say!("allowed-number", least = range.start(), most = range.end());
+        let allowed = || localized!("allowed-number", least = range.start(), most = range.end());
         match self.value(key)? {
             Node::Number(number) => match number.as_f64().filter(|number| range.contains(number)) {
                 Some(number) => Some(number),
-                None => self.refuse(key, &number.to_string(), &allowed()),
+                None => self.refuse(key, &number.to_string().into(), &allowed()),
             },
             other => self.refuse(key, &other.kind(), &allowed()),
         }
     }
 
     pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
-        let allowed = || say!("allowed-whole", least = range.start(), most = range.end());
+        let allowed = || localized!("allowed-whole", least = range.start(), most = range.end());
         match self.value(key)? {
             Node::Number(number) => match number.as_u64().filter(|number| range.contains(number)) {
                 Some(number) => Some(number),
-                None => self.refuse(key, &number.to_string(), &allowed()),
+                None => self.refuse(key, &number.to_string().into(), &allowed()),
             },
             other => self.refuse(key, &other.kind(), &allowed()),
         }
@@ -177,7 +178,7 @@ impl Fields {
     pub fn map(&mut self, key: &'static str) -> Option<Vec<Entry>> {
         match self.value(key)? {
             Node::Map(entries) => Some(entries),
-            other => self.refuse(key, &other.kind(), &say!("kind-map")),
+            other => self.refuse(key, &other.kind(), &localized!("kind-map")),
         }
     }
 
@@ -196,11 +197,11 @@ impl Fields {
             .map(|(entry, _)| (entry.key.clone(), entry.line))
             .collect();
         for (name, line) in unknown {
-            let text = say!("inner-key-unknown", shown = shown(&format!("{key}.{name}")));
+            let text = localized!("inner-key-unknown", shown = shown(&format!("{key}.{name}")));
             self.remarks.push(warning(text, Some(line), None));
         }
         for mut remark in inner.remarks {
-            remark.text = remark.text.replacen('`', &format!("`{key}."), 1);
+            remark.text = remark.text.map(|text| text.replacen('`', &format!("`{key}."), 1));
             self.remarks.push(remark);
         }
     }
@@ -213,27 +214,27 @@ impl Fields {
         match words.iter().find(|(word, ..)| *word == text.trim()) {
             Some((_, value, into)) => {
                 let into = into();
-                if !into.is_empty() {
+                if into != LocalizedText::default() {
                     self.mapped(key, into);
                 }
                 Some(*value)
             }
-            None => self.refuse(key, &shown(&text), &listed(words)),
+            None => self.refuse(key, &shown(&text).into(), &listed(words)),
         }
     }
 
     /// Says that a value that was taken became something else.
-    pub fn mapped(&mut self, key: &'static str, into: impl Into<String>) {
+    pub fn mapped(&mut self, key: &'static str, into: impl Into<LocalizedText>) {
         self.mark(key, Fate::Mapped(into.into()));
     }
 
     /// Says that a value that was taken is kept in the definition but not acted on.
-    pub fn unused(&mut self, key: &'static str, why: impl Into<String>) {
+    pub fn unused(&mut self, key: &'static str, why: impl Into<LocalizedText>) {
         self.mark(key, Fate::Ignored(why.into()));
     }
 
     /// A key of the format that we do not act on: kept beside the definition.
-    pub fn ignore(&mut self, key: &'static str, why: impl FnOnce() -> String) {
+    pub fn ignore(&mut self, key: &'static str, why: impl FnOnce() -> LocalizedText) {
         if let Some(at) = self.find(key) {
             self.fates[at] = Some(Fate::Ignored(why()));
             self.keep(at);
@@ -241,35 +242,40 @@ impl Fields {
     }
 
     /// Says that a value that was taken turned out not to be usable.
-    pub fn reject(&mut self, key: &'static str, found: &str, allowed: &str) {
+    pub fn reject(&mut self, key: &'static str, found: &LocalizedText, allowed: &LocalizedText) {
         let severity = if RIGHTS.contains(&key) { Severity::Error } else { Severity::Warning };
-        let text = say!("field-rejected", key, found, allowed);
+        let text = localized!("field-rejected", key, found, allowed);
         self.remarks.push(Remark { severity, text, line: self.line_of(key), hint: None });
-        self.mark(key, Fate::Ignored(say!("field-can-be", allowed)));
+        self.mark(key, Fate::Ignored(localized!("field-can-be", allowed)));
         if let Some(at) = self.find(key) {
             self.keep(at);
         }
     }
 
     /// The same, as what a taking returns.
-    pub fn refuse<T>(&mut self, key: &'static str, found: &str, allowed: &str) -> Option<T> {
+    pub fn refuse<T>(
+        &mut self,
+        key: &'static str,
+        found: &LocalizedText,
+        allowed: &LocalizedText,
+    ) -> Option<T> {
         self.reject(key, found, allowed);
         None
     }
 
-    pub fn warn(&mut self, key: &'static str, text: impl Into<String>) {
+    pub fn warn(&mut self, key: &'static str, text: impl Into<LocalizedText>) {
         let line = self.line_of(key);
         self.remarks.push(warning(text, line, None));
     }
 
-    pub fn fail(&mut self, key: &'static str, text: impl Into<String>, hint: Option<&str>) {
+    pub fn fail(&mut self, key: &'static str, text: impl Into<LocalizedText>, hint: Option<&LocalizedText>) {
         let line = self.line_of(key);
         self.remarks.push(error(text, line, hint));
-        self.mark(key, Fate::Ignored(say!("field-is-reason")));
+        self.mark(key, Fate::Ignored(localized!("field-is-reason")));
     }
 
     /// Takes every key that nobody asked for, with its value.
-    pub fn rest(&mut self, into: fn() -> String) -> Vec<(String, Value)> {
+    pub fn rest(&mut self, into: fn() -> LocalizedText) -> Vec<(String, Value)> {
         let mut taken = Vec::new();
         for (entry, fate) in self.entries.iter().zip(&mut self.fates) {
             if fate.is_none() {
@@ -301,14 +307,14 @@ impl Fields {
         let near = self.asked.iter().copied().find(|asked| is_near(asked, &key));
         let is_right = near.is_some_and(|near| RIGHTS.contains(&near)) || is_right(&key);
         let why = match near {
-            Some(near) => say!("key-unknown-near", near),
-            None => say!("key-unknown"),
+            Some(near) => localized!("key-unknown-near", near),
+            None => localized!("key-unknown"),
         };
         // A right that somebody meant to take away is worth more than a line in a report.
         if is_right {
-            let text = say!("right-unknown", shown = shown(&key));
-            let hint = near.map(|near| say!("did-you-mean", name = near));
-            self.remarks.push(warning(text, Some(self.entries[at].line), hint.as_deref()));
+            let text = localized!("right-unknown", shown = shown(&key));
+            let hint = near.map(|near| localized!("did-you-mean", name = near));
+            self.remarks.push(warning(text, Some(self.entries[at].line), hint.as_ref()));
         }
         self.fates[at] = Some(Fate::Ignored(why));
         self.keep(at);
@@ -325,9 +331,9 @@ impl Fields {
         }
         let at = self.respelled(key)?;
         if is_new {
-            let text = say!("key-respelled", shown = shown(&self.entries[at].key), key);
+            let text = localized!("key-respelled", shown = shown(&self.entries[at].key), key);
             let line = Some(self.entries[at].line);
-            self.remarks.push(warning(text, line, Some(&say!("key-respelled-hint"))));
+            self.remarks.push(warning(text, line, Some(&localized!("key-respelled-hint"))));
         }
         Some(at)
     }
@@ -356,9 +362,9 @@ impl Fields {
     }
 }
 
-fn listed<T>(words: &[Word<T>]) -> String {
+fn listed<T>(words: &[Word<T>]) -> LocalizedText {
     let words: Vec<&str> = words.iter().map(|(word, ..)| *word).collect();
-    words.join(", ")
+    words.join(", ").into()
 }
 
 /// Entries between commas; those in parentheses, as in `Agent(a, b)`, separate nothing.

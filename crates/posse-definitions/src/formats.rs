@@ -20,7 +20,7 @@ use posse_core::agent::Effort;
 use posse_core::definition::{DESCRIPTION_CHARS_MAX, Definition, Format};
 use posse_core::pattern::ToolPattern;
 use posse_core::text::{estimate_tokens, prefix};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 
 use crate::fields::{Fields, Word};
 use crate::frontmatter::shown;
@@ -48,24 +48,24 @@ pub fn apply(format: Format, f: &mut Fields, d: &mut Definition) {
     }
 }
 
-fn no_hooks() -> String {
-    say!("no-hooks")
+fn no_hooks() -> LocalizedText {
+    localized!("no-hooks")
 }
 
-fn no_memory() -> String {
-    say!("no-memory")
+fn no_memory() -> LocalizedText {
+    localized!("no-memory")
 }
 
-fn no_skills() -> String {
-    say!("no-skills-beforehand")
+fn no_skills() -> LocalizedText {
+    localized!("no-skills-beforehand")
 }
 
-fn not_ours() -> String {
-    say!("vendors-own")
+fn not_ours() -> LocalizedText {
+    localized!("vendors-own")
 }
 
-fn no_instructions() -> String {
-    say!("project-instructions-unused")
+fn no_instructions() -> LocalizedText {
+    localized!("project-instructions-unused")
 }
 
 /// Longest description that is kept: about two thousand tokens in every request of whoever may delegate.
@@ -88,20 +88,21 @@ fn description(f: &mut Fields, d: &mut Definition, need: Need) {
     let text = f.text("description").map(|text| text.trim().to_owned()).unwrap_or_default();
     let (characters, tokens) = (text.chars().count(), estimate_tokens(&text));
     if text.is_empty() {
-        let missing = say!("file-description-missing");
+        let missing = localized!("file-description-missing");
         if need == Need::Optional {
             f.warn("description", missing)
         } else {
             f.fail("description", missing, None)
         }
     } else if text.len() > DESCRIPTION_BYTES_MAX {
-        let text = say!("file-description-bytes", count = text.len(), most = DESCRIPTION_BYTES_MAX);
-        f.fail("description", text, Some(&say!("file-description-hint")));
+        let text = localized!("file-description-bytes", count = text.len(), most = DESCRIPTION_BYTES_MAX);
+        f.fail("description", text, Some(&localized!("file-description-hint")));
     } else if characters > DESCRIPTION_CHARS_MAX && need == Need::Strict {
-        let text = say!("file-description-characters", count = characters, most = DESCRIPTION_CHARS_MAX);
-        f.fail("description", text, Some(&say!("file-description-hint")));
+        let text =
+            localized!("file-description-characters", count = characters, most = DESCRIPTION_CHARS_MAX);
+        f.fail("description", text, Some(&localized!("file-description-hint")));
     } else if characters > DESCRIPTION_CHARS_MAX {
-        f.warn("description", say!("file-description-costs", tokens));
+        f.warn("description", localized!("file-description-costs", tokens));
     }
     d.description = text;
 }
@@ -124,7 +125,7 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
                 Ok(parsed) => patterns.extend(parsed),
                 // One tool less is the safe side.
                 Err(e) => {
-                    f.warn(key, say!("entry-left-out", why = e.message()));
+                    f.warn(key, localized!("entry-left-out", why = e.message()));
                     unreadable = unreadable.or(Some(e));
                 }
             }
@@ -132,7 +133,7 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
     }
     // A list of which nothing can be read is no wish for no tools.
     if let (true, Some(e)) = (patterns.is_empty(), unreadable) {
-        let hint = say!("tools-unreadable-hint");
+        let hint = localized!("tools-unreadable-hint");
         return f.fail(key, format!("`{key}`: {}", e.message()), Some(&hint));
     }
     let patterns = each_once(patterns);
@@ -180,7 +181,7 @@ fn is_same(entries: &[String], patterns: &[ToolPattern]) -> bool {
 
 fn joined(patterns: &[ToolPattern]) -> String {
     let all: Vec<String> = patterns.iter().map(ToString::to_string).collect();
-    let all = if all.is_empty() { say!("no-tools") } else { all.join(", ") };
+    let all = if all.is_empty() { localized!("no-tools").to_string() } else { all.join(", ") };
     prefix(&all, 1_000).escape_debug().to_string()
 }
 
@@ -196,24 +197,24 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
             });
             let texts: Vec<String> = texts.collect();
             if texts.len() != items.len() {
-                f.reject(key, &say!("found-list-not-names"), &say!("allowed-names"));
+                f.reject(key, &localized!("found-list-not-names"), &localized!("allowed-names"));
                 return;
             }
             texts
         }
         Some(other) => {
-            f.reject(key, &other.kind(), &say!("allowed-names"));
+            f.reject(key, &other.kind(), &localized!("allowed-names"));
             return;
         }
     };
     let wrong = |name: &&String| name.len() > MODEL_BYTES_MAX || name.chars().any(char::is_control);
     if let Some(name) = written.iter().find(wrong) {
         let found = shown(name);
-        f.reject(key, &found, &say!("allowed-model"));
+        f.reject(key, &found.into(), &localized!("allowed-model"));
         return;
     }
     if written.len() > MODELS_MAX {
-        f.reject(key, &say!("found-long-list"), &say!("allowed-names-most", most = MODELS_MAX));
+        f.reject(key, &localized!("found-long-list"), &localized!("allowed-names-most", most = MODELS_MAX));
         return;
     }
     // What comes after the parent's model would never be asked.
@@ -232,22 +233,22 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
 /// Models to try after the agent's own.
 fn fallback_models(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
     if d.model.candidates.is_empty() && f.has(key) {
-        f.ignore(key, || say!("fallback-unused"));
-        f.warn(key, say!("fallback-needs-model", key));
+        f.ignore(key, || localized!("fallback-unused"));
+        f.warn(key, localized!("fallback-needs-model", key));
     } else {
         model(f, d, key, style);
     }
 }
 
 const EFFORTS: &[Word<Effort>] = &[
-    ("low", Effort::Low, String::new),
-    ("medium", Effort::Medium, String::new),
-    ("high", Effort::High, String::new),
-    ("max", Effort::Max, String::new),
-    ("none", Effort::Low, || say!("effort-least")),
-    ("off", Effort::Low, || say!("effort-least")),
-    ("minimal", Effort::Low, || "effort `low`".to_owned()),
-    ("xhigh", Effort::Max, || "effort `max`".to_owned()),
+    ("low", Effort::Low, LocalizedText::default),
+    ("medium", Effort::Medium, LocalizedText::default),
+    ("high", Effort::High, LocalizedText::default),
+    ("max", Effort::Max, LocalizedText::default),
+    ("none", Effort::Low, || localized!("effort-least")),
+    ("off", Effort::Low, || localized!("effort-least")),
+    ("minimal", Effort::Low, || "effort `low`".into()),
+    ("xhigh", Effort::Max, || "effort `max`".into()),
 ];
 
 fn effort(f: &mut Fields, d: &mut Definition, key: &'static str) {
@@ -285,17 +286,17 @@ fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
                         servers.extend(entries.iter().map(|e| (e.key.clone(), e.value.to_json())));
                     }
                     other => {
-                        f.reject(key, &other.kind(), &say!("allowed-server-entries"));
+                        f.reject(key, &other.kind(), &localized!("allowed-server-entries"));
                     }
                 }
             }
         }
         Some(other) => {
-            f.reject(key, &other.kind(), &say!("allowed-servers"));
+            f.reject(key, &other.kind(), &localized!("allowed-servers"));
             return;
         }
     }
-    f.mapped(key, say!("servers-of-session"));
+    f.mapped(key, localized!("servers-of-session"));
     d.mcp_servers.extend(servers);
 }
 
@@ -309,14 +310,14 @@ fn skills(f: &mut Fields, d: &mut Definition) {
 fn color(f: &mut Fields, d: &mut Definition) {
     d.color = f.text("color");
     if d.color.is_some() {
-        f.unused("color", say!("no-colours"));
+        f.unused("color", localized!("no-colours"));
     }
 }
 
 fn background(f: &mut Fields, d: &mut Definition, key: &'static str) {
     d.mode.background = f.flag(key).unwrap_or_default();
     if d.mode.background {
-        f.unused(key, say!("always-background"));
+        f.unused(key, localized!("always-background"));
     }
 }
 

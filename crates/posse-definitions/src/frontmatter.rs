@@ -3,7 +3,7 @@
 
 use posse_core::definition::{Remark, Severity};
 use posse_core::text::prefix;
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde_saphyr::Error;
 use toml::de::{DeTable, DeValue};
 
@@ -28,11 +28,11 @@ pub struct Document {
     pub remarks: Vec<Remark>,
 }
 
-pub fn error(text: impl Into<String>, line: Option<u32>, hint: Option<&str>) -> Remark {
-    Remark { severity: Severity::Error, text: text.into(), line, hint: hint.map(str::to_owned) }
+pub fn error(text: impl Into<LocalizedText>, line: Option<u32>, hint: Option<&LocalizedText>) -> Remark {
+    Remark { severity: Severity::Error, text: text.into(), line, hint: hint.cloned() }
 }
 
-pub fn warning(text: impl Into<String>, line: Option<u32>, hint: Option<&str>) -> Remark {
+pub fn warning(text: impl Into<LocalizedText>, line: Option<u32>, hint: Option<&LocalizedText>) -> Remark {
     Remark { severity: Severity::Warning, ..error(text, line, hint) }
 }
 
@@ -44,18 +44,22 @@ pub fn shown(text: &str) -> String {
 /// Text of bounded size, without a byte order mark and with plain line ends.
 pub fn text_of(bytes: &[u8]) -> Result<String, Remark> {
     if bytes.len() > FILE_BYTES_MAX {
-        let text = say!("file-bytes", bytes = bytes.len(), most = FILE_BYTES_MAX);
-        return Err(error(text, None, Some(&say!("file-bytes-hint"))));
+        let text = localized!("file-bytes", bytes = bytes.len(), most = FILE_BYTES_MAX);
+        return Err(error(text, None, Some(&localized!("file-bytes-hint"))));
     }
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let good = &bytes[..e.valid_up_to()];
         let line = line_at(good, good.len());
         let column = good.len() - good.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1) + 1;
-        let text = say!("file-not-utf8", column, line);
-        error(text, Some(line), Some(&say!("file-not-utf8-hint")))
+        let text = localized!("file-not-utf8", column, line);
+        error(text, Some(line), Some(&localized!("file-not-utf8-hint")))
     })?;
     if let Some(at) = text.find('\0') {
-        return Err(error(say!("file-nul"), Some(line_at(bytes, at)), Some(&say!("file-nul-hint"))));
+        return Err(error(
+            localized!("file-nul"),
+            Some(line_at(bytes, at)),
+            Some(&localized!("file-nul-hint")),
+        ));
     }
     Ok(plain_lines(text.strip_prefix('\u{feff}').unwrap_or(text)))
 }
@@ -75,7 +79,7 @@ pub fn markdown(text: &str) -> Document {
     let Some((front, first_line, body, body_line)) = split(text) else {
         let unclosed = text.trim_start().lines().next().is_some_and(|line| line.trim_end() == "---");
         let remarks = if unclosed {
-            vec![error(say!("front-open"), Some(1), Some(&say!("front-open-hint")))]
+            vec![error(localized!("front-open"), Some(1), Some(&localized!("front-open-hint")))]
         } else {
             Vec::new()
         };
@@ -83,8 +87,8 @@ pub fn markdown(text: &str) -> Document {
     };
     let mut document = Document { front: None, body: body.trim().to_owned(), body_line, remarks: Vec::new() };
     if front.len() > FRONT_BYTES_MAX {
-        let text = say!("front-bytes", bytes = front.len(), most = FRONT_BYTES_MAX);
-        document.remarks.push(error(text, Some(1), Some(&say!("front-bytes-hint"))));
+        let text = localized!("front-bytes", bytes = front.len(), most = FRONT_BYTES_MAX);
+        document.remarks.push(error(text, Some(1), Some(&localized!("front-bytes-hint"))));
         return document;
     }
     let (node, remarks) = yaml_or_lines(front, first_line);
@@ -123,12 +127,12 @@ fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
             return match node {
                 Node::Null => (nothing(), Vec::new()),
                 Node::Map(entries) if entries.len() > KEYS_MAX => {
-                    (nothing(), vec![error(say!("front-keys-many", most = KEYS_MAX), None, None)])
+                    (nothing(), vec![error(localized!("front-keys-many", most = KEYS_MAX), None, None)])
                 }
                 Node::Map(_) | Node::List(_) => (node, Vec::new()),
                 other => {
-                    let text = say!("front-not-keys", kind = other.kind());
-                    (nothing(), vec![error(text, Some(first_line), Some(&say!("front-keys-hint")))])
+                    let text = localized!("front-not-keys", kind = other.kind());
+                    (nothing(), vec![error(text, Some(first_line), Some(&localized!("front-keys-hint")))])
                 }
             };
         }
@@ -141,8 +145,8 @@ fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
         remarks.clear();
         remarks.push(error(refusal(&failure, &entries, first_line), line, None));
     } else if !remarks.iter().any(|remark| remark.severity == Severity::Error) {
-        let text = say!("front-not-yaml", why = message(&failure));
-        remarks.insert(0, warning(text, line, Some(&say!("front-not-yaml-hint"))));
+        let text = localized!("front-not-yaml", why = message(&failure));
+        remarks.insert(0, warning(text, line, Some(&localized!("front-not-yaml-hint"))));
     }
     (Node::Map(entries), remarks)
 }
@@ -181,15 +185,15 @@ fn is_refused(failure: &Error) -> bool {
     }
 }
 
-fn refusal(failure: &Error, entries: &[Entry], first_line: u32) -> String {
+fn refusal(failure: &Error, entries: &[Entry], first_line: u32) -> LocalizedText {
     let Error::DuplicateMappingKey { key, location } = failure.without_snippet() else {
-        return say!("front-too-much");
+        return localized!("front-too-much");
     };
     let key = key.as_deref().unwrap_or("?");
     let second = u32::try_from(location.line()).unwrap_or(0).saturating_add(first_line - 1);
     match entries.iter().find(|entry| entry.key == key && entry.line < second) {
-        Some(first) => say!("key-twice", key = shown(key), first = first.line, second),
-        None => say!("key-twice-in-map", key = shown(key), second),
+        Some(first) => localized!("key-twice", key = shown(key), first = first.line, second),
+        None => localized!("key-twice-in-map", key = shown(key), second),
     }
 }
 
@@ -209,20 +213,26 @@ fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
             _ if key_of(text).is_some() => pieces.push((line, vec![text])),
             Some((_, lines)) => lines.push(text),
             None if text.trim().is_empty() || text.starts_with('#') => {}
-            None => remarks.push(warning(say!("line-without-key", shown = shown(text)), Some(line), None)),
+            None => {
+                remarks.push(warning(localized!("line-without-key", shown = shown(text)), Some(line), None))
+            }
         }
     }
     if pieces.is_empty() || pieces.len() > KEYS_MAX {
-        let text =
-            if pieces.is_empty() { say!("front-no-key") } else { say!("front-keys-many", most = KEYS_MAX) };
-        return (Vec::new(), vec![error(text, Some(first_line), Some(&say!("front-keys-hint")))]);
+        let text = if pieces.is_empty() {
+            localized!("front-no-key")
+        } else {
+            localized!("front-keys-many", most = KEYS_MAX)
+        };
+        return (Vec::new(), vec![error(text, Some(first_line), Some(&localized!("front-keys-hint")))]);
     }
     let mut entries: Vec<Entry> = Vec::new();
     for (line, lines) in pieces {
         match piece(line, &lines) {
             Ok(entry) => {
                 if let Some(first) = entries.iter().find(|other| other.key == entry.key) {
-                    let text = say!("key-twice", key = shown(&entry.key), first = first.line, second = line);
+                    let text =
+                        localized!("key-twice", key = shown(&entry.key), first = first.line, second = line);
                     remarks.push(error(text, Some(line), None));
                 } else {
                     entries.push(entry);
@@ -263,8 +273,8 @@ fn piece(line: u32, lines: &[&str]) -> Result<Entry, Remark> {
     for (line, more) in (line + 1..).zip(&lines[1..]) {
         // A right that is taken away on a line out of place must not end as part of a description.
         if let Some((inner, _)) = key_of(more.trim()).filter(|(inner, _)| is_right(inner)) {
-            let text = say!("right-below", inner = shown(inner), key = shown(key));
-            return Err(error(text, Some(line), Some(&say!("right-below-hint"))));
+            let text = localized!("right-below", inner = shown(inner), key = shown(key));
+            return Err(error(text, Some(line), Some(&localized!("right-below-hint"))));
         }
         text.push('\n');
         text.push_str(more.trim());
@@ -281,7 +291,7 @@ fn unquoted(text: &str) -> &str {
 pub fn toml(text: &str) -> Document {
     match DeTable::parse(text) {
         Ok(table) if table.get_ref().len() > KEYS_MAX => {
-            let remarks = vec![error(say!("front-keys-many", most = KEYS_MAX), None, None)];
+            let remarks = vec![error(localized!("front-keys-many", most = KEYS_MAX), None, None)];
             Document { remarks, ..Document::default() }
         }
         Ok(table) => {
@@ -290,7 +300,7 @@ pub fn toml(text: &str) -> Document {
         }
         Err(failure) => {
             let line = failure.span().map(|span| line_at(text.as_bytes(), span.start));
-            let text = say!("file-not-toml", why = prefix(failure.message(), 200).replace('\n', " "));
+            let text = localized!("file-not-toml", why = prefix(failure.message(), 200).replace('\n', " "));
             Document { remarks: vec![error(text, line, None)], ..Document::default() }
         }
     }

@@ -2,7 +2,7 @@
 
 use posse_core::definition::Format;
 use posse_core::id::{AGENT_NAME_MAX, AgentName};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 
 use crate::fields::Fields;
 use crate::frontmatter::shown;
@@ -35,7 +35,7 @@ pub fn of(format: Format, relative: &str, f: &mut Fields) -> Result<AgentName, S
         Rule::Key => match f.text("name") {
             Some(raw) => from_key(format, &raw, f),
             None => {
-                f.fail("name", say!("name-missing"), Some(&say!("name-missing-hint")));
+                f.fail("name", localized!("name-missing"), Some(&localized!("name-missing-hint")));
                 Err(stem.to_owned())
             }
         },
@@ -59,14 +59,14 @@ pub fn stem(relative: &str) -> &str {
 
 fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
     let Some(raw) = f.text("name") else {
-        f.fail("name", say!("name-missing"), Some(&say!("name-missing-write", stem)));
+        f.fail("name", localized!("name-missing"), Some(&localized!("name-missing-write", stem)));
         return Err(stem.to_owned());
     };
     match AgentName::parse(&raw) {
         Ok(name) if name.as_str() == stem => Ok(name),
         Ok(name) => {
-            let text = say!("name-not-file", name, file = shown(stem));
-            f.fail("name", text, Some(&say!("name-not-file-hint")));
+            let text = localized!("name-not-file", name, file = shown(stem));
+            f.fail("name", text, Some(&localized!("name-not-file-hint")));
             // Whoever asks for it knows the file.
             Err(stem.to_owned())
         }
@@ -79,7 +79,7 @@ fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
 
 fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, String> {
     if format == Format::Claude && (raw.starts_with('-') || raw.contains(':')) {
-        f.fail("name", say!("name-skipped", shown = shown(raw)), None);
+        f.fail("name", localized!("name-skipped", shown = shown(raw)), None);
         return Err(raw.to_owned());
     }
     match normal(raw) {
@@ -92,8 +92,8 @@ fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, Stri
         Err(why) => {
             f.fail(
                 "name",
-                say!("not-a-name", shown = shown(raw), why),
-                Some(&say!("agent-name-invalid-hint")),
+                localized!("not-a-name", shown = shown(raw), why),
+                Some(&localized!("agent-name-invalid-hint")),
             );
             Err(raw.to_owned())
         }
@@ -102,29 +102,33 @@ fn from_key(format: Format, raw: &str, f: &mut Fields) -> Result<AgentName, Stri
 
 fn from_path(path: &str, f: &mut Fields) -> Result<AgentName, String> {
     normal(path).map_err(|why| {
-        f.fail("name", say!("not-a-name", shown = shown(path), why), Some(&say!("file-name-hint")));
+        f.fail(
+            "name",
+            localized!("not-a-name", shown = shown(path), why),
+            Some(&localized!("file-name-hint")),
+        );
         path.to_owned()
     })
 }
 
 /// Our spelling of a vendor's name. Nothing that could be a path out of its directory becomes a name.
-pub fn normal(raw: &str) -> Result<AgentName, String> {
+pub fn normal(raw: &str) -> Result<AgentName, LocalizedText> {
     let raw = raw.trim();
     if raw.is_empty() {
-        return Err(say!("name-empty"));
+        return Err(localized!("name-empty"));
     }
     if raw.chars().any(char::is_control) {
-        return Err(say!("name-control-character"));
+        return Err(localized!("name-control-character"));
     }
     if raw.contains("..") || raw.contains('\\') || raw.starts_with(['/', '~']) {
-        return Err(say!("name-like-path"));
+        return Err(localized!("name-like-path"));
     }
     let name: String = raw
         .chars()
         .map(|c| if matches!(c, ' ' | '/' | '.') { '-' } else { c.to_ascii_lowercase() })
         .collect();
     if name.len() > AGENT_NAME_MAX {
-        return Err(say!("agent-name-too-long", most = AGENT_NAME_MAX));
+        return Err(localized!("agent-name-too-long", most = AGENT_NAME_MAX));
     }
-    AgentName::parse(&name).map_err(|_| say!("name-odd-character"))
+    AgentName::parse(&name).map_err(|_| localized!("name-odd-character"))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
@@ -28,14 +28,14 @@ pub struct Entry {
 
 impl Node {
     /// What it is, in the words of a message.
-    pub fn kind(&self) -> String {
+    pub fn kind(&self) -> LocalizedText {
         match self {
-            Node::Null => say!("kind-empty"),
-            Node::Bool(_) => say!("kind-flag"),
-            Node::Number(_) => say!("kind-number"),
-            Node::Text(_) => say!("kind-text"),
-            Node::List(_) => say!("kind-list"),
-            Node::Map(_) => say!("kind-map"),
+            Node::Null => localized!("kind-empty"),
+            Node::Bool(_) => localized!("kind-flag"),
+            Node::Number(_) => localized!("kind-number"),
+            Node::Text(_) => localized!("kind-text"),
+            Node::List(_) => localized!("kind-list"),
+            Node::Map(_) => localized!("kind-map"),
         }
     }
 

@@ -3,7 +3,7 @@
 use posse_core::definition::{Definition, Format, Origin, Read, Remark, Scope, Severity, TaskIn};
 use posse_core::id::AgentName;
 use posse_core::text::prefix;
-use posse_messages::say;
+use posse_messages::localized;
 use sha2::{Digest, Sha256};
 
 use crate::fields::Fields;
@@ -45,13 +45,13 @@ pub fn read(file: File<'_>) -> Vec<Read> {
         Some(Node::List(items)) if format == Format::Gemini => remotes(file, items),
         None if !broken && !needs_frontmatter(format) => vec![one(file, format, Vec::new(), document)],
         None if !broken => {
-            let hint = say!("no-frontmatter-hint");
-            vec![nothing(file, format, vec![error(say!("no-frontmatter"), Some(1), Some(&hint))])]
+            let hint = localized!("no-frontmatter-hint");
+            vec![nothing(file, format, vec![error(localized!("no-frontmatter"), Some(1), Some(&hint))])]
         }
         None => vec![nothing(file, format, document.remarks)],
         Some(other) => {
-            let text = say!("front-not-keys", kind = other.kind());
-            vec![nothing(file, format, vec![error(text, Some(1), Some(&say!("front-keys-hint")))])]
+            let text = localized!("front-not-keys", kind = other.kind());
+            vec![nothing(file, format, vec![error(text, Some(1), Some(&localized!("front-keys-hint")))])]
         }
     }
 }
@@ -74,7 +74,7 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
     definition.prompt = frontmatter::plain_lines(&definition.prompt).trim().to_owned();
     for (what, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
         if text.contains('\0') {
-            f.remarks.push(error(say!("nul-character", what), None, None));
+            f.remarks.push(error(localized!("nul-character", what), None, None));
         }
     }
     if definition.task_in.is_none() && definition.extends.is_none() {
@@ -96,14 +96,14 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
 fn remotes(file: File<'_>, items: Vec<Node>) -> Vec<Read> {
     let format = Format::Gemini;
     if items.is_empty() {
-        return vec![nothing(file, format, vec![error(say!("agents-list-empty"), Some(1), None)])];
+        return vec![nothing(file, format, vec![error(localized!("agents-list-empty"), Some(1), None)])];
     }
     items
         .into_iter()
         .take(64)
         .map(|item| {
             let Node::Map(entries) = item else {
-                return nothing(file, format, vec![error(say!("entry-not-agent"), None, None)]);
+                return nothing(file, format, vec![error(localized!("entry-not-agent"), None, None)]);
             };
             let mut f = Fields::new(entries, Vec::new());
             let name = match names::of(format, file.relative, &mut f) {
@@ -153,12 +153,12 @@ fn doubts(definition: &Definition, body_line: Option<u32>) -> Vec<Remark> {
     let says_nothing =
         definition.prompt.is_empty() && definition.prompt_append.is_none() && definition.extends.is_none();
     if says_nothing && definition.origin.format != Format::Codex {
-        doubts.push(warning(say!("no-prompt"), body_line, Some(&say!("no-prompt-hint"))));
+        doubts.push(warning(localized!("no-prompt"), body_line, Some(&localized!("no-prompt-hint"))));
     }
     for (what, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
         if let Some(hidden) = text.chars().find(|c| is_hidden(*c)) {
-            let text = say!("hidden-character", what, code = format!("U+{:04X}", u32::from(hidden)));
-            doubts.push(warning(text, None, Some(&say!("hidden-character-hint"))));
+            let text = localized!("hidden-character", what, code = format!("U+{:04X}", u32::from(hidden)));
+            doubts.push(warning(text, None, Some(&localized!("hidden-character-hint"))));
         }
     }
     doubts

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use posse_core::definition::{Definition, Read, Remark};
-use posse_messages::say;
+use posse_messages::localized;
 
 use crate::builtin;
 use crate::places::find::warning;
@@ -173,7 +173,7 @@ impl Registry {
         let entries = rank::arrange(candidates, &mut known.versions);
         let mut remarks: Vec<Remark> = known.files.remarks().cloned().collect();
         if let Some(problem) = known.trusted.problem() {
-            remarks.push(warning(problem.to_owned(), &say!("trust-writes-list")));
+            remarks.push(warning(problem.to_owned(), &localized!("trust-writes-list")));
         }
         let snapshot = Arc::new(Snapshot { entries, remarks });
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();

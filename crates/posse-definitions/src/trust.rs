@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -44,7 +44,7 @@ pub struct TrustStore {
 pub struct Trusted {
     projects: BTreeMap<PathBuf, HashSet<String>>,
     everything: bool,
-    problem: Option<String>,
+    problem: Option<LocalizedText>,
 }
 
 /// What is trusted in one project.
@@ -86,8 +86,8 @@ impl Trusted {
     }
 
     /// Why nothing is trusted, if the file could not be used.
-    pub fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
+    pub fn problem(&self) -> Option<&LocalizedText> {
+        self.problem.as_ref()
     }
 }
 
@@ -150,17 +150,17 @@ impl TrustStore {
 
     /// Each project with how many contents are trusted there.
     pub fn list(&self) -> Result<Vec<(PathBuf, usize)>> {
-        let contents = self
-            .contents()
-            .map_err(|why| Error::new(ErrorCode::Io, self.damaged(&why)).hint(say!("trust-writes-list")))?;
+        let contents = self.contents().map_err(|why| {
+            Error::new(ErrorCode::Io, self.damaged(&why)).hint(localized!("trust-writes-list"))
+        })?;
         Ok(contents.projects.into_iter().map(|(root, hashes)| (root.into(), hashes.len())).collect())
     }
 
-    fn damaged(&self, why: &str) -> String {
-        say!("trust-list-unusable", path = self.path.display(), why)
+    fn damaged(&self, why: &LocalizedText) -> LocalizedText {
+        localized!("trust-list-unusable", path = self.path.display(), why)
     }
 
-    fn contents(&self) -> Result<Contents, String> {
+    fn contents(&self) -> Result<Contents, LocalizedText> {
         let how = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits();
         let opened = OpenOptions::new().read(true).custom_flags(how.cast_signed()).open(&self.path);
         let file = match opened {
@@ -168,34 +168,34 @@ impl TrustStore {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 return Ok(Contents { version: VERSION, ..Contents::default() });
             }
-            Err(cause) => return Err(say!("trust-list-unopened", cause)),
+            Err(cause) => return Err(localized!("trust-list-unopened", cause)),
         };
-        let about = file.metadata().map_err(|cause| say!("trust-list-unexamined", cause))?;
+        let about = file.metadata().map_err(|cause| localized!("trust-list-unexamined", cause))?;
         if !about.is_file() {
-            return Err(say!("trust-list-irregular"));
+            return Err(localized!("trust-list-irregular"));
         }
         // Whoever can write it decides what runs.
         if about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o022 != 0 {
-            return Err(say!("trust-list-writable"));
+            return Err(localized!("trust-list-writable"));
         }
         let mut text = String::new();
         match file.take(STORE_BYTES_MAX + 1).read_to_string(&mut text) {
-            Err(cause) => return Err(say!("trust-list-unreadable", cause)),
-            Ok(_) if text.len() as u64 > STORE_BYTES_MAX => return Err(say!("trust-list-too-large")),
+            Err(cause) => return Err(localized!("trust-list-unreadable", cause)),
+            Ok(_) if text.len() as u64 > STORE_BYTES_MAX => return Err(localized!("trust-list-too-large")),
             Ok(_) => {}
         }
         let contents: Contents =
-            serde_json::from_str(&text).map_err(|cause| say!("trust-list-damaged", cause))?;
+            serde_json::from_str(&text).map_err(|cause| localized!("trust-list-damaged", cause))?;
         match contents.version {
             VERSION => Ok(contents),
-            other => Err(say!("trust-list-version", other)),
+            other => Err(localized!("trust-list-version", other)),
         }
     }
 
     /// Reads, changes and replaces the file while no other process does.
     fn change(&self, change: impl FnOnce(&mut Contents)) -> Result<()> {
         let failed = |cause: io::Error| {
-            let text = say!("trust-list-unwritten", path = self.path.display());
+            let text = localized!("trust-list-unwritten", path = self.path.display());
             Error::new(ErrorCode::Io, text).caused_by(cause)
         };
         let directory = match self.path.parent() {
@@ -213,8 +213,9 @@ impl TrustStore {
             }
         };
         change(&mut contents);
-        let text = serde_json::to_string_pretty(&contents)
-            .map_err(|cause| Error::new(ErrorCode::Internal, say!("trust-list-not-json")).caused_by(cause))?;
+        let text = serde_json::to_string_pretty(&contents).map_err(|cause| {
+            Error::new(ErrorCode::Internal, localized!("trust-list-not-json")).caused_by(cause)
+        })?;
         self.replace(directory, text.as_bytes()).map_err(failed)
     }
 
@@ -247,7 +248,10 @@ impl TrustStore {
                 Err(TryLockError::Error(cause)) => return Err(cause),
                 Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(LOCK_PAUSE),
                 Err(TryLockError::WouldBlock) => {
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, say!("trust-list-locked")));
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        localized!("trust-list-locked").to_string(),
+                    ));
                 }
             }
         }
@@ -279,8 +283,11 @@ fn resolved(root: &Path) -> PathBuf {
 
 fn key(root: &Path) -> Result<String> {
     resolved(root).into_os_string().into_string().map_err(|root| {
-        Error::new(ErrorCode::InvalidRequest, say!("trust-path-not-utf8", path = format_args!("{root:?}")))
-            .hint(say!("trust-path-hint"))
+        Error::new(
+            ErrorCode::InvalidRequest,
+            localized!("trust-path-not-utf8", path = format_args!("{root:?}")),
+        )
+        .hint(localized!("trust-path-hint"))
     })
 }
 

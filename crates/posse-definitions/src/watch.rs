@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 
 use crate::registry::{Registry, Snapshot};
 
@@ -78,7 +78,7 @@ fn start(
     let thread = std::thread::Builder::new()
         .name("posse-watch".to_owned())
         .spawn(move || work.run())
-        .map_err(|cause| Error::new(ErrorCode::Internal, say!("no-thread")).caused_by(cause))?;
+        .map_err(|cause| Error::new(ErrorCode::Internal, localized!("no-thread")).caused_by(cause))?;
     Ok(Watcher { signal, polling, thread: Some(thread) })
 }
 

@@ -29,7 +29,7 @@ use ::http::{HeaderName, HeaderValue, Uri};
 use posse_core::text::visible;
 use posse_core::tool::own_name;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use posse_runtime::ports::BoxFuture;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -64,7 +64,7 @@ impl ServerName {
             let name = visible(posse_core::text::prefix(raw, 80)).into_owned();
             return Err(Error::new(
                 ErrorCode::ConfigInvalid,
-                say!("mcp-server-name-invalid", name, most = SERVER_NAME_MAX),
+                localized!("mcp-server-name-invalid", name, most = SERVER_NAME_MAX),
             ));
         }
         Ok(Self(raw.to_owned()))

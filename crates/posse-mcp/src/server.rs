@@ -22,7 +22,7 @@ pub use tools::Offer;
 pub use wire::Wire;
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use rmcp::ServerHandler;
 use rmcp::service::{ServerInitializeError, serve_server};
 
@@ -32,7 +32,9 @@ pub async fn converse<H: ServerHandler + Clone>(handler: H, wire: Wire) -> Resul
         match serve_server(handler.clone(), wire.clone()).await {
             Ok(running) => {
                 let ended = running.waiting().await;
-                ended.map_err(|e| Error::new(ErrorCode::Internal, say!("mcp-loop-crashed")).caused_by(e))?;
+                ended.map_err(|e| {
+                    Error::new(ErrorCode::Internal, localized!("mcp-loop-crashed")).caused_by(e)
+                })?;
             }
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             // Something that has no place before the handshake: whoever says it can still begin properly.

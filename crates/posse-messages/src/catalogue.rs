@@ -6,7 +6,9 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 use fluent_bundle::concurrent::FluentBundle;
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
 
+use crate::given::Argument;
 use crate::language::{Language, language};
+use crate::localized::LocalizedText;
 
 type Bundle = FluentBundle<FluentResource>;
 
@@ -31,24 +33,30 @@ macro_rules! files {
 files! { "core" "runtime" "tools" "store" "models" "telemetry" "mcp" "servers" "cli" "help" "definitions" }
 
 /// A message in the language of this process. [`crate::say!`] calls this.
-pub fn say(key: &str, arguments: &[(&'static str, FluentValue<'static>)]) -> String {
+pub fn say(key: &str, arguments: &[(&'static str, Argument)]) -> String {
     say_in(language(), key, arguments)
 }
 
-/// A message in English. [`crate::fixed!`] calls this.
-pub fn english(key: &str, arguments: &[(&'static str, FluentValue<'static>)]) -> String {
-    say_in(Language::English, key, arguments)
+/// A message in the language of this process and in English. [`crate::localized!`] calls this.
+pub fn localized(key: &str, arguments: &[(&'static str, Argument)]) -> LocalizedText {
+    let english = english(key, arguments);
+    match language() {
+        Language::English => LocalizedText::from(english),
+        other => LocalizedText::new(say_in(other, key, arguments), english),
+    }
 }
 
-/// What a language lacks is said in English. That English has every key is held by a test.
-pub(crate) fn say_in(
-    language: Language,
-    key: &str,
-    arguments: &[(&'static str, FluentValue<'static>)],
-) -> String {
-    find(language, key, arguments)
-        .or_else(|| find(Language::English, key, arguments))
-        .unwrap_or_else(|| key.to_owned())
+/// A message in English. [`crate::fixed!`] calls this.
+pub fn english(key: &str, arguments: &[(&'static str, Argument)]) -> String {
+    let arguments: Vec<_> =
+        arguments.iter().map(|(name, argument)| (*name, argument.in_english().clone())).collect();
+    find(Language::English, key, &arguments).unwrap_or_else(|| key.to_owned())
+}
+
+/// A message in this language, or in English where it has none. A test holds that English has every key.
+pub(crate) fn say_in(language: Language, key: &str, arguments: &[(&'static str, Argument)]) -> String {
+    let local: Vec<_> = arguments.iter().map(|(name, argument)| (*name, argument.local.clone())).collect();
+    find(language, key, &local).unwrap_or_else(|| english(key, arguments))
 }
 
 /// A message of one language, if it has it.

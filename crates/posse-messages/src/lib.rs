@@ -1,16 +1,18 @@
-//! What Posse says to people and models: one catalogue of messages, in every language there is. It knows nothing of who
-//! speaks. [`say!`] gives a message in the language of this process, [`fixed!`] one that is part of a record.
+//! Message catalog in six languages. Whoever reads a text decides how it is made: [`say!`] for people, in the language of
+//! this process; [`fixed!`] for models, always English; [`localized!`] for both, as in errors.
 
 mod catalogue;
 mod given;
 mod language;
+mod localized;
 
-pub use catalogue::{AREAS, english, entries, find, say};
-pub use given::{Given, Number, Text};
+pub use catalogue::{AREAS, english, entries, find, localized, say};
+pub use given::{Argument, Given, Number, Text};
 pub use language::{Language, language, speak};
+pub use localized::LocalizedText;
 
-/// A message in the language of this process: `say!("agent-not-found", name)`, or `say!("too-many", most = LIMIT, count = list.len())`.
-/// The key is in `locales/en/*.ftl`; a test compares keys and arguments with the catalogue.
+/// Makes a `String` for people: `say!("agent-not-found", name)`, or `say!("too-many", most = LIMIT, count = list.len())`.
+/// The key is in `locales/en/*.ftl`; a test compares keys and arguments with the catalog.
 #[macro_export]
 macro_rules! say {
     ($key:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
@@ -20,8 +22,19 @@ macro_rules! say {
     }};
 }
 
-/// The same, in English whatever the language is: for what a run says in its conversation. A run is a function of its
-/// journal, and the next process that goes on with it may speak another language.
+/// Makes a [`LocalizedText`], which people read in their language and models in English. Everything below the binary uses
+/// this for errors and for whatever may reach both.
+#[macro_export]
+macro_rules! localized {
+    ($key:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
+        #[allow(unused_imports)]
+        use $crate::{Number as _, Text as _};
+        $crate::localized($key, &[$((stringify!($name), $crate::argument!($name $(= $value)?))),*])
+    }};
+}
+
+/// Makes a `String` that is English in every language: for what only models read, and for what a run says in its
+/// conversation. A run is a function of its journal, and the process that resumes it may speak another language.
 #[macro_export]
 macro_rules! fixed {
     ($key:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {{
@@ -50,12 +63,14 @@ mod tests {
     fn an_argument_is_a_number_only_if_its_type_is_one() {
         let (count, name) = (1_u64, "007");
         let seen = &count;
-        assert!(matches!(argument!(count), fluent_bundle::FluentValue::Number(_)));
-        assert!(matches!(argument!(seen), fluent_bundle::FluentValue::Number(_)));
-        assert!(matches!(argument!(x = 3_usize), fluent_bundle::FluentValue::Number(_)));
-        assert!(matches!(argument!(name), fluent_bundle::FluentValue::String(text) if text == "007"));
-        assert!(matches!(argument!(x = 0.5), fluent_bundle::FluentValue::String(text) if text == "0.5"));
-        let exact = argument!(x = u64::MAX);
+        assert!(matches!(argument!(count).local, fluent_bundle::FluentValue::Number(_)));
+        assert!(matches!(argument!(seen).local, fluent_bundle::FluentValue::Number(_)));
+        assert!(matches!(argument!(x = 3_usize).local, fluent_bundle::FluentValue::Number(_)));
+        assert!(matches!(argument!(name).local, fluent_bundle::FluentValue::String(text) if text == "007"));
+        assert!(
+            matches!(argument!(x = 0.5).local, fluent_bundle::FluentValue::String(text) if text == "0.5")
+        );
+        let exact = argument!(x = u64::MAX).local;
         assert!(matches!(exact, fluent_bundle::FluentValue::String(text) if text == u64::MAX.to_string()));
     }
 
@@ -67,7 +82,7 @@ mod tests {
         let all: std::collections::BTreeSet<_> = Language::ALL.iter().map(|&each| limit(each)).collect();
         assert_eq!(all.len(), Language::ALL.len(), "{all:?}");
         assert_eq!(find(Language::German, "not-run-stopped", &[]), None, "a fixed text has one wording");
-        assert_eq!(catalogue::say_in(Language::German, "not-run-stopped", &[]), fixed!("not-run-stopped"));
+        assert_eq!(catalogue::say_in(Language::German, "not-run-stopped", &[]), *fixed!("not-run-stopped"));
     }
 
     #[test]

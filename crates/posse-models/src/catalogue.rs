@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 
 /// Longer than any name or path that makes sense.
 const REFERENCE_BYTES_MAX: usize = 1024;
@@ -23,28 +23,27 @@ impl ModelRef {
     pub fn parse(reference: &str) -> Result<Self> {
         let reference = reference.trim();
         let shown = || posse_core::text::prefix(reference, 100).escape_debug();
-        let unknown = |message: String| Error::new(ErrorCode::ModelUnknown, message);
+        let unknown = |message: LocalizedText| Error::new(ErrorCode::ModelUnknown, message);
         if reference.len() > REFERENCE_BYTES_MAX || reference.chars().any(char::is_control) {
-            return Err(unknown(say!("not-a-model-reference", reference = shown()))
-                .hint(say!("write-model-reference")));
+            return Err(unknown(localized!("not-a-model-reference", reference = shown()))
+                .hint(localized!("write-model-reference")));
         }
         let Some((provider, model)) = reference.split_once(':') else {
             let hint = match provider_of(reference) {
-                Some(provider) => say!("did-you-mean-model", provider, reference),
-                None => say!("write-model-reference-example"),
+                Some(provider) => localized!("did-you-mean-model", provider, reference),
+                None => localized!("write-model-reference-example"),
             };
-            return Err(unknown(say!("names-no-provider", reference = shown())).hint(hint));
+            return Err(unknown(localized!("names-no-provider", reference = shown())).hint(hint));
         };
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
         if provider.is_empty() || !provider.chars().all(legal) {
-            return Err(unknown(say!("begins-without-provider", reference = shown()))
-                .hint(say!("provider-shape-hint")));
+            return Err(unknown(localized!("begins-without-provider", reference = shown()))
+                .hint(localized!("provider-shape-hint")));
         }
         let model = model.trim();
         if model.is_empty() {
-            return Err(
-                unknown(say!("names-no-model", reference = shown())).hint(say!("write-model-reference"))
-            );
+            return Err(unknown(localized!("names-no-model", reference = shown()))
+                .hint(localized!("write-model-reference")));
         }
         Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
     }
@@ -174,15 +173,19 @@ impl Prices {
 
     /// Adds a table that wins over what is known so far. `origin` names it in errors.
     pub fn with(mut self, origin: &str, table: &str) -> Result<Self> {
-        let invalid = |what: String| Error::new(ErrorCode::ConfigInvalid, format!("{origin}: {what}"));
+        let invalid = |what: LocalizedText| {
+            Error::new(ErrorCode::ConfigInvalid, what.map(|what| format!("{origin}: {what}")))
+        };
         let table: BTreeMap<String, Price> = toml::from_str(table).map_err(|e| {
-            let place = e.span().map_or(String::new(), |span| {
-                format!("{}: ", say!("line-number", line = line_of(table, span.start)))
-            });
-            invalid(format!("{place}{}", e.message())).hint(say!("price-entry-hint"))
+            let what = match e.span() {
+                Some(span) => localized!("line-number", line = line_of(table, span.start))
+                    .map(|place| format!("{place}: {}", e.message())),
+                None => e.message().into(),
+            };
+            invalid(what).hint(localized!("price-entry-hint"))
         })?;
         if let Some((model, _)) = table.iter().find(|(_, price)| !is_sound(price)) {
-            return Err(invalid(say!("price-unsound", model)).hint(say!("price-unsound-hint")));
+            return Err(invalid(localized!("price-unsound", model)).hint(localized!("price-unsound-hint")));
         }
         self.tables.insert(0, table);
         Ok(self)

@@ -15,7 +15,7 @@ use http_body_util::BodyExt;
 use posse_core::error::{Error, ErrorCode};
 use posse_core::reply::{FailureKind, ModelFailure};
 use posse_core::usage::Usage;
-use posse_messages::{fixed, say};
+use posse_messages::{LocalizedText, fixed, localized};
 use posse_net::{Body, Broken, Pool, causes, is_loopback, system_proxies};
 use posse_runtime::ports::Deltas;
 use url::Url;
@@ -166,22 +166,23 @@ struct Prepared {
 
 impl Transport {
     pub fn new(endpoint: Endpoint) -> Result<Self, Error> {
-        let invalid = |why: String| Error::new(ErrorCode::ConfigInvalid, why).hint(say!("base-url-hint"));
+        let invalid =
+            |why: LocalizedText| Error::new(ErrorCode::ConfigInvalid, why).hint(localized!("base-url-hint"));
         let url = Url::parse(endpoint.base_url.trim())
-            .map_err(|e| invalid(say!("base-url-unreadable", why = e)))?;
+            .map_err(|e| invalid(localized!("base-url-unreadable", why = e)))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-            return Err(invalid(say!("base-url-scheme")));
+            return Err(invalid(localized!("base-url-scheme")));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid(say!("base-url-password")));
+            return Err(invalid(localized!("base-url-password")));
         }
         let mut headers = HeaderMap::new();
         for (name, value) in &endpoint.headers {
             let shown = || posse_core::text::visible(name).into_owned();
             let key = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| invalid(say!("header-name-invalid", name = shown())))?;
+                .map_err(|_| invalid(localized!("header-name-invalid", name = shown())))?;
             let mut value = HeaderValue::from_str(value.reveal())
-                .map_err(|_| invalid(say!("header-value-invalid", name = shown())))?;
+                .map_err(|_| invalid(localized!("header-value-invalid", name = shown())))?;
             value.set_sensitive(true);
             headers.insert(key, value);
         }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use posse_core::message::Message;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{fixed, localized};
 use posse_runtime::ports::{BoxFuture, Deltas, Model, ModelRequest, ToolUse};
 use serde::{Deserialize, Serialize};
 
@@ -124,8 +124,11 @@ impl Replay {
             File::open(path).and_then(|file| file.take(RECORDING_BYTES_MAX + 1).read_to_string(&mut text));
         read.map_err(|e| unreadable(path, &e))?;
         if text.len() as u64 > RECORDING_BYTES_MAX {
-            let message =
-                say!("recording-too-large", path = path.display(), recording_bytes_max = RECORDING_BYTES_MAX);
+            let message = localized!(
+                "recording-too-large",
+                path = path.display(),
+                recording_bytes_max = RECORDING_BYTES_MAX
+            );
             return Err(Error::new(ErrorCode::ScriptInvalid, message));
         }
         Self::parse(&path.display().to_string(), &text, model)
@@ -140,14 +143,14 @@ impl Replay {
                 break;
             }
             let exchange: Exchange = serde_json::from_str(line).map_err(|e| {
-                let message = say!("recording-line-invalid", origin, line = index + 1, why = e);
+                let message = localized!("recording-line-invalid", origin, line = index + 1, why = e);
                 Error::new(ErrorCode::ScriptInvalid, message)
             })?;
             exchanges.push(exchange);
         }
         exchanges.retain(|exchange| exchange.model == model);
         if exchanges.is_empty() {
-            let message = say!("recording-without-model", origin, model);
+            let message = localized!("recording-without-model", origin, model);
             return Err(Error::new(ErrorCode::ScriptInvalid, message));
         }
         let given = Mutex::new(vec![false; exchanges.len()]);
@@ -294,7 +297,7 @@ fn hash<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> String {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
-    Error::new(ErrorCode::Io, say!("recording-unreadable", path = path.display(), error))
+    Error::new(ErrorCode::Io, localized!("recording-unreadable", path = path.display(), error))
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{LocalizedText, fixed, localized};
 use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest, ToolUse};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -121,8 +121,12 @@ impl Scripted {
     /// Parses a script. `name` is the model's name and stands before the line in errors; `role` picks the list.
     pub fn parse(name: &str, script: &str, role: Option<&str>) -> Result<Self> {
         if script.len() > SCRIPT_BYTES_MAX {
-            let message =
-                say!("script-too-large", name, bytes = script.len(), script_bytes_max = SCRIPT_BYTES_MAX);
+            let message = localized!(
+                "script-too-large",
+                name,
+                bytes = script.len(),
+                script_bytes_max = SCRIPT_BYTES_MAX
+            );
             return Err(Error::new(ErrorCode::ScriptInvalid, message));
         }
         let options = serde_saphyr::options! { with_snippet: false };
@@ -135,8 +139,8 @@ impl Scripted {
     pub fn load(path: &Path, role: Option<&str>) -> Result<Self> {
         let shown = path.display().to_string();
         let script = std::fs::read_to_string(path).map_err(|e| {
-            Error::new(ErrorCode::ScriptInvalid, say!("script-unreadable", shown, why = e))
-                .hint(say!("script-unreadable-hint"))
+            Error::new(ErrorCode::ScriptInvalid, localized!("script-unreadable", shown, why = e))
+                .hint(localized!("script-unreadable-hint"))
         })?;
         let mut model = Self::parse(&shown, &script, role)?;
         model.name = match role {
@@ -285,15 +289,15 @@ impl Step {
     fn fault(&self) -> Option<String> {
         let says_nothing = self.text.is_none() && self.thinking.is_none() && self.calls.is_empty();
         if says_nothing && self.fail.is_none() && self.stop.is_none() {
-            return Some(say!("step-is-empty"));
+            return Some(fixed!("step-is-empty"));
         }
         if self.fail.is_some() && !self.calls.is_empty() {
-            return Some(say!("step-fails-and-calls"));
+            return Some(fixed!("step-fails-and-calls"));
         }
         if self.repeat_until.is_some() && self.calls.is_empty() {
-            return Some(say!("step-repeats-nothing"));
+            return Some(fixed!("step-repeats-nothing"));
         }
-        (self.repeat_max.is_some() && self.repeat_until.is_none()).then(|| say!("step-repeat-max"))
+        (self.repeat_max.is_some() && self.repeat_until.is_none()).then(|| fixed!("step-repeat-max"))
     }
 }
 
@@ -316,7 +320,7 @@ impl ScriptedUsage {
             cache_read: self.cache_read,
             cache_write: self.cache_write,
             reasoning: self.reasoning,
-            estimated: false,
+            ..Usage::default()
         }
     }
 }
@@ -524,11 +528,13 @@ enum Script {
 struct CheckedStep(Step);
 
 fn steps_of(name: &str, script: Script, role: Option<&str>) -> Result<Vec<Step>> {
-    let invalid = |what: String| Error::new(ErrorCode::ScriptInvalid, format!("{name}: {what}"));
+    let invalid = |what: LocalizedText| {
+        Error::new(ErrorCode::ScriptInvalid, what.map(|what| format!("{name}: {what}")))
+    };
     let steps = match (script, role) {
         (Script::Steps(steps), None) => steps,
         (Script::Steps(_), Some(role)) => {
-            return Err(invalid(say!("script-is-list", role)).hint(say!("script-is-list-hint")));
+            return Err(invalid(localized!("script-is-list", role)).hint(localized!("script-is-list-hint")));
         }
         (Script::Roles(mut roles), role) => {
             let names = roles.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -537,8 +543,12 @@ fn steps_of(name: &str, script: Script, role: Option<&str>) -> Result<Vec<Step>>
                 None => (roles.len() == 1).then_some(0),
             };
             let missing = || match role {
-                Some(role) => invalid(say!("script-no-role", role)).hint(say!("script-roles", names)),
-                None => invalid(say!("script-several-roles")).hint(say!("script-name-role", names)),
+                Some(role) => {
+                    invalid(localized!("script-no-role", role)).hint(localized!("script-roles", names))
+                }
+                None => {
+                    invalid(localized!("script-several-roles")).hint(localized!("script-name-role", names))
+                }
             };
             roles.swap_remove(found.ok_or_else(missing)?).1
         }
@@ -555,7 +565,7 @@ fn not_a_script(name: &str, error: &serde_saphyr::Error) -> Error {
     let message = error.without_snippet().to_string();
     // The parser repeats the place at the end of its message.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    Error::new(ErrorCode::ScriptInvalid, format!("{place}: {message}")).hint(say!("script-shape-hint"))
+    Error::new(ErrorCode::ScriptInvalid, format!("{place}: {message}")).hint(localized!("script-shape-hint"))
 }
 
 impl<'de> Deserialize<'de> for Script {

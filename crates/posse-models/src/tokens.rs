@@ -118,7 +118,7 @@ impl Counts {
         let cache_read = self.cache_read.or_zero().min(input);
         let cache_write = self.cache_write.or_zero().min(input - cache_read);
         let reasoning = self.reasoning.or_zero().min(output);
-        Usage { input, output, cache_read, cache_write, reasoning, estimated }
+        Usage { input, output, cache_read, cache_write, reasoning, estimated, cost_micros: None }
     }
 }
 

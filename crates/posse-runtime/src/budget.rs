@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use posse_core::budget::{AccountId, Amount, Caps, Hold, Ledger, Shortfall};
+use posse_core::budget::{AccountId, Amount, CallNeed, Caps, FittedCall, Hold, Ledger, Shortfall};
 use posse_core::usage::{ByModel, Price, Usage};
 use tokio::time::Instant;
 
@@ -39,6 +39,14 @@ impl Account {
 
     fn authorise(&self, amount: Amount, keep: Amount) -> Result<Hold, Shortfall> {
         self.lock().authorise(self.id, amount, keep)
+    }
+
+    /// Clamps a call's output to what is left, and holds what it takes.
+    fn hold(&self, tariff: &Tariff, need: &CallNeed) -> Result<(Hold, FittedCall), Shortfall> {
+        let mut ledger = self.lock();
+        let call = need.fit(&ledger.left(self.id), tariff.dearest().as_ref())?;
+        let (wanted, keep) = (tariff.at_most(&call.wanted), tariff.at_most(&call.keep));
+        Ok((ledger.authorise(self.id, wanted, keep)?, call))
     }
 
     /// Replaces a hold, if there is one, by what was spent.
@@ -110,6 +118,19 @@ impl Tariff {
         in_tokens(usage, self.dearest().map_or(0, |price| price.micros(usage)))
     }
 
+    /// Adds its price to the usage of a reply.
+    pub(crate) fn priced(&self, model: &str, usage: Usage) -> Usage {
+        usage.costing(self.price(model).map(|price| price.micros(&usage)))
+    }
+
+    /// Adds its price to the usage of attempts without an answer; what was not used has none.
+    pub(crate) fn priced_lost(&self, usage: Usage) -> Usage {
+        match usage.is_nothing() {
+            true => usage,
+            false => usage.costing(self.dearest().map(|price| price.micros(&usage))),
+        }
+    }
+
     /// The most a call with this usage can cost, for asking beforehand.
     pub(crate) fn at_most(&self, usage: &Usage) -> Amount {
         in_tokens(usage, self.dearest().map_or(0, |price| price.micros_at_most(usage)))
@@ -143,17 +164,13 @@ fn in_tokens(usage: &Usage, cost_micros: u64) -> Amount {
 pub(crate) struct Held {
     account: Arc<Account>,
     hold: Option<Hold>,
+    call: FittedCall,
 }
 
 impl Held {
-    pub fn open(
-        account: &Arc<Account>,
-        tariff: &Tariff,
-        expected: &Usage,
-        keep: &Usage,
-    ) -> Result<Self, Shortfall> {
-        let hold = account.authorise(tariff.at_most(expected), tariff.at_most(keep))?;
-        Ok(Self { account: account.clone(), hold: Some(hold) })
+    pub fn open(account: &Arc<Account>, tariff: &Tariff, need: &CallNeed) -> Result<Self, Shortfall> {
+        let (hold, call) = account.hold(tariff, need)?;
+        Ok(Self { account: account.clone(), hold: Some(hold), call })
     }
 }
 
@@ -169,9 +186,7 @@ impl Drop for Held {
 pub(crate) struct Purse<'a> {
     account: &'a Account,
     tariff: &'a Tariff,
-    wanted: Amount,
-    /// What must stay available beyond each attempt.
-    keep: Amount,
+    call: FittedCall,
     began: Instant,
     time_left: Duration,
     queue: Mutex<Queue>,
@@ -197,19 +212,23 @@ impl<'a> Purse<'a> {
     pub fn open(
         account: &'a Account,
         tariff: &'a Tariff,
-        expected: &Usage,
-        keep: &Usage,
+        need: &CallNeed,
         time_left: Duration,
         held: Option<Held>,
     ) -> Result<Self, Shortfall> {
-        let (wanted, keep) = (tariff.at_most(expected), tariff.at_most(keep));
-        let hold = match held.and_then(|mut held| held.hold.take()) {
-            Some(hold) => Some(hold),
-            None => Some(account.authorise(wanted, keep)?),
+        let held = held.and_then(|mut held| Some((held.hold.take()?, held.call)));
+        let (hold, call) = match held {
+            Some(held) => held,
+            None => account.hold(tariff, need)?,
         };
-        let state = Mutex::new(Payments { hold, charged: Usage::default() });
+        let state = Mutex::new(Payments { hold: Some(hold), charged: Usage::default() });
         let (began, queue) = (Instant::now(), Mutex::default());
-        Ok(Self { account, tariff, wanted, keep, began, time_left, queue, state })
+        Ok(Self { account, tariff, call, began, time_left, queue, state })
+    }
+
+    /// Output tokens that the call may take.
+    pub fn output_tokens(&self) -> u32 {
+        u32::try_from(self.call.wanted.output).unwrap_or(u32::MAX)
     }
 
     /// How long the call waited for its turn so far. That is not the run's time.
@@ -269,8 +288,8 @@ impl Allowance for Purse<'_> {
         let fresh = lost.without(&payments.charged);
         self.account.pay(payments.hold.take(), self.tariff.of_lost(&fresh));
         payments.charged.add(&fresh);
-        let hold =
-            self.account.authorise(self.wanted, self.keep).map_err(|shortfall| shortfall.to_string())?;
+        let [wanted, keep] = [self.call.wanted, self.call.keep].map(|usage| self.tariff.at_most(&usage));
+        let hold = self.account.authorise(wanted, keep).map_err(|shortfall| shortfall.to_string())?;
         payments.hold = Some(hold);
         Ok(())
     }
@@ -295,13 +314,13 @@ mod tests {
     fn what_is_held_for_a_call_is_held_once_and_given_back_if_it_is_not_made() {
         let caps = Caps { input_tokens: Some(10), ..Caps::default() };
         let (account, tariff) = (Arc::new(Account::root(caps)), Tariff::default());
-        let (six, nothing) = (Usage { input: 6, ..Usage::default() }, Usage::default());
-        let hold = || Held::open(&account, &tariff, &six, &nothing);
+        let (six, nothing) = (CallNeed::answer(6, 0), Usage::default());
+        let hold = || Held::open(&account, &tariff, &six);
         let held = hold().unwrap();
         assert!(hold().is_err());
         drop(held);
         let held = hold().unwrap();
-        let purse = Purse::open(&account, &tariff, &six, &nothing, Duration::MAX, Some(held)).unwrap();
+        let purse = Purse::open(&account, &tariff, &six, Duration::MAX, Some(held)).unwrap();
         assert!(hold().is_err());
         purse.settle(Some(("m", &Usage { input: 4, ..Usage::default() })), &nothing);
         assert_eq!(account.spent().input_tokens, 4);

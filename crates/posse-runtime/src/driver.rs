@@ -143,8 +143,8 @@ impl Beginning {
         if start.write_lease.is_empty()
             && let Step::CallModel(ask) = self.run.next_step(0)
         {
-            let keep = reserve(&self.run, &ask);
-            self.held = Held::open(&ports.budget, &ports.model.tariff, &expected(&ask), &keep).ok();
+            let need = ask.need(self.run.limits());
+            self.held = Held::open(&ports.budget, &ports.model.tariff, &need).ok();
             records.extend(self.held.as_ref().map(|_| ask.announced(0)));
         }
         records
@@ -275,15 +275,16 @@ impl<'a> Life<'a> {
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
     async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
         let Ports { budget, model, .. } = self.scene.ports;
-        let keep = reserve(run, &ask);
+        let need = ask.need(run.limits());
         let time_left = self.scene.time_left(run);
         let held = self.held.take().filter(|_| self.journal.announced);
-        let purse = match Purse::open(budget, &model.tariff, &expected(&ask), &keep, time_left, held) {
+        let purse = match Purse::open(budget, &model.tariff, &need, time_left, held) {
             Ok(purse) => purse,
-            Err(shortfall) => {
-                let shortfall = shortfall.to_string();
-                run.on_budget_spent(&shortfall);
-                self.journal.note(Record::BudgetSpent { shortfall, elapsed_ms: self.elapsed_ms() });
+            Err(missing) => {
+                let (shortfall, input_excess) = (missing.to_string(), missing.input_excess);
+                run.on_budget_spent(&shortfall, input_excess);
+                let elapsed_ms = self.elapsed_ms();
+                self.journal.note(Record::BudgetSpent { shortfall, input_excess, elapsed_ms });
                 return Ok(());
             }
         };
@@ -299,14 +300,17 @@ impl<'a> Life<'a> {
         self.scene.queued += purse.queued();
         let elapsed_ms = self.elapsed_ms();
         match answer {
-            Ok(reply) => {
+            Ok(mut reply) => {
+                reply.usage = model.tariff.priced(&reply.model, reply.usage);
+                reply.lost = model.tariff.priced_lost(reply.lost);
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
                 self.scene.payload(Payload::Reply { turn: ask.turn, reply: &reply });
                 self.scene.event(|| replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
                 run.on_reply(reply);
             }
-            Err(failure) => {
+            Err(mut failure) => {
+                failure.lost = model.tariff.priced_lost(failure.lost);
                 purse.settle(None, &failure.lost);
                 let (kind, message) = (failure.kind, &failure.message);
                 self.scene.event(|| Event::ModelFailed { kind, message: message.clone() });
@@ -327,7 +331,7 @@ impl<'a> Life<'a> {
             messages: run.messages(),
             tools: &self.scene.offered,
             tool_use: if ask.with_tools { ToolUse::Auto } else { ToolUse::Forbidden },
-            output_tokens_max: ask.output_tokens_max,
+            output_tokens_max: purse.output_tokens(),
             settings: &self.scene.start.agent.settings,
             generation: run.generation(),
             memo: &mut self.memo,
@@ -452,19 +456,6 @@ impl Scene<'_> {
     fn payload(&self, payload: Payload<'_>) {
         self.ports.observers.payload(&self.id, payload);
     }
-}
-
-/// What the last report of the run will need, kept back from its other calls.
-fn reserve(run: &Run, ask: &Ask) -> Usage {
-    let output = u64::from(run.limits().wrap_up_tokens);
-    match ask.with_tools {
-        true => Usage { input: ask.estimate, output, ..Usage::default() },
-        false => Usage::default(),
-    }
-}
-
-fn expected(ask: &Ask) -> Usage {
-    Usage { input: ask.estimate, output: u64::from(ask.output_tokens_max), ..Usage::default() }
 }
 
 fn replied(ask: &Ask, reply: &Reply) -> Event {

@@ -9,7 +9,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::TaskStart;
 use posse_core::lease::{self, Command, Places, SILENCE_MS_MAX, are_within, in_the_way, still_writing};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 
 use crate::context::now_ms;
 use crate::driver::Ports;
@@ -76,8 +76,10 @@ pub fn own_places(above: &Grant, agent: &Rights, asked: &Rights, grant: &Grant) 
     };
     let mut outer = above.write_paths().chain(asked.and(of_agent));
     if let Some(outer) = outer.find(|outer| !are_within(own, outer)) {
-        let text = say!("write-paths-not-within", own = own.join(", "), outer = outer.join(", "));
-        return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("write-paths-not-within-hint")));
+        let text = localized!("write-paths-not-within", own = own.join(", "), outer = outer.join(", "));
+        return Err(
+            Error::new(ErrorCode::InvalidRequest, text).hint(localized!("write-paths-not-within-hint"))
+        );
     }
     Ok(own.to_vec())
 }
@@ -104,10 +106,10 @@ pub(crate) async fn wait(ports: &Ports, task: &TaskId, epoch: u64, start: &TaskS
             Ok(token) => {
                 let busy = ports.holders.still_writing(&*ports.store, task, token, &places).await?;
                 let Some(busy) = busy else { return Ok(Some(token)) };
-                tell(say!("lease-waits-command", task = busy.by.task));
+                tell(fixed!("lease-waits-command", task = busy.by.task));
             }
             Err(e) if e.code() == ErrorCode::LeaseConflict => {
-                tell(say!("lease-waits", holders = e.advice().unwrap_or_default()));
+                tell(fixed!("lease-waits", holders = e.advice().cloned().unwrap_or_default()));
             }
             Err(e) => return Err(e),
         }
@@ -187,13 +189,13 @@ async fn token(ports: &Ports, task: &TaskId, epoch: u64, places: Places) -> Resu
         Ok(token) => {
             while ports.holders.still_writing(&*ports.store, task, token, &places).await?.is_some() {
                 if !look_again(ports).await {
-                    return Ok(Err(format!("refused: {}", say!("run-while-stopping"))));
+                    return Ok(Err(format!("refused: {}", fixed!("run-while-stopping"))));
                 }
             }
             Ok(Ok(token))
         }
         Err(e) if e.code() == ErrorCode::LeaseConflict => {
-            let why = say!("lease-lost-silent", holders = e.advice().unwrap_or_default());
+            let why = fixed!("lease-lost-silent", holders = e.advice().cloned().unwrap_or_default());
             Ok(Err(format!("refused: {why}")))
         }
         Err(e) => Err(e),
@@ -232,7 +234,7 @@ impl Fence {
     /// waits for its end. The refusal is for the model.
     pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<Running, String> {
         let failed = |e: Error| {
-            let why = say!("run-not-decidable", why = e.message());
+            let why = fixed!("run-not-decidable", why = e.message());
             *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
             why
         };
@@ -250,6 +252,11 @@ impl Fence {
 
     pub(crate) fn failure(&self) -> Option<Error> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The epoch of the driver that makes the call.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// How long the owner of a task may be silent before somebody else may write where it may.
@@ -272,7 +279,7 @@ impl Fence {
     pub async fn permit(&self, path: &str) -> Result<(), String> {
         // A check that cannot be made counts as refused.
         let now = self.store.writing(&self.task).await;
-        let now = now.map_err(|e| say!("write-not-decidable", why = e.message()))?;
+        let now = now.map_err(|e| fixed!("write-not-decidable", why = e.message()))?;
         lease::permit(&now, &self.task, self.epoch, self.token, &self.workspace, path)
     }
 }

@@ -19,10 +19,10 @@ use posse_core::lease::{Command, Lease, Places, Writing};
 use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
-use posse_core::usage::Usage;
+use posse_core::usage::{SpendingTotal, Usage};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -87,10 +87,10 @@ pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Er
     let known: Vec<&str> = known.take(AGENTS_NAMED).collect();
     let name = posse_core::text::prefix(name, 80);
     let hint = match known.is_empty() {
-        true => say!("there-are-none"),
-        false => say!("there-are", names = known.join(", ")),
+        true => localized!("there-are-none"),
+        false => localized!("there-are", names = known.join(", ")),
     };
-    Error::new(ErrorCode::AgentNotFound, say!("agent-not-found", name)).hint(hint)
+    Error::new(ErrorCode::AgentNotFound, localized!("agent-not-found", name)).hint(hint)
 }
 
 /// Names in an error message; a model can ask for the others.
@@ -237,6 +237,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether a call hands a task to an agent and waits for it. Neighboring calls of such tools run side by side, each with
+    /// its own intent and its own key.
+    fn delegates(&self) -> bool {
+        false
+    }
+
     /// What whoever is asked about this call should see beside its arguments. An error is the answer to a call that would
     /// fail anyway: nobody is asked in vain.
     fn propose(&self, _input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
@@ -353,6 +359,10 @@ pub trait Verifier: Send + Sync {
     fn run<'a>(&'a self, command: &'a str, context: &'a ToolContext) -> BoxFuture<'a, Evidence>;
 }
 
+/// Ends the processes that drivers of a task before this epoch left behind, and returns how many there were. Called right after
+/// the claim that gave `epoch`. Blocks for up to two seconds.
+pub type Sweep = fn(task: &TaskId, epoch: u64) -> u32;
+
 /// Gives tasks that work apart from others a copy of the workspace, and keeps what they changed there.
 pub trait Worktrees: Send + Sync {
     /// Makes the copy of the workspace as it is now. Of a task that has one already, that one.
@@ -417,7 +427,8 @@ pub enum ApprovalQuery {
 /// The error for an id that no approval has.
 pub fn unknown_approval(id: &str) -> Error {
     let id = posse_core::text::prefix(id, 80);
-    Error::new(ErrorCode::ApprovalNotFound, say!("approval-not-found", id)).hint(say!("approvals-list-hint"))
+    Error::new(ErrorCode::ApprovalNotFound, localized!("approval-not-found", id))
+        .hint(localized!("approvals-list-hint"))
 }
 
 /// Keeps tasks and their journals. What a returned future resolved for is on disk.
@@ -504,6 +515,21 @@ pub trait Store: ContextStore + ApprovalStore {
 
     /// Those that fit, newest first.
     fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>>;
+
+    /// Sums of a task and of everything below it.
+    fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
+        Box::pin(async move {
+            let mut total = self.task(task).await?.total();
+            let mut parents = vec![task.clone()];
+            while let Some(parent) = parents.pop() {
+                for child in self.find_tasks(TaskQuery::of(Which::ChildrenOf(parent))).await? {
+                    total.add(&child.total());
+                    parents.push(child.id);
+                }
+            }
+            Ok(total)
+        })
+    }
 }
 
 /// Which tasks are meant; every part that is given has to fit.
@@ -601,6 +627,24 @@ pub struct TaskRow {
     pub output_tokens: u64,
     /// Counted over `Replied` records.
     pub turns: u32,
+    /// Price of everything whose price is known, in millionths of a dollar.
+    pub cost_micros: u64,
+    /// Tokens whose price is not known.
+    pub unpriced_tokens: u64,
+}
+
+impl TaskRow {
+    /// Sums of this task alone.
+    pub fn total(&self) -> SpendingTotal {
+        SpendingTotal {
+            tasks: 1,
+            turns: self.turns.into(),
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cost_micros: self.cost_micros,
+            unpriced_tokens: self.unpriced_tokens,
+        }
+    }
 }
 
 /// So many agents of one session are known again; a session that makes more makes them for one task each.
@@ -623,8 +667,13 @@ pub struct KeptAgent {
 /// versions hold whoever else writes. Every function but `create_session` and `sessions` fails with
 /// `SESSION_NOT_FOUND` for a session that is not there or was deleted. Time is passed in.
 pub trait ContextStore: Send + Sync {
-    /// Makes a session known before it has a task. Nothing changes if it is there already.
-    fn create_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>>;
+    /// Makes a session of a workspace known before it has a task. Nothing changes if it is there already.
+    fn create_session<'a>(
+        &'a self,
+        session: &'a str,
+        workspace: &'a str,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<()>>;
 
     /// Newest first, at most `limit`; those that were deleted are left out.
     fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>>;
@@ -688,6 +737,8 @@ pub struct SessionRow {
     pub id: String,
     /// Of the session's own task; empty if it has none.
     pub title: String,
+    /// The directory that its tasks work in, or were copied from.
+    pub workspace: String,
     pub created_ms: u64,
     pub archived_ms: Option<u64>,
     pub tasks: u64,

@@ -4,7 +4,7 @@ use posse_core::agent::Agent;
 use posse_core::definition::{Definition, Models as Found, Scope};
 use posse_core::pattern::ToolPattern;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{fixed, localized};
 
 use crate::ports::Models;
 
@@ -30,8 +30,9 @@ fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<Strin
     match missing.len() {
         0 => Ok(None),
         all if all == patterns.len() => {
-            let text = say!("no-tool-exists", agent = definition.name, tools = missing.join(", "));
-            Err(Error::new(ErrorCode::InvalidTool, text).hint(say!("there-are", names = tools.join(", "))))
+            let text = localized!("no-tool-exists", agent = definition.name, tools = missing.join(", "));
+            Err(Error::new(ErrorCode::InvalidTool, text)
+                .hint(localized!("there-are", names = tools.join(", "))))
         }
         _ => Ok(Some(fixed!("tools-missing", agent = definition.name, tools = missing.join(", ")))),
     }

@@ -3,7 +3,7 @@
 use posse_core::agent::ModelSettings;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{fixed, localized};
 use serde_json::Value;
 
 /// Errors told at once: a model that corrects five sees the others the next time.
@@ -45,6 +45,6 @@ impl Schema {
 pub(crate) fn check_settings(settings: &ModelSettings) -> Result<()> {
     let Some(schema) = &settings.output_schema else { return Ok(()) };
     let Err(why) = Schema::parse(schema) else { return Ok(()) };
-    Err(Error::new(ErrorCode::InvalidRequest, say!("output-schema-invalid", why))
-        .hint(say!("output-schema-invalid-hint")))
+    Err(Error::new(ErrorCode::InvalidRequest, localized!("output-schema-invalid", why))
+        .hint(localized!("output-schema-invalid-hint")))
 }

@@ -7,6 +7,7 @@ mod attend;
 pub mod facades;
 mod family;
 mod host;
+mod numbers;
 mod questions;
 mod shared_context;
 mod subagent;
@@ -14,7 +15,7 @@ mod task;
 mod writing;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -35,7 +36,7 @@ use posse_core::text::estimate_tokens;
 use posse_core::tool::{DELEGATION, Effect};
 use posse_core::verify::permit;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{fixed, localized};
 
 use crate::budget::Account;
 use crate::context::now_ms;
@@ -51,15 +52,18 @@ use agents::Defined;
 use facades::{Facades, Investigations, guidance};
 use family::{Family, Parent};
 pub use host::{Hosted, HostedTask};
+use numbers::TaskNumbers;
 use task::{Begin, Stage, Task, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
 pub const TASK_TOKENS_MAX: u64 = 1_000;
 
-/// What a session allows when nobody says otherwise: five tasks of one parent at work (seed specification §4.3), and so
-/// many in all that only a model that spawns in a loop meets the limit.
-pub const RULES: Rules =
-    Rules { running_max: 5, waiting_max: 50, spawned_max: 200, on_limit: OnLimit::Reject };
+/// Limits of a session unless somebody says otherwise: five running tasks of one parent (seed specification §4.3), and so
+/// many open ones that only a model that spawns in a loop meets the limit.
+pub const RULES: Rules = Rules { running_max: 5, open_max: 200, on_limit: OnLimit::Reject };
+
+/// Running tasks of a whole session in which agents delegate too: recursion must not multiply what one parent may have.
+const TREE_RUNNING_MAX: usize = 64;
 
 /// How long children may take to write down that they were cancelled.
 const CHILD_GRACE: Duration = Duration::from_secs(3);
@@ -126,7 +130,7 @@ pub struct Session {
     agents: Arc<dyn Agents>,
     /// Made while the session runs.
     defined: Mutex<BTreeMap<AgentName, Defined>>,
-    spawned: AtomicU32,
+    numbers: TaskNumbers,
     /// What it drove was let go of: nothing is taken up any more.
     leaving: AtomicBool,
     families: Mutex<HashMap<TaskId, Arc<Family>>>,
@@ -169,7 +173,7 @@ impl Session {
                 investigations: Investigations::default(),
                 agents: config.agents,
                 defined: Mutex::default(),
-                spawned: AtomicU32::new(0),
+                numbers: TaskNumbers::default(),
                 leaving: AtomicBool::new(false),
                 families: Mutex::default(),
             }
@@ -177,15 +181,54 @@ impl Session {
         failure.map_or(Ok(session), Err)
     }
 
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Runs the session's own task, the orchestrator's. `verify` are the commands that check its result, `notes` are
     /// told with the answer.
     pub async fn run(
+        &self,
+        agent: Agent,
+        task: String,
+        verify: Vec<String>,
+        notes: Vec<String>,
+    ) -> Result<Arc<Outcome>> {
+        let start = self.root_start(agent, task, verify, notes)?;
+        let id = TaskId::root(&self.id);
+        let ports = self.root_ports(&start)?;
+        let family = self.lead(&id, &start, &ports);
+        let driven = driver::start(&ports, id, None, self.owner.clone(), start);
+        let outcome = self.attended(driven).await;
+        self.end_children(&family).await;
+        outcome
+    }
+
+    /// Creates the session's own task without driving it: it has no owner, so the next worker claims it.
+    pub async fn hand_over(
+        &self,
+        agent: Agent,
+        task: String,
+        verify: Vec<String>,
+        notes: Vec<String>,
+    ) -> Result<TaskId> {
+        let start = Arc::new(self.root_start(agent, task, verify, notes)?);
+        // A model that cannot be opened is an error of the request, not of a worker that nobody watches.
+        self.root_ports(&start)?;
+        let (id, nobody) = (TaskId::root(&self.id), String::new());
+        let records = vec![Record::Started(start.clone())];
+        driver::create(&*self.store, &self.holders, id.clone(), None, nobody, &start, records).await?;
+        Ok(id)
+    }
+
+    /// Describes the session's own task: its grant, its prompt with the guidance for delegation, its limits.
+    fn root_start(
         &self,
         mut agent: Agent,
         task: String,
         verify: Vec<String>,
         notes: Vec<String>,
-    ) -> Result<Arc<Outcome>> {
+    ) -> Result<TaskStart> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
         agent.system_prompt = list_tools(&agent.system_prompt, &self.tools.offered(&grant));
@@ -196,7 +239,7 @@ impl Session {
         let workspace = self.workspace.clone();
         let caps = self.caps;
         let write_lease = own_places(&self.grant, &agent.rights, &Rights::default(), &grant)?;
-        let start = TaskStart {
+        Ok(TaskStart {
             caps,
             workspace,
             verify,
@@ -204,14 +247,7 @@ impl Session {
             write_lease,
             apart_from: self.apart_from.clone(),
             ..TaskStart::new(agent, task, grant)
-        };
-        let id = TaskId::root(&self.id);
-        let ports = self.root_ports(&start)?;
-        let family = self.lead(&id, &start, &ports);
-        let driven = driver::start(&ports, id, None, self.owner.clone(), start);
-        let outcome = self.attended(driven).await;
-        self.end_children(&family).await;
-        outcome
+        })
     }
 
     /// What whoever delegates is told about it; nothing for those who cannot.
@@ -275,7 +311,7 @@ impl Session {
     pub async fn delegate(&self, parent: &TaskId, request: TaskRequest) -> Result<Arc<Outcome>> {
         // Boxed, because what starting it takes is not needed while it is waited for.
         let task = Box::pin(self.spawn(parent, request)).await?;
-        let done = task.done().await.done.unwrap_or_else(|| Err(say!("no-outcome")));
+        let done = task.done().await.done.unwrap_or_else(|| Err(fixed!("no-outcome")));
         done.map_err(|why| Error::new(ErrorCode::Internal, format!("`{}`: {why}", task.id.short())))
     }
 
@@ -294,7 +330,7 @@ impl Session {
         start.detached |= family.parent.outside;
         let (task, Entered { ports, admission, beginning }) = self.enter(&family, Arc::new(start)).await?;
         match admission {
-            Admission::Start => self.launch(&family, &task, ports, Course::Created(beginning)),
+            Admission::Start => self.launch(&family, &task, ports, Course::Created(beginning.map(Box::new))),
             Admission::Queued | Admission::Waiting => {}
             Admission::Leasing => self.lease_later(&family, &task),
             Admission::Dependency => {
@@ -304,57 +340,78 @@ impl Session {
         Ok(task)
     }
 
-    /// Gives a task its number, its place on the board and its row in the store, or nothing of it.
+    /// Gives a task its number, its place on the board and its row in the store, or nothing of it: a number that came to
+    /// nothing is given to the next task.
     async fn enter(&self, family: &Arc<Family>, start: Arc<TaskStart>) -> Result<(Arc<Task>, Entered)> {
         loop {
-            let id = TaskId::child(&self.id, self.spawned.fetch_add(1, Ordering::Relaxed) + 1);
-            let mut start = start.clone();
-            let place = self.place_of(&id, &start).await?;
-            if let Some(place) = &place {
-                Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
-            }
-            let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-            let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
-            task.works_in(place);
-            match self.bring_in(family, &task).await {
-                Ok(entered) => return Ok((task, entered)),
-                Err(e) => {
-                    if let (Some(_), Some(worktrees)) = (task.place.get(), &self.worktrees) {
-                        let _ = worktrees.discard(&task.id).await;
-                    }
-                    if !self.is_anothers(family, &task).await {
-                        return Err(e);
-                    }
+            let number = self.numbers.take();
+            let id = TaskId::child(&self.id, number);
+            let e = match self.enter_as(family, start.clone(), id.clone()).await {
+                Ok(entered) => return Ok(entered),
+                Err(e) => e,
+            };
+            match self.store.task(&id).await {
+                // Another process of this session was faster with the number; each time somebody had a task, so this ends.
+                Ok(row) if row.owner != self.owner => self.count_from([&row].into_iter()),
+                Ok(_) => return Err(e),
+                Err(_) => {
+                    self.numbers.give_back(number);
+                    return Err(e);
                 }
             }
         }
     }
 
-    /// Whether another process of this session was faster with a number. Then the next one is tried; each time somebody had
-    /// a task, so this ends.
-    async fn is_anothers(&self, family: &Family, task: &Task) -> bool {
-        if !family.parent.outside {
-            return false;
+    async fn enter_as(
+        &self,
+        family: &Arc<Family>,
+        mut start: Arc<TaskStart>,
+        id: TaskId,
+    ) -> Result<(Arc<Task>, Entered)> {
+        let place = self.place_of(&id, &start).await?;
+        if let Some(place) = &place {
+            Arc::make_mut(&mut start).workspace.clone_from(&place.workspace);
         }
-        match self.store.task(&task.id).await {
-            Ok(row) if row.owner != self.owner => {
-                self.count_from([&row].into_iter());
-                true
+        let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
+        let task = Arc::new(Task::new(id, start, stop, Begin::Afresh));
+        task.works_in(place);
+        match self.bring_in(family, &task).await {
+            Ok(entered) => Ok((task, entered)),
+            Err(e) => {
+                if let (Some(_), Some(worktrees)) = (task.place.get(), &self.worktrees) {
+                    let _ = worktrees.discard(&task.id).await;
+                }
+                Err(e)
             }
-            Ok(_) | Err(_) => false,
         }
     }
 
     /// Numbers that are in the store are not given again.
     fn count_from<'a>(&self, rows: impl Iterator<Item = &'a TaskRow>) {
         let numbers = rows.filter_map(|row| row.id.short().strip_prefix("t_")?.parse().ok());
-        self.spawned.fetch_max(numbers.max().unwrap_or(0), Ordering::Relaxed);
+        self.numbers.skip_to(numbers.max().unwrap_or(0));
+    }
+
+    /// Refuses a task if the whole tree has as many as it may have, whoever delegated them. It is never queued: its
+    /// parent holds a place while it waits.
+    fn check_tree(&self, family: &Family) -> Result<()> {
+        let taken: usize = self.families().values().map(|family| family.places_taken()).sum();
+        if taken <= TREE_RUNNING_MAX || family.parent.grant.depth_max() <= 1 {
+            return Ok(());
+        }
+        let text = fixed!("tree-running-limit", running_max = TREE_RUNNING_MAX);
+        Err(Error::new(ErrorCode::MaxTasksExceeded, text).hint(fixed!("tree-running-limit-hint")))
     }
 
     /// Gives a task its place on the board and writes it down, or neither.
     async fn bring_in(&self, family: &Arc<Family>, task: &Arc<Task>) -> Result<Entered> {
         let ports = self.child_ports(&family.parent, task)?;
         let admission = family.admit(task, now_ms())?;
+        if let Err(e) = self.check_tree(family) {
+            let moves = family.forget(task, now_ms());
+            self.perform(family, moves).await;
+            return Err(e);
+        }
         let (parent, owner) = (Some(family.parent.id.clone()), self.owner.clone());
         let id = task.id.clone();
         let mut beginning = (admission == Admission::Start).then(|| Beginning::of(&ports, &task.start));
@@ -377,8 +434,8 @@ impl Session {
         let Some(origin) = &start.apart_from else { return Ok(None) };
         match &self.worktrees {
             Some(worktrees) => worktrees.open(id, origin).await.map(Some),
-            None => Err(Error::new(ErrorCode::IsolationUnavailable, say!("no-worktrees"))
-                .hint(say!("no-worktrees-hint"))),
+            None => Err(Error::new(ErrorCode::IsolationUnavailable, localized!("no-worktrees"))
+                .hint(localized!("no-worktrees-hint"))),
         }
     }
 
@@ -387,8 +444,10 @@ impl Session {
         let definition = self.find_agent(&request.agent)?;
         check_size(&request.task)?;
         if parent.grant.depth() == 0 {
-            let text = say!("delegation-too-deep");
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("delegation-too-deep-hint")));
+            let text = fixed!("delegation-too-deep", depth_max = parent.grant.depth_max());
+            return Err(
+                Error::new(ErrorCode::InvalidRequest, text).hint(localized!("delegation-too-deep-hint"))
+            );
         }
         let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
         let Fitted { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
@@ -416,6 +475,9 @@ impl Session {
             } else {
                 task = format!("{task}\n\n## Context\n\n{context}");
             }
+        }
+        if let Some(guidance) = self.guidance(&grant) {
+            agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
         }
         tell_of_marks(&mut agent, &grant);
         agent.system_prompt.push_str("\n\n");
@@ -446,7 +508,11 @@ impl Session {
             ..Agent::new(name.clone(), model.as_str(), "")
         };
         let (agent, notes) = resolve(definition, &base, &*self.models, &tools)?;
-        let grant = parent.grant.narrow(&agent.rights);
+        let mut grant = parent.grant.narrow(&agent.rights);
+        // An agent delegates only if its own definition says so: inheriting every tool is not enough.
+        if !agent.rights.lists(DELEGATION) {
+            grant = grant.without(&[DELEGATION.to_owned()]);
+        }
         Ok(Fitted { agent, grant, notes })
     }
 
@@ -459,13 +525,16 @@ impl Session {
         tokio::spawn(Box::pin(async move {
             let (id, start) = (task.id.clone(), task.start.clone());
             let (owner, above) = (session.owner.clone(), family.clone());
+            let (claiming, claimed) = (session.clone(), task.clone());
             let ended = Contained(Box::pin(async move {
                 match course {
                     Course::Created(beginning) => {
-                        let beginning = beginning.unwrap_or_else(|| Beginning::of(&ports, &start));
+                        let beginning =
+                            beginning.map_or_else(|| Beginning::of(&ports, &start), |beginning| *beginning);
                         driver::run_created(&ports, id, start, beginning).await
                     }
                     Course::Again => {
+                        claiming.claim(&claimed).await?;
                         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
                         Box::pin(driver::resume(&ports, id, &owner, onward, &above.parent.grant)).await
                     }
@@ -502,7 +571,7 @@ impl Session {
                     match self.child_ports(&family.parent, &task) {
                         Ok(ports) => self.launch(family, &task, ports, task.begin.into()),
                         Err(e) => {
-                            let outcome = Outcome::unstarted(StopReason::ModelFailed, e.to_string());
+                            let outcome = Outcome::unstarted(StopReason::ModelFailed, e.english());
                             Box::pin(self.end_unstarted(family, &task, outcome)).await;
                         }
                     }
@@ -536,7 +605,7 @@ impl Session {
                     Err(_) if task.is_done() => return,
                     Err(e) if e.code() == ErrorCode::LeaseConflict => tokio::time::sleep(LOOK).await,
                     Err(e) => {
-                        let outcome = Outcome::unstarted(StopReason::Cancelled, e.to_string());
+                        let outcome = Outcome::unstarted(StopReason::Cancelled, e.english());
                         return session.end_unstarted(&family, &task, outcome).await;
                     }
                 }
@@ -561,7 +630,7 @@ impl Session {
         let outcome = Arc::new(outcome);
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
         let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), vec![finished]).await;
-        let done = written.map(|()| outcome.clone()).map_err(|e| e.to_string());
+        let done = written.map(|()| outcome.clone()).map_err(|e| e.english());
         let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);
         self.observers.event(&task.id, &Event::Finished { status, stop, turns: 0, tool_calls: 0, usage });
         let moves = family.ended(task, done, 0, now_ms());
@@ -621,7 +690,7 @@ impl Session {
         if let Some(family) = self.known_family(parent) {
             return Ok(family);
         }
-        let nobody = || Error::new(ErrorCode::InvalidRequest, say!("nobody-delegates"));
+        let nobody = || Error::new(ErrorCode::InvalidRequest, localized!("nobody-delegates"));
         let task = self.find_task(parent).ok_or_else(nobody)?;
         let parent = Parent {
             id: task.id.clone(),
@@ -735,8 +804,8 @@ impl Session {
         if self.caps.cost_micros.or(caps.cost_micros).is_some()
             && let Some(unpriced) = model.tariff.unpriced(&agent.model)
         {
-            let text = say!("price-unknown", unpriced);
-            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("price-unknown-hint")));
+            let text = localized!("price-unknown", unpriced);
+            return Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("price-unknown-hint")));
         }
         let tools = match tools {
             Tools::Own => self.tools.clone(),
@@ -763,7 +832,7 @@ struct Entered {
 /// How a task that has its place is driven.
 enum Course {
     /// It was created by this process: right before, with its first request, or earlier.
-    Created(Option<Beginning>),
+    Created(Option<Box<Beginning>>),
     Again,
 }
 
@@ -810,6 +879,6 @@ fn check_size(task: &str) -> Result<()> {
     if size <= TASK_TOKENS_MAX {
         return Ok(());
     }
-    let text = say!("task-too-large", size, task_tokens_max = TASK_TOKENS_MAX);
-    Err(Error::new(ErrorCode::TaskTooLarge, text).hint(say!("task-too-large-hint")))
+    let text = localized!("task-too-large", size, task_tokens_max = TASK_TOKENS_MAX);
+    Err(Error::new(ErrorCode::TaskTooLarge, text).hint(localized!("task-too-large-hint")))
 }

@@ -10,15 +10,16 @@ use std::sync::{Arc, OnceLock};
 
 use posse_core::approval::Policy;
 use posse_core::grant::Grant;
+use posse_core::id::TaskId;
 use posse_core::redact::Redactor;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec, canonical, own_name};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 use serde_json::Value;
 
 use self::plain::Plain;
 use crate::panics::Contained;
-use crate::ports::{Approver, Proposal, Tool, ToolInput, ToolOutput};
+use crate::ports::{Approver, Proposal, Sweep, Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
 
 #[derive(Clone, Default)]
@@ -34,6 +35,8 @@ pub struct Toolbox {
     redactor: Arc<Redactor>,
     /// What becomes of calls that a person has to be asked about when there is no approver.
     policy: Arc<Policy>,
+    /// Ends what tools of a dead driver left running.
+    sweep: Option<Sweep>,
 }
 
 struct Entry {
@@ -58,8 +61,8 @@ impl Toolbox {
             let doors = entries.entry(name.clone()).or_default();
             let own = own_name(&tool.spec().name);
             if !doors.is_empty() && (name != DELEGATION || doors.iter().any(|door| door.own_name() == own)) {
-                return Err(Error::new(ErrorCode::DuplicateTool, say!("tool-twice", own))
-                    .hint(say!("tool-twice-hint")));
+                return Err(Error::new(ErrorCode::DuplicateTool, localized!("tool-twice", own))
+                    .hint(localized!("tool-twice-hint")));
             }
             doors.push(Entry { tool, plain: OnceLock::new(), schema: OnceLock::new() });
         }
@@ -75,6 +78,7 @@ impl Toolbox {
             approver: self.approver.clone(),
             redactor: self.redactor.clone(),
             policy: self.policy.clone(),
+            sweep: self.sweep,
             ..Self::new(mine.chain(tools))?
         })
     }
@@ -116,6 +120,19 @@ impl Toolbox {
         Self { policy: Arc::new(policy), ..self.clone() }
     }
 
+    /// The same tools, where this ends the processes that tools of a dead driver left running.
+    pub fn swept_by(&self, sweep: Sweep) -> Self {
+        Self { sweep: Some(sweep), ..self.clone() }
+    }
+
+    /// Ends what tools of earlier drivers left of a task. The caller has claimed the task at `epoch`.
+    pub(crate) async fn sweep(&self, task: &TaskId, epoch: u64) {
+        let Some(sweep) = self.sweep else { return };
+        let task = task.clone();
+        // After a panic in there the task goes on beside what was left of it; everything else still holds.
+        let _ = tokio::task::spawn_blocking(move || sweep(&task, epoch)).await;
+    }
+
     pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
         self.approver.as_ref()
     }
@@ -131,6 +148,11 @@ impl Toolbox {
             return Err(Answer::Mistake(complaint));
         }
         entry.tool.propose(input).map_err(Answer::Ran)
+    }
+
+    /// Whether a call of this tool hands a task to an agent and waits for it.
+    pub(crate) fn delegates(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|entry| entry.tool.delegates())
     }
 
     /// What can be granted.
@@ -158,14 +180,14 @@ impl Toolbox {
 
     pub(crate) async fn call(&self, name: &str, input: ToolInput<'_>) -> Answer {
         let Some(entry) = self.find(name) else {
-            return Answer::Mistake(say!("tool-not-there", unknown = name));
+            return Answer::Mistake(localized!("tool-not-there", unknown = name).english().to_owned());
         };
         if let Some(complaint) = entry.complaint(input.arguments) {
             return Answer::Mistake(complaint);
         }
         match Contained(entry.tool.call(input)).await {
             Ok(output) => Answer::Ran(self.without_keys(output)),
-            Err(panic) => Answer::Ran(ToolOutput::cut_off(say!("tool-crashed", name, panic))),
+            Err(panic) => Answer::Ran(ToolOutput::cut_off(fixed!("tool-crashed", name, panic))),
         }
     }
 
@@ -212,13 +234,13 @@ impl Entry {
         };
         let schema = self.schema.get_or_init(|| Schema::parse(&self.tool.spec().input_schema).ok());
         let Some(schema) = schema else {
-            return Some(say!("tool-schema-broken"));
+            return Some(fixed!("tool-schema-broken"));
         };
         let errors = schema.errors(&arguments, "arguments");
         if errors.is_empty() {
             return None;
         }
-        let mut text = say!("arguments-misfit");
+        let mut text = fixed!("arguments-misfit");
         for error in errors {
             let _ = write!(text, "\n- {error}");
         }

@@ -22,7 +22,8 @@ const OF_SESSION: [&str; 5] =
 /// What an operator or a door does with a session as a whole.
 #[derive(Debug, Clone)]
 pub(crate) enum SessionChange {
-    Create,
+    /// In this workspace.
+    Create(String),
     Archive,
     Keep(KeptAgent),
     Delete,
@@ -98,10 +99,18 @@ fn enter(connection: &Connection, session: &str, access: Access) -> Result<i64, 
 }
 
 /// A session that a task belongs to; it may be there already.
-pub(crate) fn ensure_session(connection: &Connection, session: &str, now: i64) -> rusqlite::Result<()> {
+pub(crate) fn ensure_session(
+    connection: &Connection,
+    session: &str,
+    workspace: &str,
+    now: i64,
+) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("INSERT INTO sessions (id, created_ms) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING")?
-        .execute(params![session, now])
+        .prepare_cached(
+            "INSERT INTO sessions (id, created_ms, workspace) VALUES (?1, ?2, ?3)
+             ON CONFLICT (id) DO UPDATE SET workspace = excluded.workspace WHERE workspace = ''",
+        )?
+        .execute(params![session, now, workspace])
         .map(drop)
 }
 
@@ -121,9 +130,9 @@ fn try_change_session(
     now: i64,
 ) -> Result<(), Refusal> {
     match change {
-        SessionChange::Create => {
+        SessionChange::Create(workspace) => {
             context::check_session_id(session)?;
-            ensure_session(connection, session, now)?;
+            ensure_session(connection, session, workspace, now)?;
         }
         SessionChange::Archive => {
             let number = enter(connection, session, Access::Read)?;
@@ -509,7 +518,7 @@ pub(crate) fn sessions(
     // A dot ends the session in a task's id, and `/` comes right after it.
     let rows = connection
         .prepare_cached(
-            "SELECT id, coalesce((SELECT title FROM tasks WHERE id = s.id), ''), created_ms, archived_ms,
+            "SELECT id, coalesce((SELECT title FROM tasks WHERE id = s.id), ''), workspace, created_ms, archived_ms,
                  (SELECT count(*) FROM tasks WHERE id = s.id)
                      + (SELECT count(*) FROM tasks WHERE id > s.id || '.' AND id < s.id || '/'),
                  (SELECT count(*) FROM context
@@ -525,14 +534,15 @@ pub(crate) fn sessions(
 }
 
 fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
-    let archived: Option<i64> = row.get(3)?;
+    let archived: Option<i64> = row.get(4)?;
     Ok(SessionRow {
         id: row.get(0)?,
         title: row.get(1)?,
-        created_ms: unsigned(row, 2)?,
+        workspace: row.get(2)?,
+        created_ms: unsigned(row, 3)?,
         archived_ms: archived.map(i64::unsigned_abs),
-        tasks: unsigned(row, 4)?,
-        keys: unsigned(row, 5)?,
-        tokens: unsigned(row, 6)?,
+        tasks: unsigned(row, 5)?,
+        keys: unsigned(row, 6)?,
+        tokens: unsigned(row, 7)?,
     })
 }

@@ -5,24 +5,24 @@ use std::path::Path;
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use rusqlite::{Connection, ErrorCode as SqliteCode};
 
 /// An error that can be given to several callers.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     pub code: ErrorCode,
-    message: String,
-    hint: Option<String>,
+    message: LocalizedText,
+    hint: Option<LocalizedText>,
     cause: Option<String>,
 }
 
 impl Fault {
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<LocalizedText>) -> Self {
         Self { code, message: message.into(), hint: None, cause: None }
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<LocalizedText>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -49,13 +49,13 @@ impl From<Fault> for Error {
 /// What the rules of shared context refused.
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        let hint = error.advice().map(str::to_owned);
-        Fault { code: error.code(), message: error.message().to_owned(), hint, cause: None }
+        let hint = error.advice().cloned();
+        Fault { code: error.code(), message: error.message().clone(), hint, cause: None }
     }
 }
 
 pub(crate) fn task_not_found(task: &TaskId) -> Fault {
-    Fault::new(ErrorCode::TaskNotFound, say!("store-no-task", task))
+    Fault::new(ErrorCode::TaskNotFound, localized!("store-no-task", task))
 }
 
 /// SQLite reports a write that a limit or a quota refused as a plain I/O error; the system's number tells them apart.
@@ -74,7 +74,7 @@ pub(crate) fn from_opening(path: &Path, error: rusqlite::Error) -> Fault {
 fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> Fault {
     let shown = path.display();
     let Some(code) = error.sqlite_error_code() else {
-        return Fault::new(ErrorCode::Internal, say!("store-odd-answer", shown)).cause(error);
+        return Fault::new(ErrorCode::Internal, localized!("store-odd-answer", shown)).cause(error);
     };
     match code {
         SqliteCode::DiskFull => disk_full(path).cause(error),
@@ -84,10 +84,10 @@ fn classify(path: &Path, error: rusqlite::Error, system: Option<io::Error>) -> F
         SqliteCode::CannotOpen | SqliteCode::ReadOnly | SqliteCode::PermissionDenied => {
             unavailable(path).cause(error)
         }
-        SqliteCode::SystemIoFailure => Fault::new(ErrorCode::StoreUnavailable, say!("store-io", shown))
-            .hint(say!("store-io-hint"))
+        SqliteCode::SystemIoFailure => Fault::new(ErrorCode::StoreUnavailable, localized!("store-io", shown))
+            .hint(localized!("store-io-hint"))
             .cause(error),
-        _ => Fault::new(ErrorCode::Internal, say!("store-refused", shown)).cause(error),
+        _ => Fault::new(ErrorCode::Internal, localized!("store-refused", shown)).cause(error),
     }
 }
 
@@ -97,21 +97,23 @@ pub(crate) fn from_io(path: &Path, error: io::Error) -> Fault {
 
 pub(crate) fn corrupt(path: &Path) -> Fault {
     let shown = path.display();
-    Fault::new(ErrorCode::StoreCorrupt, say!("store-corrupt", shown)).hint(say!("store-corrupt-hint", shown))
+    Fault::new(ErrorCode::StoreCorrupt, localized!("store-corrupt", shown))
+        .hint(localized!("store-corrupt-hint", shown))
 }
 
 pub(crate) fn unavailable(path: &Path) -> Fault {
-    Fault::new(ErrorCode::StoreUnavailable, say!("store-unavailable", path = path.display()))
-        .hint(say!("store-unavailable-hint"))
+    Fault::new(ErrorCode::StoreUnavailable, localized!("store-unavailable", path = path.display()))
+        .hint(localized!("store-unavailable-hint"))
 }
 
 fn disk_full(path: &Path) -> Fault {
-    Fault::new(ErrorCode::DiskFull, say!("store-disk-full", path = path.display()))
-        .hint(say!("store-disk-full-hint"))
+    Fault::new(ErrorCode::DiskFull, localized!("store-disk-full", path = path.display()))
+        .hint(localized!("store-disk-full-hint"))
 }
 
 fn busy(path: &Path) -> Fault {
-    Fault::new(ErrorCode::StoreBusy, say!("store-busy", path = path.display())).hint(say!("store-busy-hint"))
+    Fault::new(ErrorCode::StoreBusy, localized!("store-busy", path = path.display()))
+        .hint(localized!("store-busy-hint"))
 }
 
 fn is_full(error: &io::Error) -> bool {

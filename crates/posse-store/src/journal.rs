@@ -7,7 +7,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result, text};
-use posse_messages::say;
+use posse_messages::localized;
 use posse_runtime::ports::NewTask;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
 
@@ -40,11 +40,16 @@ pub(crate) const PLACE: &str =
     "SELECT number, counted, (SELECT position FROM journal WHERE position <= (number << 32) + 4294967295
          ORDER BY position DESC LIMIT 1) FROM tasks WHERE id = ?1 AND epoch = ?2";
 
-/// Adds the records that are not counted yet to the task's row. Sums stop at the largest number.
-pub(crate) const COUNT_EARLIER: &str = "UPDATE tasks SET (turns, input_tokens, output_tokens) = (
+/// Adds the records that are not counted yet to the task's row. Sums stop at the largest number. Of a reply without a price the
+/// tokens are counted as unpriced.
+pub(crate) const COUNT_EARLIER: &str =
+    "UPDATE tasks SET (turns, input_tokens, output_tokens, cost_micros, unpriced_tokens) = (
          SELECT turns + count(model),
              min(input_tokens, 9223372036854775807 - coalesce(sum(input), 0)) + coalesce(sum(input), 0),
-             min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0)
+             min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
+             min(cost_micros, 9223372036854775807 - coalesce(sum(cost), 0)) + coalesce(sum(cost), 0),
+             min(unpriced_tokens, 9223372036854775807 - coalesce(sum(iif(cost IS NULL, input + output, 0)), 0))
+                 + coalesce(sum(iif(cost IS NULL, input + output, 0)), 0)
          FROM journal WHERE position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295)
      WHERE number = ?1";
 
@@ -65,6 +70,8 @@ struct Sums {
     turns: i64,
     input_tokens: i64,
     output_tokens: i64,
+    cost_micros: i64,
+    unpriced_tokens: i64,
 }
 
 impl Sums {
@@ -73,6 +80,19 @@ impl Sums {
             turns: self.turns + more.turns,
             input_tokens: self.input_tokens.saturating_add(more.input_tokens),
             output_tokens: self.output_tokens.saturating_add(more.output_tokens),
+            cost_micros: self.cost_micros.saturating_add(more.cost_micros),
+            unpriced_tokens: self.unpriced_tokens.saturating_add(more.unpriced_tokens),
+        }
+    }
+
+    /// What one record used.
+    fn of(spent: &Usage) -> Self {
+        Self {
+            turns: 0,
+            input_tokens: signed(spent.input),
+            output_tokens: signed(spent.output),
+            cost_micros: signed(spent.cost_micros.unwrap_or(0)),
+            unpriced_tokens: if spent.cost_micros.is_none() { signed(spent.total()) } else { 0 },
         }
     }
 }
@@ -84,16 +104,20 @@ struct Entry {
     kinds: String,
     /// One line for each.
     payload: Vec<u8>,
-    used: Option<(String, Usage)>,
+    /// The model that replied.
+    model: Option<String>,
+    /// Usage of all of them, with attempts that brought no reply.
+    spent: Usage,
 }
 
 impl Entry {
-    fn new(used: Option<(String, Usage)>) -> Self {
+    fn new(model: Option<String>) -> Self {
         Self {
             records: 0,
             kinds: String::with_capacity(32),
             payload: Vec::with_capacity(PAYLOAD_BYTES),
-            used,
+            model,
+            spent: Usage::default(),
         }
     }
 
@@ -104,13 +128,13 @@ impl Entry {
         }
         self.records += 1;
         self.kinds.push_str(record.kind());
+        self.spent.add(&record.spent());
         record.encode_into(&mut self.payload);
     }
 }
 
 impl Entries {
     pub fn of(records: &[Record]) -> Self {
-        let mut spent = Usage::default();
         let mut entries = Entries {
             rows: Vec::with_capacity(1),
             records: records.len() as i64,
@@ -119,30 +143,28 @@ impl Entries {
             status: None,
         };
         for record in records {
-            spent.add(&record.spent());
+            entries.sums = entries.sums.plus(Sums::of(&record.spent()));
             entries.status = record.status().or(entries.status);
-            let used = match record {
+            let model = match record {
                 Record::Replied { reply, .. } => {
                     entries.sums.turns += 1;
                     entries.change_row |= !reply.lost.is_nothing()
                         || reply.usage.input.max(reply.usage.output) > TOKENS_LATER_MAX;
-                    Some((reply.model.clone(), reply.usage))
+                    Some(reply.model.clone())
                 }
                 other => {
                     entries.change_row |= !other.spent().is_nothing();
                     None
                 }
             };
-            if used.is_some() || entries.rows.is_empty() {
-                entries.rows.push(Entry::new(used));
+            if model.is_some() || entries.rows.is_empty() {
+                entries.rows.push(Entry::new(model));
             }
             if let Some(row) = entries.rows.last_mut() {
                 row.add(record);
             }
         }
         entries.change_row |= entries.status.is_some();
-        entries.sums.input_tokens = signed(spent.input);
-        entries.sums.output_tokens = signed(spent.output);
         entries
     }
 }
@@ -189,10 +211,11 @@ pub(crate) fn create(
     now: i64,
 ) -> rusqlite::Result<Result<Written, Fault>> {
     let connection = statements.connection;
-    let title = task.records.iter().find_map(|record| match record {
-        Record::Started(start) => Some(text::prefix(&start.task, TITLE_BYTES)),
+    let start = task.records.iter().find_map(|record| match record {
+        Record::Started(start) => Some(start),
         _ => None,
     });
+    let title = start.map(|start| text::prefix(&start.task, TITLE_BYTES));
     let created = connection
         .prepare_cached(
             "INSERT INTO tasks (id, parent, agent, title, status, owner, epoch, counted, created_ms, updated_ms,
@@ -208,13 +231,17 @@ pub(crate) fn create(
             now
         ])?;
     if created == 0 {
-        return Ok(Err(Fault::new(ErrorCode::InvalidRequest, say!("store-task-exists", task = task.id))
-            .hint(say!("store-task-exists-hint"))));
+        return Ok(Err(Fault::new(
+            ErrorCode::InvalidRequest,
+            localized!("store-task-exists", task = task.id),
+        )
+        .hint(localized!("store-task-exists-hint"))));
     }
     let number = connection.last_insert_rowid();
     known.keep(&task.id, 1, Place { task: number, counted: 0, next: 0, uncounted: Some(Sums::default()) });
     if known.session.as_deref() != Some(task.id.session()) {
-        context::ensure_session(connection, task.id.session(), now)?;
+        let workspace = start.map(|start| start.origin()).unwrap_or_default();
+        context::ensure_session(connection, task.id.session(), workspace, now)?;
         known.session = Some(task.id.session().to_owned());
     }
     if let Some(request) = &task.lease {
@@ -359,7 +386,9 @@ fn count(
         "UPDATE tasks SET counted = ?2, turns = turns + ?3, updated_ms = ?4, status = coalesce(?5, status),
              cancel_ms = CASE coalesce(?5, status) WHEN 'running' THEN cancel_ms END,
              input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6,
-             output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7
+             output_tokens = min(output_tokens, 9223372036854775807 - ?7) + ?7,
+             cost_micros = min(cost_micros, 9223372036854775807 - ?8) + ?8,
+             unpriced_tokens = min(unpriced_tokens, 9223372036854775807 - ?9) + ?9
          WHERE number = ?1",
         params![
             place.task,
@@ -368,28 +397,31 @@ fn count(
             now,
             entries.status,
             sums.input_tokens,
-            sums.output_tokens
+            sums.output_tokens,
+            sums.cost_micros,
+            sums.unpriced_tokens
         ],
     )
 }
 
 fn insert(statements: &Statements<'_>, position: i64, entry: &Entry, now: i64) -> rusqlite::Result<()> {
-    let used = entry.used.as_ref();
-    let count = |of: fn(&Usage) -> u64| used.map(|(_, usage)| signed(of(usage)));
+    let used = (!entry.spent.is_nothing()).then_some(&entry.spent);
+    let count = |of: fn(&Usage) -> u64| used.map(|usage| signed(of(usage)));
     statements.run(
         &statements.insert,
-        "INSERT INTO journal (position, kind, at_ms, model, input, output, cache_read, cache_write, reasoning, payload)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        "INSERT INTO journal (position, kind, at_ms, model, input, output, cache_read, cache_write, reasoning, cost, payload)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             position,
             entry.kinds,
             now,
-            used.map(|(model, _)| model),
+            entry.model,
             count(|usage| usage.input),
             count(|usage| usage.output),
             count(|usage| usage.cache_read),
             count(|usage| usage.cache_write),
             count(|usage| usage.reasoning),
+            entry.spent.cost_micros.map(signed),
             entry.payload
         ],
     )
@@ -407,8 +439,8 @@ pub(crate) fn why_not_advanced(
     Ok(match current {
         None => fault::task_not_found(task),
         Some((current, owner)) => {
-            Fault::new(ErrorCode::OwnerLost, say!("owner-lost", task, owner, current, epoch))
-                .hint(say!("owner-lost-hint"))
+            Fault::new(ErrorCode::OwnerLost, localized!("owner-lost", task, owner, current, epoch))
+                .hint(localized!("owner-lost-hint"))
         }
     })
 }

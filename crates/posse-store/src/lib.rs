@@ -24,6 +24,7 @@ use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::{Command, Lease, Places, Writing};
+use posse_core::usage::SpendingTotal;
 use posse_runtime::ports::{
     ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, KeptAgent, LeaseRequest, NewTask,
     SessionRow, Store, TaskQuery, TaskRow,
@@ -49,6 +50,24 @@ impl Default for Settings {
     fn default() -> Self {
         Self { busy_max: Duration::from_secs(15) }
     }
+}
+
+/// What spending is summed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpendingGroup {
+    Agent,
+    /// Calls without a reply have no model.
+    Model,
+    /// In local time.
+    Day,
+    Workspace,
+}
+
+/// The spending of one agent, model, day or workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpendingLine {
+    pub name: String,
+    pub total: SpendingTotal,
 }
 
 /// A store in a file. Several processes may have the same file open.
@@ -89,6 +108,17 @@ impl SqliteStore {
     pub async fn records_from(&self, task: &TaskId, from: u32) -> Result<Vec<Record>> {
         let task = task.clone();
         self.reader.read(move |connection, path| reader::records(connection, path, &task, from)).await
+    }
+
+    /// Sums of each of these tasks with everything below it.
+    pub async fn tree_totals(&self, tasks: Vec<TaskId>) -> Result<Vec<SpendingTotal>> {
+        self.reader.read(move |connection, path| reader::tree_totals(connection, path, &tasks)).await
+    }
+
+    /// Spending since an instant, one line for each group, the dearest first.
+    pub async fn spending(&self, by: SpendingGroup, since_ms: u64) -> Result<Vec<SpendingLine>> {
+        let since_ms = signed(since_ms);
+        self.reader.read(move |connection, path| reader::spending(connection, path, by, since_ms)).await
     }
 
     /// Reads the whole file and compares it with its own indexes. Takes time in proportion to its size.
@@ -219,6 +249,13 @@ impl Store for SqliteStore {
     fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>> {
         Box::pin(self.reader.read(move |connection, path| reader::tasks(connection, path, &query)))
     }
+
+    fn tree_total<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<SpendingTotal>> {
+        Box::pin(async move {
+            let mut totals = self.tree_totals(vec![task.clone()]).await?;
+            totals.pop().filter(|total| total.tasks > 0).ok_or_else(|| fault::task_not_found(task).into())
+        })
+    }
 }
 
 impl ApprovalStore for SqliteStore {
@@ -246,8 +283,13 @@ impl ApprovalStore for SqliteStore {
 }
 
 impl ContextStore for SqliteStore {
-    fn create_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Create, now_ms)
+    fn create_session<'a>(
+        &'a self,
+        session: &'a str,
+        workspace: &'a str,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Create(workspace.to_owned()), now_ms)
     }
 
     fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
@@ -67,10 +67,10 @@ fn refuse_odd_file(path: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     let message = match kind.is_symlink() {
-        true => say!("store-is-link", path = path.display()),
-        false => say!("store-not-regular", path = path.display()),
+        true => localized!("store-is-link", path = path.display()),
+        false => localized!("store-not-regular", path = path.display()),
     };
-    Err(Fault::new(ErrorCode::StoreUnavailable, message).hint(say!("store-odd-file-hint")))
+    Err(Fault::new(ErrorCode::StoreUnavailable, message).hint(localized!("store-odd-file-hint")))
 }
 
 /// The connection that writes.

@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
+use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use posse_runtime::ports::{TaskQuery, TaskRow, Which};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::{fault, open};
+use crate::{SpendingGroup, SpendingLine, fault, open};
 
 /// A task's row together with the records that are not counted in it yet, and when its owner was last heard of.
 pub(crate) const ROWS: &str =
@@ -19,7 +20,10 @@ pub(crate) const ROWS: &str =
          min(output_tokens, 9223372036854775807 - coalesce(sum(output), 0)) + coalesce(sum(output), 0),
          turns + count(model), cancel_ms IS NOT NULL,
          max(updated_ms, coalesce(max(at_ms), 0),
-             coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0))
+             coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0)),
+         min(cost_micros, 9223372036854775807 - coalesce(sum(cost), 0)) + coalesce(sum(cost), 0),
+         min(unpriced_tokens, 9223372036854775807 - coalesce(sum(iif(cost IS NULL, input + output, 0)), 0))
+             + coalesce(sum(iif(cost IS NULL, input + output, 0)), 0)
      FROM tasks LEFT JOIN journal ON position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295";
 
 pub(crate) struct Reader {
@@ -51,7 +55,7 @@ impl Reader {
         };
         async move {
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| {
-                Err(Error::new(ErrorCode::Internal, say!("store-query-endless")).caused_by(e))
+                Err(Error::new(ErrorCode::Internal, localized!("store-query-endless")).caused_by(e))
             })
         }
     }
@@ -120,6 +124,76 @@ pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> 
         .map_err(|e| fault::from_sqlite(path, connection, e).into())
 }
 
+/// Sums of a task and of everything below it. Real numbers saturate where integers would overflow.
+const TREE: &str = "WITH RECURSIVE tree (number, id) AS (
+         SELECT number, id FROM tasks WHERE id = ?1
+         UNION ALL SELECT tasks.number, tasks.id FROM tree JOIN tasks ON tasks.parent = tree.id)
+     SELECT count(*), coalesce(sum(turns), 0), CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER),
+         CAST(total(cost) AS INTEGER), CAST(total(unpriced) AS INTEGER)
+     FROM (SELECT turns + count(model) AS turns, input_tokens + total(input) AS input,
+               output_tokens + total(output) AS output, cost_micros + total(cost) AS cost,
+               unpriced_tokens + total(iif(cost IS NULL, input + output, 0)) AS unpriced
+           FROM tree JOIN tasks ON tasks.number = tree.number
+           LEFT JOIN journal ON position BETWEEN (tasks.number << 32) + counted AND (tasks.number << 32) + 4294967295
+           GROUP BY tasks.number)";
+
+pub(crate) fn tree_totals(
+    connection: &Connection,
+    path: &Path,
+    tasks: &[TaskId],
+) -> Result<Vec<SpendingTotal>> {
+    let total = |task: &TaskId| connection.prepare_cached(TREE)?.query_row([task.as_str()], summed);
+    let totals: rusqlite::Result<Vec<SpendingTotal>> = tasks.iter().map(total).collect();
+    totals.map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+/// Tasks, turns, tokens and prices in the columns 0 to 5.
+fn summed(row: &Row<'_>) -> rusqlite::Result<SpendingTotal> {
+    Ok(SpendingTotal {
+        tasks: unsigned(row, 0)?,
+        turns: unsigned(row, 1)?,
+        input_tokens: unsigned(row, 2)?,
+        output_tokens: unsigned(row, 3)?,
+        cost_micros: unsigned(row, 4)?,
+        unpriced_tokens: unsigned(row, 5)?,
+    })
+}
+
+/// Spending since an instant, one line for each group, the dearest first.
+pub(crate) fn spending(
+    connection: &Connection,
+    path: &Path,
+    by: SpendingGroup,
+    since_ms: i64,
+) -> Result<Vec<SpendingLine>> {
+    let (name, join) = match by {
+        SpendingGroup::Agent => ("agent", ""),
+        SpendingGroup::Model => ("coalesce(model, '')", ""),
+        SpendingGroup::Day => ("date(at_ms / 1000, 'unixepoch', 'localtime')", ""),
+        SpendingGroup::Workspace => (
+            "coalesce(workspace, '')",
+            "LEFT JOIN sessions ON sessions.id = substr(tasks.id, 1, instr(tasks.id || '.', '.') - 1)",
+        ),
+    };
+    // Tasks that ended before are passed over as a whole.
+    let sql = format!(
+        "SELECT count(DISTINCT tasks.number), count(model), CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER),
+             CAST(total(cost) AS INTEGER), CAST(total(iif(cost IS NULL, input + output, 0)) AS INTEGER), {name} AS name
+         FROM tasks CROSS JOIN journal
+             ON position BETWEEN (tasks.number << 32) AND (tasks.number << 32) + 4294967295 {join}
+         WHERE input IS NOT NULL AND at_ms >= ?1
+             AND (updated_ms >= ?1 OR status = 'running')
+         GROUP BY name ORDER BY total(cost) DESC, name"
+    );
+    connection
+        .prepare_cached(&sql)
+        .and_then(|mut statement| {
+            let line = |row: &Row<'_>| Ok(SpendingLine { name: row.get(6)?, total: summed(row)? });
+            statement.query_map([since_ms], line)?.collect()
+        })
+        .map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
 pub(crate) fn count(connection: &Connection, path: &Path) -> Result<u64> {
     connection
         .query_row("SELECT count(*) FROM tasks", [], |row| unsigned(row, 0))
@@ -151,6 +225,8 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         turns: row.get(11)?,
         cancel_requested: row.get(12)?,
         seen_ms: unsigned(row, 13)?,
+        cost_micros: unsigned(row, 14)?,
+        unpriced_tokens: unsigned(row, 15)?,
     })
 }
 
@@ -161,7 +237,7 @@ pub(crate) fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 fn unreadable(task: &TaskId, last: i64, path: &Path, error: Error) -> Error {
-    Error::new(ErrorCode::JournalInvalid, say!("store-record-unreadable", task, last))
-        .hint(say!("store-record-unreadable-hint", path = path.display()))
+    Error::new(ErrorCode::JournalInvalid, localized!("store-record-unreadable", task, last))
+        .hint(localized!("store-record-unreadable-hint", path = path.display()))
         .caused_by(error)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use posse_core::ErrorCode;
-use posse_messages::say;
+use posse_messages::localized;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::fault::{self, Fault};
@@ -15,7 +15,7 @@ const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
 const STEPS: &[&str] =
-    &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER];
+    &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER, SPENDING];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -237,6 +237,52 @@ const IN_ORDER: &str = "
         FROM journal WHERE model IS NOT NULL;
 ";
 
+const SPENDING: &str = "
+    -- `cost` is the price of everything a row's records used, in millionths of a dollar; NULL: not known, or nothing used. It lies before
+    -- `payload`, so that a sum reads no overflow page. Rows of earlier versions have no price. From now on the columns from `input` to
+    -- `cost` include attempts without a reply; `model` is set for replies only.
+    DROP VIEW usage;
+    ALTER TABLE journal RENAME TO journal_unpriced;
+    CREATE TABLE journal (
+        arrival INTEGER PRIMARY KEY,
+        position INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        model TEXT,
+        input INTEGER,
+        output INTEGER,
+        cache_read INTEGER,
+        cache_write INTEGER,
+        reasoning INTEGER,
+        cost INTEGER,
+        payload BLOB NOT NULL
+    ) STRICT;
+    INSERT INTO journal SELECT arrival, position, kind, at_ms, model, input, output, cache_read, cache_write, reasoning,
+        NULL, payload FROM journal_unpriced ORDER BY arrival;
+    DROP TABLE journal_unpriced;
+    CREATE UNIQUE INDEX journal_by_position ON journal (position);
+    CREATE VIEW usage AS
+        SELECT position >> 32 AS task,
+            row_number() OVER (PARTITION BY position >> 32 ORDER BY position) AS turn,
+            model, input, output, cache_read, cache_write, reasoning, cost, at_ms
+        FROM journal WHERE model IS NOT NULL;
+    -- Sums of the records before `counted`, like the tokens: prices that are known, and tokens without one.
+    ALTER TABLE tasks ADD COLUMN cost_micros INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE tasks ADD COLUMN unpriced_tokens INTEGER NOT NULL DEFAULT 0;
+    UPDATE tasks SET unpriced_tokens = min(input_tokens, 9223372036854775807 - output_tokens) + output_tokens;
+    -- The directory that the session's tasks work in; a worktree counts as what it was copied from.
+    ALTER TABLE sessions ADD COLUMN workspace TEXT NOT NULL DEFAULT '';
+    UPDATE sessions SET workspace = coalesce((
+        SELECT coalesce(json_extract(line, '$.apart_from'), json_extract(line, '$.workspace')) FROM (
+            SELECT substr(text, 1, instr(text || char(10), char(10)) - 1) AS line FROM (
+                SELECT CAST(payload AS TEXT) AS text FROM journal, tasks
+                WHERE tasks.id >= sessions.id AND tasks.id < sessions.id || '/'
+                    AND (tasks.id = sessions.id OR tasks.id > sessions.id || '.')
+                    AND position BETWEEN (number << 32) AND (number << 32) + 4294967295
+                ORDER BY position LIMIT 1))
+        WHERE json_valid(line)), '');
+";
+
 pub(crate) const VERSION: u32 = STEPS.len() as u32;
 
 /// Reads the version and refuses what is not ours or from a later program. Changes nothing.
@@ -253,15 +299,18 @@ pub(crate) fn version(connection: &Connection, path: &Path) -> Result<u32, Fault
         .map_err(failed)?;
     let fresh = version == 0 && application == 0 && tables == 0;
     if !fresh && application != APPLICATION_ID {
-        return Err(Fault::new(ErrorCode::StoreUnavailable, say!("store-foreign", path = path.display()))
-            .hint(say!("store-foreign-hint")));
+        return Err(Fault::new(
+            ErrorCode::StoreUnavailable,
+            localized!("store-foreign", path = path.display()),
+        )
+        .hint(localized!("store-foreign-hint")));
     }
     if version > VERSION {
         return Err(Fault::new(
             ErrorCode::StoreNewer,
-            say!("store-newer", path = path.display(), version, known = VERSION),
+            localized!("store-newer", path = path.display(), version, known = VERSION),
         )
-        .hint(say!("store-newer-hint")));
+        .hint(localized!("store-newer-hint")));
     }
     Ok(version)
 }

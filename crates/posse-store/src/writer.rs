@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use posse_core::{ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -294,8 +294,8 @@ impl Writer {
     fn queue(&self, mut queue: MutexGuard<'_, Queue>, job: Job) -> Answer {
         let (reply, answer) = oneshot::channel();
         let coming = if queue.jobs.len() >= QUEUE_MAX {
-            Err(Fault::new(ErrorCode::StoreBusy, say!("store-queue-full", queue_max = QUEUE_MAX))
-                .hint(say!("store-queue-full-hint")))
+            Err(Fault::new(ErrorCode::StoreBusy, localized!("store-queue-full", queue_max = QUEUE_MAX))
+                .hint(localized!("store-queue-full-hint")))
         } else if self.desk.committer.is_poisoned() {
             Err(writer_ended())
         } else {
@@ -322,7 +322,8 @@ impl Drop for Writer {
 }
 
 fn writer_ended() -> Fault {
-    Fault::new(ErrorCode::Internal, say!("store-writer-ended")).hint(say!("store-writer-ended-hint"))
+    Fault::new(ErrorCode::Internal, localized!("store-writer-ended"))
+        .hint(localized!("store-writer-ended-hint"))
 }
 
 /// Whoever queued something for somebody who panicked is told so.

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use posse_core::Result;
-use posse_messages::say;
+use posse_messages::localized;
 
 use crate::spans::{Sink, Span};
 
@@ -70,7 +70,7 @@ impl Exporter {
             let _ = finished.send(());
         };
         let thread = std::thread::Builder::new().name("telemetry".to_owned()).spawn(work).map_err(|e| {
-            posse_core::Error::new(posse_core::ErrorCode::Io, say!("telemetry-no-thread")).caused_by(e)
+            posse_core::Error::new(posse_core::ErrorCode::Io, localized!("telemetry-no-thread")).caused_by(e)
         })?;
         Ok(Self { queue, thread: Some(thread), done, collector: host, say: Box::new(say) })
     }
@@ -104,9 +104,9 @@ impl Drop for Exporter {
         let lost = offered.saturating_sub(self.queue.delivered.load(Ordering::Relaxed));
         if lost > 0 {
             let trouble = self.queue.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let why = trouble.unwrap_or_else(|| say!("collector-slow"));
+            let why = trouble.unwrap_or_else(|| localized!("collector-slow").to_string());
             let collector = &self.collector;
-            (self.say)(&say!("spans-lost", lost, offered, collector, why));
+            (self.say)(&localized!("spans-lost", lost, offered, collector, why).to_string());
         }
     }
 }
@@ -119,14 +119,14 @@ fn deliver(spans: &Receiver<Span>, collector: &Collector, service: &str, queue: 
         let body = encode(service, batch);
         match runtime.block_on(async { tokio::time::timeout(REQUEST_WAIT, collector.post(body)).await }) {
             Ok(rejected) => rejected,
-            Err(_) => Err(say!("collector-silent", seconds = REQUEST_WAIT.as_secs())),
+            Err(_) => Err(localized!("collector-silent", seconds = REQUEST_WAIT.as_secs()).to_string()),
         }
     };
     while let Some(batch) = next_batch(spans) {
         let (taken, trouble) = match send(&batch) {
             Ok(0) => (batch.len() as u64, None),
             Ok(rejected) => {
-                let trouble = say!("spans-rejected", rejected);
+                let trouble = localized!("spans-rejected", rejected).to_string();
                 ((batch.len() as u64).saturating_sub(rejected), Some(trouble))
             }
             Err(trouble) => (0, Some(trouble)),

@@ -74,7 +74,7 @@ impl Transcript {
             Record::Withdrawn { tools, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "withdrawn", "tools": tools, "elapsed_ms": elapsed_ms,
             })),
-            Record::BudgetSpent { shortfall, elapsed_ms } => Some(json!({
+            Record::BudgetSpent { shortfall, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "budget_spent", "message": shortfall, "elapsed_ms": elapsed_ms,
             })),
             Record::Cancelled { elapsed_ms } => {

@@ -57,7 +57,7 @@ pub fn at(now_ms: u64, by: &str, change: Change) -> ChangeRequest {
 }
 
 async fn open(store: &dyn Store) {
-    store.create_session("s", 1).await.expect("a session can be made");
+    store.create_session("s", "/w", 1).await.expect("a session can be made");
 }
 
 async fn write_at(store: &dyn Store, now_ms: u64, write: Write) -> Result<Head> {
@@ -303,8 +303,8 @@ async fn a_key_is_for_whom_its_writer_says(store: &dyn Store) {
 
 async fn sessions_are_apart_and_have_a_life(store: &dyn Store) {
     open(store).await;
-    store.create_session("other", 2).await.unwrap();
-    store.create_session("s", 3).await.expect("making it again changes nothing");
+    store.create_session("other", "/w", 2).await.unwrap();
+    store.create_session("s", "/w", 3).await.expect("making it again changes nothing");
     // R190
     write(store, "a", "x").await.unwrap();
     assert_eq!(store.context_keys("other", 10).await.unwrap(), []);
@@ -315,7 +315,7 @@ async fn sessions_are_apart_and_have_a_life(store: &dyn Store) {
     assert_code(store.change_context(elsewhere).await, ErrorCode::SessionNotFound);
     assert_code(store.context_keys("nowhere", 1).await, ErrorCode::SessionNotFound);
     assert_code(store.archive_session("nowhere", 1).await, ErrorCode::SessionNotFound);
-    assert_code(store.create_session("a.t_01", 1).await, ErrorCode::InvalidRequest);
+    assert_code(store.create_session("a.t_01", "/w", 1).await, ErrorCode::InvalidRequest);
     // R211 R228
     store.archive_session("s", 50).await.unwrap();
     assert_code(write(store, "a", "y").await, ErrorCode::SessionArchived);
@@ -326,6 +326,7 @@ async fn sessions_are_apart_and_have_a_life(store: &dyn Store) {
     let row = |id: &str, created_ms, archived_ms, keys, tokens| SessionRow {
         id: id.to_owned(),
         title: String::new(),
+        workspace: "/w".to_owned(),
         created_ms,
         archived_ms,
         tasks: 0,
@@ -340,13 +341,13 @@ async fn sessions_are_apart_and_have_a_life(store: &dyn Store) {
     assert_code(store.delete_session("s", 90).await, ErrorCode::SessionNotFound);
     assert_eq!(store.sessions(10, 90).await.unwrap().len(), 1);
     assert_eq!(store.sessions(0, 90).await.unwrap(), []);
-    store.create_session("s", 100).await.unwrap();
+    store.create_session("s", "/w", 100).await.unwrap();
     assert_code(store.context_keys("s", 100).await, ErrorCode::SessionNotFound);
 }
 
 async fn agents_are_kept_with_their_session(store: &dyn Store) {
     open(store).await;
-    store.create_session("other", 2).await.unwrap();
+    store.create_session("other", "/w", 2).await.unwrap();
     let agent = |name: &str, version| KeptAgent {
         name: name.to_owned(),
         version,

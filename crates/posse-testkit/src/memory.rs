@@ -244,6 +244,8 @@ impl State {
             input_tokens: 0,
             output_tokens: 0,
             turns: 0,
+            cost_micros: 0,
+            unpriced_tokens: 0,
         };
         self.numbers.insert(task.id.clone(), self.tasks.len());
         self.tasks.push(Task { row, records: Vec::new() });
@@ -252,7 +254,11 @@ impl State {
             self.tasks.pop();
             return Err(refused);
         }
-        self.contexts.ensure_session(task.id.session(), at_ms);
+        let workspace = task.records.iter().find_map(|record| match record {
+            Record::Started(start) => Some(start.origin()),
+            _ => None,
+        });
+        self.contexts.ensure_session(task.id.session(), workspace.unwrap_or_default(), at_ms);
         self.append(at_ms, &task.id, 1, &task.records)
     }
 
@@ -341,6 +347,10 @@ impl Note for TaskRow {
         }
         self.input_tokens = self.input_tokens.saturating_add(spent.input);
         self.output_tokens = self.output_tokens.saturating_add(spent.output);
+        match spent.cost_micros {
+            Some(cost) => self.cost_micros = self.cost_micros.saturating_add(cost),
+            None => self.unpriced_tokens = self.unpriced_tokens.saturating_add(spent.total()),
+        }
     }
 }
 

@@ -25,6 +25,8 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     an_unknown_task_is_said_to_be_unknown(&*fresh()).await;
     the_row_follows_the_records(&*fresh()).await;
     the_row_follows_a_long_task_at_every_append(&*fresh()).await;
+    prices_are_summed_and_what_has_none_is_counted_apart(&*fresh()).await;
+    a_tree_is_summed_with_everything_below_it(&*fresh()).await;
     listings_show_the_newest_first(&*fresh()).await;
     queries_find_what_they_name(&*fresh()).await;
     of_several_claims_from_one_epoch_one_wins(fresh()).await;
@@ -64,6 +66,8 @@ async fn a_new_task_is_listed_with_what_it_began_with(store: &dyn Store) {
         input_tokens: 0,
         output_tokens: 0,
         turns: 0,
+        cost_micros: 0,
+        unpriced_tokens: 0,
     };
     assert_eq!(row, expected);
     assert_eq!(store.tasks(10).await.unwrap(), [expected]);
@@ -168,8 +172,14 @@ async fn the_row_follows_the_records(store: &dyn Store) {
     store.append(&id, 1, vec![finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "partial");
     let epoch = store.claim(&id, "second").await.unwrap();
-    let resumed =
-        Record::Resumed { epoch, turns_max: Some(9), wall_ms_max: None, lost_tokens: 5, elapsed_ms: 1 };
+    let resumed = Record::Resumed {
+        epoch,
+        turns_max: Some(9),
+        wall_ms_max: None,
+        lost_tokens: 5,
+        lost_cost_micros: None,
+        elapsed_ms: 1,
+    };
     store.append(&id, epoch, vec![resumed]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a resumed task runs again");
     store.append(&id, epoch, vec![asked(4), replied("c", 1, 1)]).await.unwrap();
@@ -184,11 +194,71 @@ async fn the_row_follows_the_records(store: &dyn Store) {
         .append(
             &id,
             epoch,
-            vec![Record::Said { text: "and now?".to_owned(), epoch, lost_tokens: 0, elapsed_ms: 1 }],
+            vec![Record::Said {
+                text: "and now?".to_owned(),
+                epoch,
+                lost_tokens: 0,
+                lost_cost_micros: None,
+                elapsed_ms: 1,
+            }],
         )
         .await
         .unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a task that is talked to again runs again");
+}
+
+async fn prices_are_summed_and_what_has_none_is_counted_apart(store: &dyn Store) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let sums = async || {
+        let row = store.task(&id).await.unwrap();
+        assert_eq!(store.tree_total(&id).await.unwrap(), row.total(), "a task without children");
+        (row.cost_micros, row.unpriced_tokens)
+    };
+    for turn in 1..=100 {
+        store.append(&id, 1, vec![asked(turn), priced(10, Some(3))]).await.unwrap();
+        assert_eq!(sums().await, (3 * u64::from(turn), 0), "a listing is right at every append");
+    }
+    store.append(&id, 1, vec![asked(101), priced(7, None)]).await.unwrap();
+    assert_eq!(sums().await, (300, 8));
+    let mut failure = ModelFailure::new(FailureKind::Connection, "cut");
+    failure.lost = usage(1_000, 100).costing(Some(40));
+    store.append(&id, 1, vec![Record::Unanswered { failure, elapsed_ms: 1 }]).await.unwrap();
+    assert_eq!(sums().await, (340, 8), "an attempt without a reply has its price");
+    let (epoch, elapsed_ms) = (store.claim(&id, "second").await.unwrap(), 1);
+    let (turns_max, wall_ms_max, lost_tokens) = (None, None, 5);
+    for (lost_cost_micros, expected) in [(Some(2), (342, 8)), (None, (342, 13))] {
+        let resumed =
+            Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, lost_cost_micros, elapsed_ms };
+        store.append(&id, epoch, vec![resumed]).await.unwrap();
+        assert_eq!(sums().await, expected);
+    }
+    store.append(&id, epoch, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    assert_eq!(sums().await, (342, 13));
+}
+
+async fn a_tree_is_summed_with_everything_below_it(store: &dyn Store) {
+    let child = |number, parent: &TaskId| NewTask {
+        id: TaskId::child("s", number),
+        parent: Some(parent.clone()),
+        ..new_task("unused")
+    };
+    let (root, first, below) = (TaskId::root("s"), TaskId::child("s", 1), TaskId::child("s", 2));
+    let other = TaskId::root("other");
+    for task in [new_task("s"), child(1, &root), child(2, &first), child(3, &root), new_task("other")] {
+        store.create(task).await.unwrap();
+    }
+    for (id, input, cost) in [(&root, 1, 10), (&first, 2, 20), (&below, 4, 40), (&other, 8, 80)] {
+        store.append(id, 1, vec![asked(1), priced(input, Some(cost))]).await.unwrap();
+    }
+    let of = async |id: &TaskId| {
+        let total = store.tree_total(id).await.unwrap();
+        (total.tasks, total.turns, total.input_tokens, total.output_tokens, total.cost_micros)
+    };
+    assert_eq!(of(&root).await, (4, 3, 7, 3, 70));
+    assert_eq!(of(&first).await, (2, 2, 6, 2, 60));
+    assert_eq!(of(&below).await, (1, 1, 4, 1, 40));
+    assert_code(store.tree_total(&TaskId::root("nobody")).await, ErrorCode::TaskNotFound);
 }
 
 async fn the_row_follows_a_long_task_at_every_append(store: &dyn Store) {
@@ -363,8 +433,14 @@ async fn a_lease_ends_with_its_task(store: &dyn Store) {
     store.append(&id, 2, vec![finished(StopReason::Answered, "done")]).await.unwrap();
     assert_eq!(store.leases().await.unwrap(), []);
     assert_code(store.lease(&id, 2, wants(&["src"], 1)).await.map(drop), ErrorCode::InvalidRequest);
-    let resumed =
-        Record::Resumed { epoch: 2, turns_max: None, wall_ms_max: None, lost_tokens: 0, elapsed_ms: 1 };
+    let resumed = Record::Resumed {
+        epoch: 2,
+        turns_max: None,
+        wall_ms_max: None,
+        lost_tokens: 0,
+        lost_cost_micros: None,
+        elapsed_ms: 1,
+    };
     store.append(&id, 2, vec![resumed]).await.unwrap();
     let again = store.lease(&id, 2, wants(&["src"], 1)).await.unwrap();
     assert!(again > held[0].token);
@@ -506,6 +582,17 @@ pub fn replied(text: &str, input: u64, output: u64) -> Record {
         notes: Vec::new(),
     };
     Record::Replied { reply, elapsed_ms: 1 }
+}
+
+/// A reply with this price, after which nothing was lost.
+pub fn priced(input: u64, cost_micros: Option<u64>) -> Record {
+    match replied("", input, 1) {
+        Record::Replied { reply, elapsed_ms } => {
+            let (usage, lost) = (reply.usage.costing(cost_micros), Usage::default());
+            Record::Replied { reply: Reply { usage, lost, ..reply }, elapsed_ms }
+        }
+        other => other,
+    }
 }
 
 pub fn finished(stop: StopReason, text: &str) -> Record {

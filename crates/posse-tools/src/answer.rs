@@ -1,7 +1,7 @@
 //! Building an answer that stays within its bounds and says in exact numbers what it left out.
 
 use posse_core::text::visible;
-use posse_messages::say;
+use posse_messages::fixed;
 
 /// What is kept free for the notes at the end of an answer.
 pub(crate) const NOTES_BYTES: usize = 512;
@@ -36,15 +36,15 @@ pub(crate) enum Noun {
 pub(crate) fn count(number: u64, noun: Noun) -> String {
     let (n, shown) = (number, grouped(number));
     match noun {
-        Noun::BinaryFile => say!("count-binary-files", n, shown),
-        Noun::Byte => say!("count-bytes", n, shown),
-        Noun::Directory => say!("count-directories", n, shown),
-        Noun::Entry => say!("count-entries", n, shown),
-        Noun::File => say!("count-files", n, shown),
-        Noun::Line => say!("count-lines", n, shown),
-        Noun::Match => say!("count-matches", n, shown),
-        Noun::Place => say!("count-places", n, shown),
-        Noun::Skill => say!("count-skills", n, shown),
+        Noun::BinaryFile => fixed!("count-binary-files", n, shown),
+        Noun::Byte => fixed!("count-bytes", n, shown),
+        Noun::Directory => fixed!("count-directories", n, shown),
+        Noun::Entry => fixed!("count-entries", n, shown),
+        Noun::File => fixed!("count-files", n, shown),
+        Noun::Line => fixed!("count-lines", n, shown),
+        Noun::Match => fixed!("count-matches", n, shown),
+        Noun::Place => fixed!("count-places", n, shown),
+        Noun::Skill => fixed!("count-skills", n, shown),
     }
 }
 

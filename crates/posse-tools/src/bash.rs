@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, text};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput, ToolOutput};
 use serde::Deserialize;
 
@@ -62,7 +62,7 @@ impl Bash {
     async fn run(&self, input: ToolInput<'_>) -> ToolOutput {
         let arguments: Arguments = match serde_json::from_str(input.arguments) {
             Ok(arguments) => arguments,
-            Err(error) => return ToolOutput::error(say!("bash-arguments-invalid", why = error)),
+            Err(error) => return ToolOutput::error(fixed!("bash-arguments-invalid", why = error)),
         };
         if let Some(problem) = problem(&arguments.command) {
             return ToolOutput::error(problem);
@@ -113,34 +113,35 @@ fn has_bash(launch: &Launch) -> bool {
 
 fn problem(command: &str) -> Option<String> {
     if command.trim().is_empty() {
-        return Some(say!("command-empty"));
+        return Some(fixed!("command-empty"));
     }
     if command.contains('\0') {
-        return Some(say!("command-with-nul"));
+        return Some(fixed!("command-with-nul"));
     }
     let length = command.len();
-    (length > COMMAND_MAX).then(|| say!("command-too-long", length, command_max = COMMAND_MAX))
+    (length > COMMAND_MAX).then(|| fixed!("command-too-long", length, command_max = COMMAND_MAX))
 }
 
 /// Runs a job and tells the model about it.
 pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolContext) -> ToolOutput {
     if context.cancel.is_cancelled() {
-        return ToolOutput::error(say!("command-cancelled-before", what));
+        return ToolOutput::error(fixed!("command-cancelled-before", what));
     }
     let timeout = job.timeout;
     if timeout.is_zero() {
-        return ToolOutput::error(say!("command-without-time", what));
+        return ToolOutput::error(fixed!("command-without-time", what));
     }
     match launch.run(job, context).await {
         Ok(ran) => describe(what, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max),
         Err(NotRun::Refused(refusal)) => ToolOutput::error(refusal),
-        Err(NotRun::Failed(error)) => failure(&error),
+        Err(NotRun::Failed(error)) => ToolOutput::error(with_hint(&error)),
+        Err(NotRun::Lost(error)) => ToolOutput::cut_off(with_hint(&error)),
     }
 }
 
-fn failure(error: &Error) -> ToolOutput {
-    let hint = error.advice().map(|hint| format!("\n{hint}")).unwrap_or_default();
-    ToolOutput::error(format!("{}{hint}", error.message()))
+fn with_hint(error: &Error) -> String {
+    let hint = error.advice().map(|hint| format!("\n{}", hint.english())).unwrap_or_default();
+    format!("{}{hint}", error.message().english())
 }
 
 /// The result of a run for the model: how it ended if not well, what it printed, what else there is to know.
@@ -160,16 +161,16 @@ fn describe(
     let mut odd_bytes = out.odd_bytes;
     let mut parts: Vec<String> = ending.iter().cloned().collect();
     let is_empty = report.out.total == 0;
-    parts.push(if is_empty { say!("nothing-printed") } else { out.text.trim_end_matches('\n').to_owned() });
+    parts.push(if is_empty { fixed!("nothing-printed") } else { out.text.trim_end_matches('\n').to_owned() });
     if shows_error {
         let err = output::render(&report.err, error_room);
         odd_bytes += err.odd_bytes;
-        parts.push(format!("{}\n{}", say!("standard-error"), err.text.trim_end_matches('\n')));
+        parts.push(format!("{}\n{}", fixed!("standard-error"), err.text.trim_end_matches('\n')));
     } else if report.err.total > 0 {
-        parts.push(say!("standard-error-hidden", bytes = report.err.total));
+        parts.push(fixed!("standard-error-hidden", bytes = report.err.total));
     }
     if odd_bytes > 0 {
-        parts.push(say!("odd-bytes", odd_bytes));
+        parts.push(fixed!("odd-bytes", odd_bytes));
     }
     parts.extend(leftovers(what, report));
     parts.extend(walled.and_then(|walled| walled.remark(report)));
@@ -184,29 +185,29 @@ pub(crate) fn ending(what: &str, report: &Report, timeout: Duration) -> Option<S
     match (report.stop, &report.end) {
         (Some(Stop::TimedOut), _) => {
             let ms = timeout.as_millis();
-            Some(say!("command-timed-out", what, ms))
+            Some(fixed!("command-timed-out", what, ms))
         }
-        (Some(Stop::Cancelled), _) => Some(say!("command-cancelled", what)),
-        (Some(Stop::Lost), _) => Some(say!("command-lease-lost")),
+        (Some(Stop::Cancelled), _) => Some(fixed!("command-cancelled", what)),
+        (Some(Stop::Lost), _) => Some(fixed!("command-lease-lost")),
         (None, End::Exited { code: 0 }) => None,
-        (None, End::Exited { code }) => Some(say!("command-exit-code", code)),
-        (None, End::Signalled { signal }) => Some(say!("command-signalled", signal)),
+        (None, End::Exited { code }) => Some(fixed!("command-exit-code", code)),
+        (None, End::Signalled { signal }) => Some(fixed!("command-signalled", signal)),
         (None, End::NotStarted { errno }) => {
             let why = std::io::Error::from_raw_os_error(*errno);
-            Some(say!("command-not-started", what, why))
+            Some(fixed!("command-not-started", what, why))
         }
         (None, End::Refused { why }) => Some(format!("refused: {why}. The {what} was not run")),
-        (None, End::Unknown) => Some(say!("command-ending-unknown", what)),
+        (None, End::Unknown) => Some(fixed!("command-ending-unknown", what)),
     }
 }
 
 pub(crate) fn leftovers(what: &str, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     if report.stopped > 0 && report.stop.is_none() {
-        notes.push(say!("background-stopped", n = report.stopped, what));
+        notes.push(fixed!("background-stopped", n = report.stopped, what));
     }
     if report.survivors > 0 {
-        notes.push(say!("processes-survive", n = report.survivors));
+        notes.push(fixed!("processes-survive", n = report.survivors));
     }
     notes.extend(protected_notes(report));
     notes

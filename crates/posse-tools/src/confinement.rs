@@ -10,6 +10,7 @@ use posse_core::grant::Tier;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
 
+use crate::protected::FileProtection;
 use crate::sandbox::fence::{Fence, Number};
 use crate::sandbox::landlock::Rulesets;
 
@@ -67,7 +68,9 @@ pub struct Walls {
     pub bubblewrap: Option<PathBuf>,
     /// How to start this program once more as a helper, at tier T2.
     pub again: Vec<String>,
-    /// What is protected in the workspace and there, relative to it.
+    /// What no command may write in the workspace, by name.
+    pub protection: FileProtection,
+    /// What of it is there, relative to the workspace.
     pub guarded: Vec<PathBuf>,
     /// Of tier T1: how many rulesets come along.
     pub rulesets: usize,

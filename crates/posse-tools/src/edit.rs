@@ -4,7 +4,7 @@
 use memchr::memmem;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::Stat;
 use serde::Deserialize;
@@ -60,27 +60,27 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let (old, new) = (&arguments.old_string, &arguments.new_string);
     if old.is_empty() {
-        return Err(say!("old-string-empty"));
+        return Err(fixed!("old-string-empty"));
     }
     if old == new {
-        return Err(say!("strings-are-the-same"));
+        return Err(fixed!("strings-are-the-same"));
     }
     let target = Target::find(job, &path, Parents::MustExist)?;
     let Some(before) = target.now()? else {
-        return Err(say!("edit-no-file", path = show(&path)));
+        return Err(fixed!("edit-no-file", path = show(&path)));
     };
     job.desk.seen.check(&job.task, &path, &before.stamp)?;
     let Some(content) = &before.content else {
         let max = count(WHOLE_BYTES_MAX, Noun::Byte);
-        return Err(say!("edit-too-large", path = show(&path), max));
+        return Err(fixed!("edit-too-large", path = show(&path), max));
     };
     let change = Change::find(content, old, new);
     match change.places.len() {
-        0 => return Err(say!("old-string-missing", path = show(&path), nearest = near_miss(content, old))),
+        0 => return Err(fixed!("old-string-missing", path = show(&path), nearest = near_miss(content, old))),
         1 => {}
         _ if arguments.replace_all => {}
         n => {
-            return Err(say!(
+            return Err(fixed!(
                 "old-string-ambiguous",
                 n,
                 path = show(&path),
@@ -91,7 +91,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let result = change.apply(content);
     if result.len() as u64 > WHOLE_BYTES_MAX {
         let size = count(result.len() as u64, Noun::Byte);
-        return Err(say!("result-too-large", size, max = count(WHOLE_BYTES_MAX, Noun::Byte)));
+        return Err(fixed!("result-too-large", size, max = count(WHOLE_BYTES_MAX, Noun::Byte)));
     }
     target.replace(Some(&before), &result)?;
     job.desk.seen.note(&job.task, &path, Stamp::of_content(&result), job.turn);
@@ -149,8 +149,8 @@ impl Change {
         }
         let listed = numbers[skip.min(numbers.len())..].join(", ");
         match self.places.len() - numbers.len() {
-            0 => say!("lines-listed", listed),
-            more => say!("lines-listed-more", listed, more),
+            0 => fixed!("lines-listed", listed),
+            more => fixed!("lines-listed-more", listed, more),
         }
     }
 
@@ -170,7 +170,7 @@ impl Change {
 
         let mut out = Lines::new(SNIPPET_LINES_MAX, room - 600);
         let place = count(self.places.len() as u64, Noun::Place);
-        out.push(&say!("edited", path, place));
+        out.push(&fixed!("edited", path, place));
         let before: Vec<&[u8]> = lines(&content[..start]).collect();
         let shown_before = before.len().saturating_sub(CONTEXT_LINES);
         for (offset, line) in before[shown_before..].iter().enumerate() {
@@ -184,10 +184,10 @@ impl Change {
         }
         let mut notes = Vec::new();
         if self.places.len() > 1 {
-            notes.push(say!("also-replaced", lines = self.lines(content, 1)));
+            notes.push(fixed!("also-replaced", lines = self.lines(content, 1)));
         }
         if stat.st_nlink > 1 {
-            notes.push(say!("hard-links", links = stat.st_nlink));
+            notes.push(fixed!("hard-links", links = stat.st_nlink));
         }
         out.finish(&notes)
     }
@@ -201,7 +201,7 @@ fn push_side(out: &mut Lines, sign: char, number: usize, text: &[u8]) {
     if total > SNIPPET_SIDE_LINES_MAX {
         out.push(&format!(
             "{sign} {}",
-            say!("lines-more", lines = count((total - SNIPPET_SIDE_LINES_MAX) as u64, Noun::Line))
+            fixed!("lines-more", lines = count((total - SNIPPET_SIDE_LINES_MAX) as u64, Noun::Line))
         ));
     }
 }
@@ -247,34 +247,34 @@ fn to_crlf(text: &str) -> Vec<u8> {
 /// What is closest to a text that was not found.
 fn near_miss(content: &[u8], old: &str) -> String {
     if old.lines().any(|line| !line.is_empty()) && old.lines().all(|l| l.is_empty() || has_line_number(l)) {
-        return say!("line-numbers-included");
+        return fixed!("line-numbers-included");
     }
     let wanted: Vec<String> = old.trim().lines().map(squeeze).collect();
     let text = String::from_utf8_lossy(content);
     let have: Vec<String> = text.lines().take(HINT_LINES_MAX).map(squeeze).collect();
     if wanted.is_empty() {
-        return say!("only-white-space");
+        return fixed!("only-white-space");
     }
     if let Some(line) = have.windows(wanted.len()).position(|window| window == wanted) {
         let exact: Vec<&str> = text.lines().skip(line).take(wanted.len().min(5)).collect();
         let exact = exact.join("\n");
-        return format!("{}\n{}", say!("white-space-differs", line = line + 1), prefix(&exact, 500));
+        return format!("{}\n{}", fixed!("white-space-differs", line = line + 1), prefix(&exact, 500));
     }
     let lower = |line: &String| line.to_lowercase();
     let wanted_lower: Vec<String> = wanted.iter().map(lower).collect();
     let have_lower: Vec<String> = have.iter().map(lower).collect();
     if let Some(line) = have_lower.windows(wanted.len()).position(|window| window == wanted_lower) {
-        return say!("case-differs", line = line + 1);
+        return fixed!("case-differs", line = line + 1);
     }
     match have.iter().position(|line| !line.is_empty() && *line == wanted[0]) {
         Some(line) if wanted.len() > 1 => {
             let differs = wanted.iter().zip(&have[line..]).take_while(|(a, b)| a == b).count();
-            say!("first-line-differs", first = line + 1, differs = line + differs + 1, own = differs + 1)
+            fixed!("first-line-differs", first = line + 1, differs = line + differs + 1, own = differs + 1)
         }
         _ if estimate_tokens(old) > 200 => {
-            say!("no-similar-text-shorter")
+            fixed!("no-similar-text-shorter")
         }
-        _ => say!("no-similar-text"),
+        _ => fixed!("no-similar-text"),
     }
 }
 

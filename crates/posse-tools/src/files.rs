@@ -10,7 +10,7 @@ use std::sync::Arc;
 use posse_core::grant::{Call, Grant};
 use posse_core::id::TaskId;
 use posse_core::tool::{Effect, ToolSpec, canonical};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::leases::Fence;
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
@@ -94,7 +94,7 @@ impl Job {
         let call = Call { tool, effect, arguments, workspace: &self.root };
         self.grant.permit_place(call, &place.to_string_lossy()).map_err(|why| match path == place {
             true => why,
-            false => say!("place-refused", path = show(path), place = show(place), why),
+            false => fixed!("place-refused", path = show(path), place = show(place), why),
         })
     }
 
@@ -175,7 +175,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
             match tokio::task::spawn_blocking(move || run(&job, arguments)).await {
                 Ok(Ok(output)) => output,
                 Ok(Err(refusal)) => ToolOutput::error(refusal),
-                Err(_) => ToolOutput::error(say!("tool-failed-inside", tool = self.spec.name)),
+                Err(_) => ToolOutput::error(fixed!("tool-failed-inside", tool = self.spec.name)),
             }
         })
     }
@@ -189,7 +189,7 @@ impl<A> FileTool<A> {
         let schema = serde_json::from_str::<serde_json::Value>(&self.spec.input_schema).unwrap_or_default();
         let known: Vec<&str> =
             schema["properties"].as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
-        say!("arguments-wrong", tool = self.spec.name, message, fields = known.join(", "))
+        fixed!("arguments-wrong", tool = self.spec.name, message, fields = known.join(", "))
     }
 }
 

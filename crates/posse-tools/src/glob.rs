@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::AtFlags;
 use serde::Deserialize;
@@ -69,10 +69,10 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let shown = found.iter().take_while(|(_, path)| out.push(&name(path.as_os_str()))).count();
     let mut notes = Vec::new();
     if found.is_empty() {
-        notes.push(say!("no-file-matches", pattern = decode(arguments.pattern.as_bytes(), 200).text));
+        notes.push(fixed!("no-file-matches", pattern = decode(arguments.pattern.as_bytes(), 200).text));
     } else if shown < found.len() {
         let more = count((found.len() - shown) as u64, Noun::File);
-        notes.push(say!("files-more", more));
+        notes.push(fixed!("files-more", more));
     }
     notes.extend(report.notes());
     Ok(ToolOutput::text(out.finish(&notes)))
@@ -81,20 +81,20 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
 /// The pattern and the directory it is relative to. Models also write patterns from the root of the file system.
 fn relative_pattern(job: &Job, raw: &str, start: &Path) -> Result<(String, PathBuf), String> {
     if raw.is_empty() || raw.len() > PATTERN_BYTES_MAX {
-        return Err(say!("glob-length", pattern_bytes_max = PATTERN_BYTES_MAX));
+        return Err(fixed!("glob-length", pattern_bytes_max = PATTERN_BYTES_MAX));
     }
     let mut pattern = raw;
     while let Some(rest) = pattern.strip_prefix("./") {
         pattern = rest;
     }
     if pattern.split('/').any(|part| part == "..") {
-        return Err(say!("glob-with-parent"));
+        return Err(fixed!("glob-with-parent"));
     }
     let Some(absolute) = pattern.strip_prefix('/') else { return Ok((pattern.to_owned(), start.to_owned())) };
     let root = job.desk.workspace.root().to_string_lossy().into_owned();
     match absolute.strip_prefix(root.trim_start_matches('/')).and_then(|rest| rest.strip_prefix('/')) {
         Some(rest) if !rest.is_empty() => Ok((rest.to_owned(), PathBuf::new())),
-        _ => Err(say!("glob-outside", root)),
+        _ => Err(fixed!("glob-outside", root)),
     }
 }
 
@@ -107,5 +107,5 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
         &anywhere
     };
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|cause| say!("glob-invalid", cause))
+    glob.map(|glob| glob.compile_matcher()).map_err(|cause| fixed!("glob-invalid", cause))
 }

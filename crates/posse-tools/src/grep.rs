@@ -12,7 +12,7 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 use posse_core::text::prefix;
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -139,7 +139,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
         .build(&arguments.pattern);
     built.map_err(|cause| {
         let cause = cause.to_string();
-        say!("regex-invalid", cause = prefix(&cause, 1000))
+        fixed!("regex-invalid", cause = prefix(&cause, 1000))
     })
 }
 
@@ -163,16 +163,16 @@ impl Filter {
     fn new(arguments: &Arguments, start: &Path) -> Result<Self, String> {
         let mut globs = OverrideBuilder::new(rooted(start));
         if let Some(glob) = arguments.glob.as_deref().filter(|glob| !glob.is_empty()) {
-            globs.add(glob).map_err(|cause| say!("filter-invalid", cause))?;
+            globs.add(glob).map_err(|cause| fixed!("filter-invalid", cause))?;
         }
-        let globs = globs.build().map_err(|cause| say!("filter-invalid", cause))?;
+        let globs = globs.build().map_err(|cause| fixed!("filter-invalid", cause))?;
         let types = match arguments.kind.as_deref().filter(|kind| !kind.is_empty()) {
             None => Types::empty(),
             Some(kind) => TypesBuilder::new()
                 .add_defaults()
                 .select(kind)
                 .build()
-                .map_err(|_| say!("file-type-unknown", kind = show(Path::new(kind))))?,
+                .map_err(|_| fixed!("file-type-unknown", kind = show(Path::new(kind))))?,
         };
         Ok(Self { globs, types })
     }
@@ -263,28 +263,28 @@ impl Search<'_> {
         let mut notes = Vec::new();
         if tally.matches == 0 {
             let shown = decode(pattern.as_bytes(), 200);
-            notes.push(say!("no-match", pattern = shown.text));
+            notes.push(fixed!("no-match", pattern = shown.text));
         } else if tally.matches_hidden > 0 {
             let more = match self.mode {
-                Mode::Content => say!(
+                Mode::Content => fixed!(
                     "matches-more-in",
                     matches = count(tally.matches_hidden, Noun::Match),
                     files = count(tally.files_hidden, Noun::File)
                 ),
-                Mode::Files => say!("more-files", files = count(tally.files_hidden, Noun::File)),
-                Mode::Count => say!(
+                Mode::Files => fixed!("more-files", files = count(tally.files_hidden, Noun::File)),
+                Mode::Count => fixed!(
                     "files-more-with",
                     files = count(tally.files_hidden, Noun::File),
                     matches = count(tally.matches_hidden, Noun::Match)
                 ),
             };
-            notes.push(say!("narrow-search", more));
+            notes.push(fixed!("narrow-search", more));
         }
         if tally.binary > 0 {
-            notes.push(say!("skipped", files = count(tally.binary, Noun::BinaryFile)));
+            notes.push(fixed!("skipped", files = count(tally.binary, Noun::BinaryFile)));
         }
         if tally.unreadable > 0 {
-            notes.push(say!("not-searched", files = count(tally.unreadable, Noun::File)));
+            notes.push(fixed!("not-searched", files = count(tally.unreadable, Noun::File)));
         }
         notes.extend(report.notes());
         self.out.finish(&notes)
@@ -356,7 +356,7 @@ fn cut(line: &[u8], focus: usize) -> String {
         return shown.text;
     }
     let (from, to) = (grouped(start as u64 + 1), grouped((start + shown.used) as u64));
-    format!("{} {}", shown.text, say!("line-part", from, to, size = grouped(line.len() as u64)))
+    format!("{} {}", shown.text, fixed!("line-part", from, to, size = grouped(line.len() as u64)))
 }
 
 /// A reader that ends with an error once the call is cancelled.

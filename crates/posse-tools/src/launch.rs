@@ -8,13 +8,13 @@ use std::sync::Arc;
 use posse_core::event::Event;
 use posse_core::grant::Tier;
 use posse_core::{Error, Result};
-use posse_messages::{fixed, say};
+use posse_messages::fixed;
 use posse_runtime::leases::Running;
 use posse_runtime::ports::ToolContext;
 use tokio_util::sync::CancellationToken;
 
 use crate::sandbox::refusal::Walled;
-use crate::sandbox::{Sandbox, Scene};
+use crate::sandbox::{ConfinedProcess, Sandbox, Scene};
 use crate::supervisor::{Directory, Job, Pipes, Pulse, Report, Started, Supervisor};
 use crate::workspace::show;
 
@@ -49,17 +49,15 @@ impl Launch {
             launch.sandbox.confine(&scene)
         };
         let built = aside(build).await.unwrap_or_else(|| Err("the sandbox could not be built".to_owned()));
-        let (confinement, variables) = built.map_err(|why| {
+        let ConfinedProcess { confinement, environment, protected } = built.map_err(|why| {
             format!("refused: {why}. Nothing was run, and trying again does not help: only the person who set this up can \
                      change it")
         })?;
-        let before =
-            confinement.walls.as_ref().filter(|walls| walls.writes()).map(|walls| walls.guarded.clone());
         job.confinement = confinement;
-        job.environment.extend(variables);
+        job.environment.extend(environment);
         job.environment.extend(bounds(context));
         job.pulse = running.as_ref().map(|running| Pulse::of(running.fence().clone()));
-        Ok(Held { sandbox: self.sandbox.clone(), workspace, before, running })
+        Ok(Held { sandbox: self.sandbox.clone(), workspace, before: protected, running })
     }
 
     /// For a program that is not asked about like `bash`: where a task is kept to some places and nothing confines its processes, it
@@ -75,7 +73,8 @@ impl Launch {
     pub(crate) async fn run(&self, mut job: Job, context: &ToolContext) -> Result<Ran, NotRun> {
         let mut held = self.confine(&mut job, context).await.map_err(NotRun::Refused)?;
         let walled = job.confinement.walls.as_ref().map(Walled::of);
-        let mut report = self.supervisor.run(job, &context.cancel).await.map_err(NotRun::Failed)?;
+        let started = self.supervisor.begin_run(job).map_err(NotRun::Failed)?;
+        let mut report = started.finish(&context.cancel).await.map_err(NotRun::Lost)?;
         drop(held.running.take());
         let set_aside = report.set_aside.clone();
         report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
@@ -87,7 +86,8 @@ impl Launch {
     /// or could not be started.
     pub async fn attach(&self, mut job: Job, context: &ToolContext) -> Result<(Pipes, Attached), String> {
         let held = self.confine(&mut job, context).await?;
-        let (pipes, started) = self.supervisor.attach(job).map_err(|error| error.message().to_owned())?;
+        let (pipes, started) =
+            self.supervisor.attach(job).map_err(|error| error.message().english().to_owned())?;
         Ok((pipes, Attached { started, _held: held }))
     }
 }
@@ -112,9 +112,14 @@ pub(crate) struct Ran {
     pub walled: Option<Walled>,
 }
 
+/// Why there is no report of a process.
 pub(crate) enum NotRun {
+    /// It was not started, for a reason that the model is told.
     Refused(String),
+    /// It could not be started.
     Failed(Error),
+    /// It was started and its supervisor died: it may have done all, some or none of its work.
+    Lost(Error),
 }
 
 /// A process that is held, as far as it has to be looked after when it has ended.
@@ -157,10 +162,10 @@ pub(crate) fn protected_notes(report: &Report) -> Vec<String> {
     };
     let mut notes = Vec::new();
     if !report.set_aside.is_empty() {
-        notes.push(say!("protected-set-aside", paths = listed(&report.set_aside)));
+        notes.push(fixed!("protected-set-aside", paths = listed(&report.set_aside)));
     }
     if !report.appeared.is_empty() {
-        notes.push(say!("protected-appeared", paths = listed(&report.appeared)));
+        notes.push(fixed!("protected-appeared", paths = listed(&report.appeared)));
     }
     notes
 }

@@ -14,7 +14,7 @@ pub mod launch;
 mod list;
 mod output;
 pub mod own;
-mod protected;
+pub mod protected;
 mod read;
 mod replace;
 pub mod sandbox;

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rustix::fs::AtFlags;
 use serde::Deserialize;
@@ -77,7 +77,7 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
     let directory = job.desk.workspace.open_directory(&path)?;
     job.check(&path, directory.as_fd())?;
     let (mut found, more) = entries(directory.as_fd(), LS_NAMES_MAX)
-        .map_err(|cause| say!("cannot-list", path = show(&path), cause))?;
+        .map_err(|cause| fixed!("cannot-list", path = show(&path), cause))?;
     found.sort_by(|(a, a_kind), (b, b_kind)| {
         (*a_kind != Kind::Directory).cmp(&(*b_kind != Kind::Directory)).then_with(|| a.cmp(b))
     });
@@ -89,13 +89,13 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
             Kind::Directory => format!("{shown_name}/"),
             Kind::File => match rustix::fs::statat(&directory, entry, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => format!("{shown_name}  {}", count(stat.st_size.unsigned_abs(), Noun::Byte)),
-                Err(_) => format!("{shown_name}  {}", say!("entry-gone")),
+                Err(_) => format!("{shown_name}  {}", fixed!("entry-gone")),
             },
             Kind::Link => match rustix::fs::readlinkat(&directory, entry, Vec::new()) {
                 Ok(target) => format!("{shown_name} -> {}", show(Path::new(&*target.to_string_lossy()))),
-                Err(_) => format!("{shown_name}  {}", say!("entry-gone")),
+                Err(_) => format!("{shown_name}  {}", fixed!("entry-gone")),
             },
-            Kind::Other => format!("{shown_name}  {}", say!("entry-special")),
+            Kind::Other => format!("{shown_name}  {}", fixed!("entry-special")),
         };
         if !out.push(&line) {
             break;
@@ -104,12 +104,12 @@ pub(crate) fn ls(job: &Job, arguments: LsArguments) -> Answer {
     }
     let mut notes = Vec::new();
     if found.is_empty() {
-        notes.push(say!("directory-empty", path = show(&path)));
+        notes.push(fixed!("directory-empty", path = show(&path)));
     } else if shown < found.len() {
         let left_out = count((found.len() - shown) as u64, Noun::Entry);
         notes.push(match more {
-            true => say!("entries-more-at-least", left_out),
-            false => say!("entries-more", left_out),
+            true => fixed!("entries-more-at-least", left_out),
+            false => fixed!("entries-more", left_out),
         });
     }
     Ok(ToolOutput::text(out.finish(&notes)))
@@ -138,11 +138,11 @@ pub(crate) fn tree(job: &Job, arguments: TreeArguments) -> Answer {
     let mut notes = Vec::new();
     if left_out > 0 {
         let left_out = count(left_out, Noun::Entry);
-        notes.push(say!("tree-more", left_out));
+        notes.push(fixed!("tree-more", left_out));
     }
     if report.not_entered > 0 {
         let closed = count(report.not_entered, Noun::Directory);
-        notes.push(say!("tree-not-opened", closed, depth));
+        notes.push(fixed!("tree-not-opened", closed, depth));
     }
     notes.extend(report.notes());
     Ok(ToolOutput::text(out.finish(&notes)))

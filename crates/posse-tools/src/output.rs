@@ -1,7 +1,7 @@
 //! Turns the two kept ends of a command's output into text for a model: harmless, bounded, exact about what is missing.
 
 use posse_core::text;
-use posse_messages::say;
+use posse_messages::fixed;
 
 use crate::supervisor::Output;
 
@@ -42,7 +42,7 @@ fn shorten(head: &[Unit], tail: &[Unit], total: u64, max: usize) -> Rendered {
     let last = tail.iter().rev().take_while(fits(room - room * 2 / 3)).count();
     let (head, tail) = (&head[..first], &tail[tail.len() - last..]);
     let shown: usize = head.iter().chain(tail).map(|unit| unit.bytes).sum();
-    let notice = say!("output-left-out", left_out = total - shown as u64, total);
+    let notice = fixed!("output-left-out", left_out = total - shown as u64, total);
     join(head, Some(notice), tail)
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use posse_core::tool::{Effect, ToolSpec, canonical, expand};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use serde::Deserialize;
 use serde_json::Value;
@@ -122,9 +122,14 @@ impl OwnTool {
         let program = Path::new(&self.program);
         let real = fs::canonicalize(project).map_err(|error| unreadable(project, error))?;
         if program.is_absolute() && !program.starts_with(&real) {
-            let message =
-                say!("tool-program-outside", manifest = self.manifest.display(), program = program.display());
-            return Err(Error::new(ErrorCode::ToolInvalid, message).hint(say!("tool-program-outside-hint")));
+            let message = localized!(
+                "tool-program-outside",
+                manifest = self.manifest.display(),
+                program = program.display()
+            );
+            return Err(
+                Error::new(ErrorCode::ToolInvalid, message).hint(localized!("tool-program-outside-hint"))
+            );
         }
         self.spec.effect = Effect::Unsafe;
         self.whose = Whose::Project;
@@ -147,15 +152,16 @@ impl OwnTool {
     /// Refuses a tool that asks for a variable it may not have.
     pub fn bind(self, launch: Launch) -> Result<BoundTool> {
         if let Some(name) = self.env.iter().find(|name| launch.environment.is_withheld(name)) {
-            let message = say!("tool-env-withheld", manifest = self.manifest.display(), name);
-            return Err(Error::new(ErrorCode::ToolInvalid, message).hint(say!("tool-env-withheld-hint")));
+            let message = localized!("tool-env-withheld", manifest = self.manifest.display(), name);
+            return Err(
+                Error::new(ErrorCode::ToolInvalid, message).hint(localized!("tool-env-withheld-hint"))
+            );
         }
         let is_too_much = |name: &&String| self.whose == Whose::Project && !launch.environment.passes(name);
         if let Some(name) = self.env.iter().find(is_too_much) {
-            let message = say!("tool-env-not-passed", manifest = self.manifest.display(), name);
-            return Err(
-                Error::new(ErrorCode::ToolInvalid, message).hint(say!("tool-env-not-passed-hint", name))
-            );
+            let message = localized!("tool-env-not-passed", manifest = self.manifest.display(), name);
+            return Err(Error::new(ErrorCode::ToolInvalid, message)
+                .hint(localized!("tool-env-not-passed-hint", name)));
         }
         Ok(BoundTool { tool: self, launch })
     }
@@ -222,8 +228,12 @@ fn manifests(dir: &Path, errors: &mut Vec<Error>) -> Vec<PathBuf> {
         entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     found.sort();
     if found.len() > TOOLS_MAX {
-        let message =
-            say!("tools-too-many", directory = dir.display(), count = found.len(), tools_max = TOOLS_MAX);
+        let message = localized!(
+            "tools-too-many",
+            directory = dir.display(),
+            count = found.len(),
+            tools_max = TOOLS_MAX
+        );
         errors.push(Error::new(ErrorCode::ToolInvalid, message));
         found.truncate(TOOLS_MAX);
     }
@@ -233,8 +243,12 @@ fn manifests(dir: &Path, errors: &mut Vec<Error>) -> Vec<PathBuf> {
 fn load_one(path: &Path) -> Result<OwnTool> {
     let size = fs::metadata(path).map_err(|error| unreadable(path, error))?.len();
     if size > MANIFEST_BYTES_MAX {
-        let message =
-            say!("manifest-too-large", path = path.display(), size, manifest_bytes_max = MANIFEST_BYTES_MAX);
+        let message = localized!(
+            "manifest-too-large",
+            path = path.display(),
+            size,
+            manifest_bytes_max = MANIFEST_BYTES_MAX
+        );
         return Err(Error::new(ErrorCode::ToolInvalid, message));
     }
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
@@ -243,19 +257,19 @@ fn load_one(path: &Path) -> Result<OwnTool> {
 
 fn parse(path: &Path, text: &str) -> Result<OwnTool> {
     let manifest: Manifest = serde_json::from_str(text).map_err(|error| syntax(path, text, &error))?;
-    let wrong = |key: &str, problem: String| {
+    let wrong = |key: &str, problem: LocalizedText| {
         let (line, column) = position(text, key);
         let place = format!("{}:{line}:{column}", path.display());
-        Error::new(ErrorCode::ToolInvalid, format!("{place}: `{key}`: {problem}"))
+        Error::new(ErrorCode::ToolInvalid, problem.map(|problem| format!("{place}: `{key}`: {problem}")))
     };
     check_name(&manifest.name).map_err(|problem| wrong("name", problem))?;
     if let Some(taken) = taken(&manifest.name) {
         let (line, column) = position(text, "name");
-        let message = format!("{}:{line}:{column}: `name`: {taken}", path.display());
-        return Err(Error::new(ErrorCode::DuplicateTool, message).hint(say!("choose-another-name")));
+        let message = taken.map(|taken| format!("{}:{line}:{column}: `name`: {taken}", path.display()));
+        return Err(Error::new(ErrorCode::DuplicateTool, message).hint(localized!("choose-another-name")));
     }
     if manifest.description.trim().is_empty() {
-        return Err(wrong("description", say!("tool-description-missing")));
+        return Err(wrong("description", localized!("tool-description-missing")));
     }
     check_schema(manifest.input_schema.get()).map_err(|problem| wrong("input_schema", problem))?;
     check_env(&manifest.env).map_err(|problem| wrong("env", problem))?;
@@ -278,74 +292,74 @@ fn parse(path: &Path, text: &str) -> Result<OwnTool> {
     })
 }
 
-fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), LocalizedText> {
     let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if name.is_empty() || name.len() > NAME_MAX || !name.chars().all(legal) {
         let shown: String = name.chars().take(NAME_MAX).collect();
-        return Err(say!("tool-name-invalid", name = shown.escape_default(), name_max = NAME_MAX));
+        return Err(localized!("tool-name-invalid", name = shown.escape_default(), name_max = NAME_MAX));
     }
     Ok(())
 }
 
 /// A built-in tool, or a name that stands for built-in ones in a list of tools, cannot be replaced.
-fn taken(name: &str) -> Option<String> {
+fn taken(name: &str) -> Option<LocalizedText> {
     let meant = expand(name);
     if BUILT_IN.contains(&name) {
-        return Some(say!("tool-is-built-in", name));
+        return Some(localized!("tool-is-built-in", name));
     }
     let is_built_in = meant.iter().all(|name| BUILT_IN.contains(&name.as_str()));
     (meant != [name] || canonical(name) != name).then(|| {
         let meant = meant.join("`, `");
         match is_built_in {
-            true => say!("tool-stands-for-built-in", name, meant),
-            false => say!("tool-stands-for", name, meant),
+            true => localized!("tool-stands-for-built-in", name, meant),
+            false => localized!("tool-stands-for", name, meant),
         }
     })
 }
 
-fn check_schema(schema: &str) -> Result<(), String> {
+fn check_schema(schema: &str) -> Result<(), LocalizedText> {
     let Ok(Value::Object(schema)) = serde_json::from_str(schema) else {
-        return Err(say!("tool-schema-not-object"));
+        return Err(localized!("tool-schema-not-object"));
     };
     if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Err(say!("tool-schema-type"));
+        return Err(localized!("tool-schema-type"));
     }
     if schema.get("properties").is_some_and(|properties| !properties.is_object()) {
-        return Err(say!("tool-properties-not-object"));
+        return Err(localized!("tool-properties-not-object"));
     }
     let is_names = |names: &Value| names.as_array().is_some_and(|names| names.iter().all(Value::is_string));
     match schema.get("required") {
-        Some(required) if !is_names(required) => Err(say!("tool-required-not-names")),
+        Some(required) if !is_names(required) => Err(localized!("tool-required-not-names")),
         Some(_) | None => Ok(()),
     }
 }
 
-fn check_env(names: &[String]) -> Result<(), String> {
+fn check_env(names: &[String]) -> Result<(), LocalizedText> {
     let legal = |name: &str| {
         let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     match names.iter().find(|name| !legal(name)) {
-        Some(name) => Err(say!("variable-invalid", name = name.escape_default())),
+        Some(name) => Err(localized!("variable-invalid", name = name.escape_default())),
         None => Ok(()),
     }
 }
 
-fn timeout(ms: Option<u64>) -> Result<Duration, String> {
+fn timeout(ms: Option<u64>) -> Result<Duration, LocalizedText> {
     let timeout = ms.map_or(TIMEOUT_DEFAULT, Duration::from_millis);
     if timeout.is_zero() || timeout > TIMEOUT_MAX {
-        return Err(say!("between-1-and", most = TIMEOUT_MAX.as_millis()));
+        return Err(localized!("between-1-and", most = TIMEOUT_MAX.as_millis()));
     }
     Ok(timeout)
 }
 
 /// A path is relative to the manifest; a bare name is looked for in `PATH` when the tool is called.
-fn program(base: &Path, command: &[String]) -> Result<OsString, String> {
+fn program(base: &Path, command: &[String]) -> Result<OsString, LocalizedText> {
     let Some(first) = command.first().filter(|first| !first.is_empty()) else {
-        return Err(say!("program-missing"));
+        return Err(localized!("program-missing"));
     };
     if command.iter().any(|part| part.contains('\0')) {
-        return Err(say!("contains-nul"));
+        return Err(localized!("contains-nul"));
     }
     if !first.contains('/') {
         return Ok(first.into());
@@ -353,7 +367,7 @@ fn program(base: &Path, command: &[String]) -> Result<OsString, String> {
     let path = fs::canonicalize(base.join(first)).map_err(|error| format!("`{first}`: {error}"))?;
     let metadata = fs::metadata(&path).map_err(|error| format!("`{first}`: {error}"))?;
     if !metadata.is_file() || metadata.permissions().mode() & 0o111 == 0 {
-        return Err(say!("program-not-executable", first));
+        return Err(localized!("program-not-executable", first));
     }
     Ok(path.into())
 }
@@ -425,8 +439,8 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
 
 fn duplicate(manifest: &Path, name: &str, earlier: &Path) -> Error {
     let message =
-        say!("tool-defined-twice", manifest = manifest.display(), name, earlier = earlier.display());
-    Error::new(ErrorCode::DuplicateTool, message).hint(say!("tool-defined-twice-hint"))
+        localized!("tool-defined-twice", manifest = manifest.display(), name, earlier = earlier.display());
+    Error::new(ErrorCode::DuplicateTool, message).hint(localized!("tool-defined-twice-hint"))
 }
 
 fn unreadable(path: &Path, error: io::Error) -> Error {

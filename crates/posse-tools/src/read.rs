@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Cursor, Seek};
 use std::os::fd::AsFd;
 
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -60,9 +60,9 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let first = arguments.offset.unwrap_or(1).max(1);
     let limit = arguments.limit.unwrap_or(LINES_DEFAULT).min(LINES_MAX);
     if limit == 0 {
-        return Err(say!("limit-zero"));
+        return Err(fixed!("limit-zero"));
     }
-    let failed = |cause: std::io::Error| say!("cannot-read", path = show(&path), cause);
+    let failed = |cause: std::io::Error| fixed!("cannot-read", path = show(&path), cause);
 
     let mut open = job.desk.workspace.open_file(&path)?;
     job.check(&path, open.file.as_fd())?;
@@ -76,13 +76,17 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
 
     let mut pager = Pager::new(whole, open.file, &job.cancel).map_err(failed)?;
     if size == 0 {
-        return Ok(ToolOutput::text(say!("file-empty", path = show(&path))));
+        return Ok(ToolOutput::text(fixed!("file-empty", path = show(&path))));
     }
     if pager.looks_binary().map_err(failed)? {
-        return Ok(ToolOutput::text(say!("file-binary", path = show(&path), size = count(size, Noun::Byte))));
+        return Ok(ToolOutput::text(fixed!(
+            "file-binary",
+            path = show(&path),
+            size = count(size, Noun::Byte)
+        )));
     }
     if pager.skip(first - 1).map_err(failed)? < first - 1 || pager.at_end().map_err(failed)? {
-        return Err(say!(
+        return Err(fixed!(
             "offset-past-end",
             first,
             path = show(&path),
@@ -158,7 +162,7 @@ impl<'a> Pager<'a> {
         let mut last = 0;
         loop {
             if self.cancel.is_cancelled() {
-                return Err(std::io::Error::other(say!("call-cancelled")));
+                return Err(std::io::Error::other(fixed!("call-cancelled")));
             }
             let buffer = self.source.fill_buf()?;
             if buffer.is_empty() {
@@ -212,7 +216,7 @@ impl<'a> Pager<'a> {
             if (decoded.used as u64) < line.bytes {
                 let (shown, total) = (grouped(decoded.used as u64), grouped(line.bytes));
                 text.push(' ');
-                text.push_str(&say!("line-cut", shown, total));
+                text.push_str(&fixed!("line-cut", shown, total));
             }
             if !page.lines.push(&text) {
                 return Ok(page);
@@ -235,22 +239,22 @@ impl Page {
             let remain = match lines_total {
                 Some(total) => {
                     let lines = count(total - self.last, Noun::Line);
-                    say!("lines-remain", first, last = self.last, total = grouped(total), lines, bytes)
+                    fixed!("lines-remain", first, last = self.last, total = grouped(total), lines, bytes)
                 }
-                None => say!("bytes-remain", first, last = self.last, bytes),
+                None => fixed!("bytes-remain", first, last = self.last, bytes),
             };
             let next = self.last + 1;
             let path = serde_json::to_string(path).unwrap_or_default();
             notes.push(match path.len() {
-                0..=160 => say!("read-on", remain, path, next),
-                _ => say!("read-on-offset", remain, next),
+                0..=160 => fixed!("read-on", remain, path, next),
+                _ => fixed!("read-on-offset", remain, next),
             });
         }
         if self.crlf {
-            notes.push(say!("crlf-kept"));
+            notes.push(fixed!("crlf-kept"));
         }
         if self.lossy {
-            notes.push(say!("some-not-utf8"));
+            notes.push(fixed!("some-not-utf8"));
         }
         notes
     }

@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use posse_messages::say;
+use posse_messages::fixed;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
 use crate::files::Job;
-use crate::protected;
 use crate::seen::Stamp;
 use crate::workspace::{
     OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_directory, open_for_reading, or_dot, show,
@@ -53,9 +52,9 @@ impl<'a> Target<'a> {
     pub fn find(job: &'a Job, path: &Path, parents: Parents) -> Result<Self, String> {
         let workspace: &Workspace = &job.desk.workspace;
         let Some(name) = path.file_name() else {
-            return Err(say!("path-is-workspace"));
+            return Err(fixed!("path-is-workspace"));
         };
-        protected::refuse(path)?;
+        workspace.refuse_protected(path)?;
         let parent = path.parent().unwrap_or(Path::new(""));
         if parents == Parents::Create {
             // Not even a directory is made behind a link that leads to a protected place.
@@ -64,7 +63,7 @@ impl<'a> Target<'a> {
             if let Some((dir, handle)) = existing {
                 let place = workspace.place_of(dir, handle.as_fd())?;
                 let place = place.join(path.strip_prefix(dir).unwrap_or(path));
-                protected::refuse(&place)?;
+                workspace.refuse_protected(&place)?;
                 job.check_place(path, &place)?;
                 job.permit(&place)?;
             }
@@ -82,7 +81,7 @@ impl<'a> Target<'a> {
     /// and the directory may have been moved.
     fn place(&self) -> Result<PathBuf, String> {
         let place = self.job.desk.workspace.place_of(&self.path, self.directory.as_fd())?.join(&self.name);
-        protected::refuse(&place)?;
+        self.job.desk.workspace.refuse_protected(&place)?;
         self.job.check_place(&self.path, &place)?;
         Ok(place)
     }
@@ -99,7 +98,7 @@ impl<'a> Target<'a> {
         let mut open: OpenFile = self.job.desk.workspace.regular(&self.path, opened)?;
         let content = open
             .whole(WHOLE_BYTES_MAX)
-            .map_err(|cause| say!("cannot-read", path = show(&self.path), cause))?;
+            .map_err(|cause| fixed!("cannot-read", path = show(&self.path), cause))?;
         let stamp = match &content {
             Some(content) => Stamp::of_content(content),
             None => Stamp::of_metadata(&open.stat),
@@ -110,14 +109,14 @@ impl<'a> Target<'a> {
     fn is_link(&self) -> String {
         let target = rustix::fs::readlinkat(&self.directory, &self.name, Vec::new());
         let target = target.map(|t| show(Path::new(&*t.to_string_lossy()))).unwrap_or_else(|_| "?".into());
-        say!("path-is-link", path = show(&self.path), target)
+        fixed!("path-is-link", path = show(&self.path), target)
     }
 
     /// Puts `content` in the place of what `before` saw. Fails, leaving everything as it is, if that is no longer
     /// what is there, or if the task may not write there any more.
     pub fn replace(&self, before: Option<&Existing>, content: &[u8]) -> Result<(), String> {
         let unchanged = |what: &str, cause: &dyn std::fmt::Display| {
-            say!("write-failed", what, path = show(&self.path), cause)
+            fixed!("write-failed", what, path = show(&self.path), cause)
         };
         let mut temporary = Temporary::create(self.directory.as_fd(), before.is_some())
             .map_err(|cause| unchanged("create", &cause))?;
@@ -126,7 +125,7 @@ impl<'a> Target<'a> {
         let lock = Lock::take(&self.directory).map_err(|cause| unchanged("lock", &cause))?;
         let now = self.now()?;
         if now.as_ref().map(|n| &n.stamp) != before.map(|b| &b.stamp) {
-            return Err(say!("changed-during-call", path = show(&self.path)));
+            return Err(fixed!("changed-during-call", path = show(&self.path)));
         }
         // The last moment: whoever lost the right to write since the call began leaves everything as it is.
         self.job.permit(&self.place()?)?;
@@ -140,7 +139,7 @@ impl<'a> Target<'a> {
         match rustix::fs::fsync(&self.directory) {
             // Some file systems cannot synchronise a directory.
             Ok(()) | Err(Errno::INVAL) => Ok(()),
-            Err(cause) => Err(say!("not-confirmed", path = show(&self.path), cause)),
+            Err(cause) => Err(fixed!("not-confirmed", path = show(&self.path), cause)),
         }
     }
 

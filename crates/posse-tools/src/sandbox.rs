@@ -30,6 +30,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::confinement::{Confinement, ProcessLimits, Top, Walls};
+use crate::protected::FileProtection;
 use crate::supervisor::Supervisor;
 
 pub use places::closed_at_home;
@@ -79,6 +80,8 @@ pub struct Settings {
     pub temporary: PathBuf,
     pub limits: ProcessLimits,
     pub top: Top,
+    /// What no tool and no command writes in a workspace, by name.
+    pub protection: FileProtection,
 }
 
 impl Default for Settings {
@@ -96,6 +99,7 @@ impl Default for Settings {
             temporary: "/tmp".into(),
             limits: ProcessLimits::default(),
             top: Top::Closed,
+            protection: FileProtection::default(),
         }
     }
 }
@@ -185,11 +189,8 @@ impl Sandbox {
         self.settings.top == Top::Open && self.tier() == Ok(Tier::Kernel)
     }
 
-    /// What one process of a task is held to, and the variables that go with it. The error is why it is refused.
-    pub(crate) fn confine(
-        &self,
-        scene: &Scene<'_>,
-    ) -> Result<(Confinement, Vec<(OsString, OsString)>), String> {
+    /// What one process of a task is held to. The error is why it is refused.
+    pub(crate) fn confine(&self, scene: &Scene<'_>) -> Result<ConfinedProcess, String> {
         let tier = scene.policy.tier.max(self.tier()?);
         let limits = ProcessLimits {
             memory_bytes_max: self
@@ -202,7 +203,8 @@ impl Sandbox {
             ..self.settings.limits
         };
         if tier == Tier::None {
-            return Ok((Confinement { limits, ..Confinement::default() }, Vec::new()));
+            let confinement = Confinement { limits, ..Confinement::default() };
+            return Ok(ConfinedProcess { confinement, environment: Vec::new(), protected: None });
         }
         let machine = self.machine();
         machine.has(tier)?;
@@ -237,12 +239,15 @@ impl Sandbox {
             bubblewrap: if tier == Tier::Namespaces { Some(machine.bubblewrap.clone()?) } else { None },
             again: scene.supervisor.args.iter().filter_map(|arg| arg.to_str()).map(str::to_owned).collect(),
             scratch: scratch.clone(),
+            protection: self.settings.protection.within(scene.workspace),
             guarded: Vec::new(),
             rulesets: 0,
             known: None,
         };
+        let mut protected = None;
         if walls.writes() {
-            walls.guarded = self.kept.protected(scene.workspace)?;
+            let there = protected.insert(self.kept.protected(scene.workspace, &walls.protection)?);
+            walls.guarded = there.iter().filter(|path| walls.protection.guards(path)).cloned().collect();
             // What keeps something in an open directory is a mount, and there is none over a link.
             if walls.guarded.iter().any(|path| scene.workspace.join(path).is_symlink()) {
                 walls.top = Top::Closed;
@@ -258,12 +263,14 @@ impl Sandbox {
             ("TMPDIR".into(), scratch.into_os_string()),
             ("XDG_CACHE_HOME".into(), cache.into_os_string()),
         ];
-        Ok((Confinement { limits, walls: Some(walls), rulesets }, environment))
+        let confinement = Confinement { limits, walls: Some(walls), rulesets };
+        Ok(ConfinedProcess { confinement, environment, protected })
     }
 
     /// What is protected in a workspace and was not there before.
     pub(crate) fn appeared(&self, workspace: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
-        let mut now = self.kept.protected(workspace).unwrap_or_default();
+        let protection = self.settings.protection.within(workspace);
+        let mut now = self.kept.protected(workspace, &protection).unwrap_or_default();
         now.retain(|path| before.binary_search(path).is_err());
         now
     }
@@ -282,6 +289,10 @@ impl Sandbox {
                 .chain(read.clone())
                 .collect()
         })
+    }
+
+    pub fn protection(&self) -> &FileProtection {
+        &self.settings.protection
     }
 
     /// What no process reads or writes, and no file tool either: as it is written, and where it leads.
@@ -309,6 +320,15 @@ impl Sandbox {
             Ok(()) | Err(_) => Ok(own),
         }
     }
+}
+
+/// A confinement and what goes with it.
+pub(crate) struct ConfinedProcess {
+    pub confinement: Confinement,
+    /// Variables that the process needs in there.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What is protected in the workspace and there, sorted. `None` if the process writes nothing.
+    pub protected: Option<Vec<PathBuf>>,
 }
 
 /// What is known of one process that is to be started.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_core::id::TaskId;
-use posse_messages::say;
+use posse_messages::fixed;
 use rustix::fs::Stat;
 use sha2::{Digest, Sha256};
 
@@ -69,8 +69,8 @@ impl Seen {
     pub fn check(&self, task: &TaskId, path: &Path, now: &Stamp) -> Result<(), String> {
         match self.table().files.get(&(task.clone(), path.to_owned())) {
             Some(sight) if sight.stamp == *now => Ok(()),
-            Some(sight) => Err(say!("changed-since", path = show(path), turn = sight.turn)),
-            None => Err(say!("not-read", path = show(path))),
+            Some(sight) => Err(fixed!("changed-since", path = show(path), turn = sight.turn)),
+            None => Err(fixed!("not-read", path = show(path))),
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use posse_core::definition::Matter;
 use posse_core::text::prefix;
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ use crate::walk::{Kind, Options, entries, walk};
 use crate::workspace::{Workspace, show};
 
 /// Where a project keeps skills, nearest first.
-const PROJECT_FOLDERS: [&str; 2] = [".posse/skills", ".claude/skills"];
+pub const PROJECT_FOLDERS: [&str; 2] = [".posse/skills", ".claude/skills"];
 const SKILLS_MAX: usize = 200;
 const FOLDER_ENTRIES_MAX: usize = 1000;
 /// Front matter must be within these first bytes.
@@ -79,9 +79,9 @@ impl Skills {
                 Ok(base) => {
                     skills.add_folder(&Source { base: &base, matter }, Path::new(""), &mut warnings);
                 }
-                Err(cause) => {
-                    warnings.push(say!("skills-not-used", root = root.display(), why = cause.message()))
-                }
+                Err(cause) => warnings.push(
+                    localized!("skills-not-used", root = root.display(), why = cause.message()).to_string(),
+                ),
             }
         }
         (skills, warnings)
@@ -96,11 +96,14 @@ impl Skills {
         let Ok(directory) = source.base.open_directory(folder) else { return };
         let Ok((found, more)) = entries(directory.as_fd(), FOLDER_ENTRIES_MAX) else { return };
         if more {
-            warnings.push(say!(
-                "skills-folder-large",
-                folder = show(folder),
-                folder_entries_max = FOLDER_ENTRIES_MAX
-            ));
+            warnings.push(
+                localized!(
+                    "skills-folder-large",
+                    folder = show(folder),
+                    folder_entries_max = FOLDER_ENTRIES_MAX
+                )
+                .to_string(),
+            );
         }
         for (entry, kind) in found {
             if matches!(kind, Kind::Directory | Kind::Link) && !entry.as_encoded_bytes().starts_with(b".") {
@@ -115,25 +118,27 @@ impl Skills {
         let place = place.display();
         let head = match read_text(base, &folder.join("SKILL.md"), HEAD_BYTES_MAX) {
             Ok(head) => head,
-            Err(why) => return warnings.push(say!("skill-not-used", place, why)),
+            Err(why) => return warnings.push(localized!("skill-not-used", place, why).to_string()),
         };
         let matter = read(&head);
         let folder_name = folder.file_name().map(name).unwrap_or_default();
         let mut skill_name = matter.name.unwrap_or_else(|| folder_name.clone());
         if !is_name(&skill_name) {
-            warnings.push(say!("skill-name-unusable", place));
+            warnings.push(localized!("skill-name-unusable", place).to_string());
             skill_name = folder_name;
         }
         let description = matter.description.unwrap_or_else(|| {
-            warnings.push(say!("skill-without-description", skill_name, place));
+            warnings.push(localized!("skill-without-description", skill_name, place).to_string());
             matter.body.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
         });
         if let Some(first) = self.list.iter().find(|s| s.name.eq_ignore_ascii_case(&skill_name)) {
             let kept = first.base.root().join(&first.folder);
-            return warnings.push(say!("skill-shadowed", skill_name, place, kept = kept.display()));
+            return warnings
+                .push(localized!("skill-shadowed", skill_name, place, kept = kept.display()).to_string());
         }
         if self.list.len() == SKILLS_MAX {
-            return warnings.push(say!("skills-too-many", skill_name, skills_max = SKILLS_MAX));
+            return warnings
+                .push(localized!("skills-too-many", skill_name, skills_max = SKILLS_MAX).to_string());
         }
         let description = prefix(&description, DESCRIPTION_BYTES_MAX).to_owned();
         self.list.push(Skill { name: skill_name, description, base: base.clone(), folder, matter: read });
@@ -158,8 +163,8 @@ impl Skills {
             let rest: Vec<&str> = self.names().skip(shown).collect();
             let names = rest.join(", ");
             notes.push(match names.len() {
-                len if len <= LIST_BYTES_MAX / 4 => say!("skills-without-description", names),
-                _ => say!("skills-more", skills = count(rest.len() as u64, Noun::Skill)),
+                len if len <= LIST_BYTES_MAX / 4 => fixed!("skills-without-description", names),
+                _ => fixed!("skills-more", skills = count(rest.len() as u64, Noun::Skill)),
             });
         }
         format!("Available skills:\n{}", out.finish(&notes))
@@ -170,8 +175,8 @@ impl Skills {
         self.list.iter().find(|skill| skill.name.eq_ignore_ascii_case(wanted)).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
             match names.as_slice() {
-                [] => say!("no-skills"),
-                names => say!(
+                [] => fixed!("no-skills"),
+                names => fixed!(
                     "skill-not-found",
                     name = show(Path::new(prefix(wanted, NAME_BYTES_MAX))),
                     names = names.join(", ")
@@ -229,16 +234,16 @@ impl Skill {
             });
         let mut notes = report.notes();
         if left_out > 0 {
-            notes.push(say!("skill-files-more", files = count(left_out, Noun::File)));
+            notes.push(fixed!("skill-files-more", files = count(left_out, Noun::File)));
         }
         let listed = out.finish(&notes);
         let place = match Arc::ptr_eq(&self.base, &job.desk.workspace) {
-            true => say!("skill-folder", folder = show(&self.folder)),
-            false => say!("skill-folder-outside"),
+            true => fixed!("skill-folder", folder = show(&self.folder)),
+            false => fixed!("skill-folder-outside"),
         };
         match listed.is_empty() {
-            true => say!("skill-no-files", place),
-            false => format!("{}\n{listed}", say!("skill-other-files", place)),
+            true => fixed!("skill-no-files", place),
+            false => format!("{}\n{listed}", fixed!("skill-other-files", place)),
         }
     }
 }
@@ -249,7 +254,7 @@ fn cut(text: &str, room: usize) -> String {
         0 => text.to_owned(),
         left_out => {
             let total = count(text.len() as u64, Noun::Byte);
-            format!("{shown}\n{}", say!("skill-left-out", left_out, total))
+            format!("{shown}\n{}", fixed!("skill-left-out", left_out, total))
         }
     }
 }
@@ -259,10 +264,10 @@ fn read_text(base: &Workspace, path: &Path, head: u64) -> Result<String, String>
     const SKILL_BYTES_MAX: u64 = 1024 * 1024;
     let mut open = base.open_file(path)?;
     let content =
-        open.whole(SKILL_BYTES_MAX).map_err(|cause| say!("cannot-read", path = show(path), cause))?;
+        open.whole(SKILL_BYTES_MAX).map_err(|cause| fixed!("cannot-read", path = show(path), cause))?;
     let Some(content) = content else {
         let max = count(SKILL_BYTES_MAX, Noun::Byte);
-        return Err(say!("skill-file-too-large", path = show(path), max));
+        return Err(fixed!("skill-file-too-large", path = show(path), max));
     };
     let wanted = usize::try_from(head).unwrap_or(usize::MAX).min(content.len());
     Ok(decode(&content[..wanted], usize::MAX).text)

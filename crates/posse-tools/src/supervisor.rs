@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use posse_runtime::leases::{Fence, Holding};
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal};
@@ -51,9 +51,11 @@ const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// The helper writes a few hundred bytes of header and two streams.
 const REPORT_MAX: u64 = 64 * 1024 + 2 * (HEAD_MAX + TAIL_MAX) as u64;
 
-/// Marks every process of a task, for the sweep after a crash.
+/// Environment variable that marks every process of a task, for the sweep after a crash.
 pub const TASK_MARK: &str = "POSSE_TASK";
-/// Marks every process of one call, for the case that its helper is lost.
+/// Environment variable with the epoch of the driver that started the process. A sweep spares the processes of later epochs.
+const EPOCH_MARK: &str = "POSSE_EPOCH";
+/// Environment variable that marks every process of one call, for the case that its helper is lost.
 const CALL_MARK: &str = "POSSE_CALL";
 
 /// How to start the helper.
@@ -79,6 +81,13 @@ pub struct Job {
     pub confinement: Confinement,
     /// Where others may come to write what the command may: who says that its task still holds that.
     pub pulse: Option<Pulse>,
+}
+
+impl Job {
+    /// The epoch of the driver that runs the job; 0 outside of a task.
+    fn epoch(&self) -> u64 {
+        self.pulse.as_ref().map_or(0, |pulse| pulse.0.epoch())
+    }
 }
 
 /// The signs of life that a helper gets. Without one for half as long as a holder of leases may be silent, it ends the command: this
@@ -261,9 +270,14 @@ impl Supervisor {
     /// Runs a command to its end, its timeout or the cancellation, whichever is first; then nothing of it is left.
     /// Dropping the future ends everything too, only that nobody learns how it went.
     pub async fn run(&self, job: Job, cancel: &CancellationToken) -> Result<Report> {
+        self.begin_run(job)?.finish(cancel).await
+    }
+
+    /// Starts a command of [`Supervisor::run`]. An error means that nothing of it was run.
+    pub(crate) fn begin_run(&self, job: Job) -> Result<Started> {
         let failed = |error| not_started(&self.program, error);
         let ends = Ends { stdin: command_stdin(&job.stdin).map_err(failed)?, stdout: Stdio::null() };
-        self.begin(job, ends).map_err(failed)?.finish(cancel).await
+        self.begin(job, ends).map_err(failed)
     }
 
     /// Starts a command that one talks with through its standard input and output. It lasts as a command of [`Supervisor::run`]
@@ -313,6 +327,7 @@ impl Supervisor {
             .env_clear()
             .envs(job.environment.iter().map(|(name, value)| (name, value)))
             .env(TASK_MARK, job.task.as_str())
+            .env(EPOCH_MARK, job.epoch().to_string())
             .env(CALL_MARK, call)
             .stdin(OwnedFd::from(theirs))
             .stdout(ends.stdin)
@@ -344,13 +359,14 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    /// Waits for the end of the command, or ends it when it is cancelled.
+    /// Waits for the end of the command, or ends it when it is cancelled. An error means that the helper was lost, so nobody
+    /// knows how far the command came.
     pub async fn finish(mut self, cancel: &CancellationToken) -> Result<Report> {
         let Some(bytes) = converse(self.control, self.patience, cancel, self.pulse.as_ref()).await else {
-            return Err(self.helper.lost(&say!("supervisor-silent")).await);
+            return Err(self.helper.lost(&localized!("supervisor-silent")).await);
         };
         let Some(report) = Report::parse(&bytes) else {
-            return Err(self.helper.lost(&say!("supervisor-without-report")).await);
+            return Err(self.helper.lost(&localized!("supervisor-without-report")).await);
         };
         // It has nothing left to do but exit; if it does not, dropping it makes sure of that.
         let _ = tokio::time::timeout(SLACK, self.helper.child.wait()).await;
@@ -358,10 +374,24 @@ impl Started {
     }
 }
 
-/// Ends every process that is marked with a task and was left by a runtime that died together with its helpers.
-/// Returns how many were found. It reads `/proc` and may take two seconds: not for an async thread.
-pub fn sweep(task: &TaskId) -> u32 {
-    end_marked(&format!("{TASK_MARK}={task}"), None)
+/// Ends the processes that drivers of a task before this epoch left behind, and returns how many there were. The caller has
+/// claimed the task at `epoch`, so these drivers are dead or fenced. Processes of later epochs are spared: by now another
+/// driver may be at work. It reads `/proc` and may take two seconds: not for an async thread.
+pub fn sweep(task: &TaskId, epoch: u64) -> u32 {
+    let mark = format!("{TASK_MARK}={task}");
+    end_matching(|process| {
+        let environment = environment(process.pid);
+        has_mark(&environment, &mark) && epoch_in(&environment) < epoch
+    })
+}
+
+/// The epoch that a process is marked with. A missing or unparsable mark counts as 0: the oldest there is.
+fn epoch_in(environment: &[u8]) -> u64 {
+    let value = |entry: &[u8]| {
+        let (name, value) = std::str::from_utf8(entry).ok()?.split_once('=')?;
+        (name == EPOCH_MARK).then(|| value.parse().ok())?
+    };
+    environment.split(|byte| *byte == 0).find_map(value).unwrap_or(0)
 }
 
 /// The command's standard input: a file in memory, so that no writer has to be waited for.
@@ -428,14 +458,18 @@ struct Helper {
 
 impl Helper {
     /// The command may have killed or stopped its supervisor. Then we end by its marks what we can find.
-    async fn lost(mut self, how: &str) -> Error {
+    async fn lost(mut self, how: &LocalizedText) -> Error {
         let session = self.child.id();
         let _ = self.child.start_kill();
         let _ = tokio::time::timeout(SLACK, self.child.wait()).await;
         let mark = format!("{CALL_MARK}={}", self.call);
-        let ended = tokio::task::spawn_blocking(move || end_marked(&mark, session)).await.unwrap_or(0);
-        Error::new(ErrorCode::Internal, say!("supervisor-lost", how, ended))
-            .hint(say!("supervisor-lost-hint"))
+        let is_of_call = move |process: &tree::Process| {
+            session.is_some_and(|session| process.session == session as i32)
+                || has_mark(&environment(process.pid), &mark)
+        };
+        let ended = tokio::task::spawn_blocking(move || end_matching(is_of_call)).await.unwrap_or(0);
+        Error::new(ErrorCode::Internal, localized!("supervisor-lost", how, ended))
+            .hint(localized!("supervisor-lost-hint"))
     }
 }
 
@@ -448,14 +482,12 @@ impl Drop for Helper {
     }
 }
 
-fn end_marked(mark: &str, session: Option<u32>) -> u32 {
+/// Ends the processes that match, with everything below them.
+fn end_matching(matches: impl Fn(&tree::Process) -> bool) -> u32 {
     let me = std::process::id() as i32;
     let scan = || -> Vec<tree::Process> {
         let all = tree::processes();
-        let is_marked = |process: &&tree::Process| {
-            session.is_some_and(|session| process.session == session as i32) || has_mark(process.pid, mark)
-        };
-        let marked: Vec<tree::Process> = all.iter().filter(is_marked).copied().collect();
+        let marked: Vec<tree::Process> = all.iter().filter(|process| matches(process)).copied().collect();
         let roots: Vec<i32> = marked.iter().map(|process| process.pid).collect();
         let below = tree::descendants(&all, &roots);
         let alive = |process: &tree::Process| process.is_alive() && process.pid != me;
@@ -469,8 +501,12 @@ fn end_marked(mark: &str, session: Option<u32>) -> u32 {
     tree::end(scan, is_over).found.len() as u32
 }
 
-fn has_mark(pid: i32, mark: &str) -> bool {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+/// The environment that a process was started with; empty if it cannot be read.
+fn environment(pid: i32) -> Vec<u8> {
+    std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+fn has_mark(environment: &[u8], mark: &str) -> bool {
     environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
 }
 
@@ -482,8 +518,8 @@ fn call_mark() -> String {
 }
 
 fn not_started(program: &std::path::Path, error: io::Error) -> Error {
-    Error::new(ErrorCode::Io, say!("supervisor-not-started", program = program.display(), error))
-        .hint(say!("supervisor-not-started-hint"))
+    Error::new(ErrorCode::Io, localized!("supervisor-not-started", program = program.display(), error))
+        .hint(localized!("supervisor-not-started-hint"))
         .caused_by(error)
 }
 

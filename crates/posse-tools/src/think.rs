@@ -1,7 +1,7 @@
 //! A place to think aloud: nothing happens, and the thought stays in the conversation.
 
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
@@ -34,7 +34,7 @@ pub(crate) fn spec() -> ToolSpec {
 
 pub(crate) fn run(_: &Job, arguments: Arguments) -> Answer {
     if arguments.thought.trim().is_empty() {
-        return Err(say!("thought-empty"));
+        return Err(fixed!("thought-empty"));
     }
     Ok(ToolOutput::text("Noted."))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse_core::verify::{Ending, Evidence};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, ToolContext, Verifier};
 
 use crate::bash::{ending, leftovers, shell, shell_args};
@@ -52,7 +52,14 @@ impl Verifier for Commands {
                     evidence(command, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max)
                 }
                 Err(NotRun::Refused(refusal)) => Evidence::not_run(command, refusal),
-                Err(NotRun::Failed(error)) => Evidence::not_run(command, error.message()),
+                Err(NotRun::Failed(error)) => Evidence::not_run(command, error.message().english()),
+                // Not `NotRun`: that would end the task, and a check may be run again.
+                Err(NotRun::Lost(error)) => Evidence {
+                    command: command.to_owned(),
+                    ending: Ending::Stopped(error.message().english().to_owned()),
+                    duration_ms: 0,
+                    output: String::new(),
+                },
             }
         })
     }
@@ -67,7 +74,7 @@ fn evidence(
 ) -> Evidence {
     let ended = || ending("command", report, timeout).unwrap_or_default();
     let ending = match (report.stop, &report.end) {
-        (Some(Stop::TimedOut), _) => Ending::Stopped(say!("verify-timed-out", seconds = timeout.as_secs())),
+        (Some(Stop::TimedOut), _) => Ending::Stopped(fixed!("verify-timed-out", seconds = timeout.as_secs())),
         (Some(Stop::Cancelled), _) => Ending::Stopped("cancelled".to_owned()),
         (Some(Stop::Lost), _) => Ending::Stopped(ended()),
         (None, End::Exited { code }) => Ending::Exited(*code),

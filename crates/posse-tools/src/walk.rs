@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use posse_messages::say;
+use posse_messages::fixed;
 use rustix::fs::{AtFlags, Dir, FileType, OFlags};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
@@ -76,21 +76,21 @@ impl Report {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cancelled {
-            notes.push(say!("walk-cancelled"));
+            notes.push(fixed!("walk-cancelled"));
         }
         if self.too_many {
             let max = count(ENTRIES_MAX, Noun::Entry);
-            notes.push(say!("walk-too-many", max));
+            notes.push(fixed!("walk-too-many", max));
         }
         if self.too_deep > 0 {
             let closed = count(self.too_deep, Noun::Directory);
-            notes.push(say!("walk-too-deep", closed, depth_max = DEPTH_MAX));
+            notes.push(fixed!("walk-too-deep", closed, depth_max = DEPTH_MAX));
         }
         if self.unreadable > 0 {
-            notes.push(say!("walk-unreadable", entries = count(self.unreadable, Noun::Entry)));
+            notes.push(fixed!("walk-unreadable", entries = count(self.unreadable, Noun::Entry)));
         }
         if self.refused > 0 {
-            notes.push(say!("walk-refused", entries = count(self.refused, Noun::Entry)));
+            notes.push(fixed!("walk-refused", entries = count(self.refused, Noun::Entry)));
         }
         notes
     }

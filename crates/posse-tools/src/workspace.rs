@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, error::ErrorCode};
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
+
+use crate::protected::FileProtection;
 
 /// Linux refuses longer paths and names; refusing them here gives a better message.
 const PATH_BYTES_MAX: usize = 4096;
@@ -35,6 +37,7 @@ pub struct Workspace {
     spellings: Vec<PathBuf>,
     /// What nobody opens here, relative to the root.
     closed: Vec<PathBuf>,
+    protection: FileProtection,
 }
 
 /// A file opened through the workspace, known to be a regular file.
@@ -57,13 +60,22 @@ impl Workspace {
     /// The same where some absolute paths are closed, with everything in them. One that the root is in is not: then it was
     /// meant.
     pub fn open_without(root: &Path, closed: &[PathBuf]) -> posse_core::Result<Arc<Workspace>> {
+        Self::open_with(root, closed, &FileProtection::default())
+    }
+
+    /// The same where the operator opened protected names.
+    pub fn open_with(
+        root: &Path,
+        closed: &[PathBuf],
+        protection: &FileProtection,
+    ) -> posse_core::Result<Arc<Workspace>> {
         let failed = |what: &str, cause: std::io::Error| {
-            Error::new(ErrorCode::Io, say!("workspace-failed", what, root = root.display(), cause))
+            Error::new(ErrorCode::Io, localized!("workspace-failed", what, root = root.display(), cause))
                 .caused_by(cause)
         };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let handle = rustix::fs::open(root, flags, Mode::empty())
-            .map_err(|e| failed("open", e.into()).hint(say!("workspace-failed-hint")))?;
+            .map_err(|e| failed("open", e.into()).hint(localized!("workspace-failed-hint")))?;
         let resolved = std::fs::canonicalize(root).map_err(|e| failed("resolve", e))?;
         let mut spellings = vec![resolved];
         if root.is_absolute() && root != spellings[0] {
@@ -71,7 +83,8 @@ impl Workspace {
         }
         let inside = |path: &PathBuf| Some(path.strip_prefix(&spellings[0]).ok()?.to_owned());
         let closed = closed.iter().filter_map(inside).filter(|path| !path.as_os_str().is_empty()).collect();
-        let workspace = Workspace { handle, spellings, closed };
+        let protection = protection.within(&spellings[0]);
+        let workspace = Workspace { handle, spellings, closed, protection };
         workspace.require_openat2()?;
         Ok(Arc::new(workspace))
     }
@@ -85,16 +98,19 @@ impl Workspace {
             Mode::empty(),
         ) {
             Ok(_) => Ok(()),
-            Err(cause) => {
-                Err(Error::new(ErrorCode::Io, say!("openat2-missing", cause))
-                    .hint(say!("openat2-missing-hint")))
-            }
+            Err(cause) => Err(Error::new(ErrorCode::Io, localized!("openat2-missing", cause))
+                .hint(localized!("openat2-missing-hint"))),
         }
     }
 
     /// The root as people write it.
     pub fn root(&self) -> &Path {
         &self.spellings[0]
+    }
+
+    /// Refuses to write a path, relative to the root, that is protected. The refusal is for the model.
+    pub(crate) fn refuse_protected(&self, path: &Path) -> Result<(), String> {
+        self.protection.refuse(path)
     }
 
     pub(crate) fn handle(&self) -> BorrowedFd<'_> {
@@ -105,13 +121,13 @@ impl Workspace {
     /// This is spelling only: what may be opened is decided by the kernel. The refusal is written for the model.
     pub fn path(&self, raw: &str) -> Result<PathBuf, String> {
         if raw.is_empty() {
-            return Err(say!("path-empty"));
+            return Err(fixed!("path-empty"));
         }
         if raw.contains('\0') {
-            return Err(say!("path-with-nul"));
+            return Err(fixed!("path-with-nul"));
         }
         if raw.len() > PATH_BYTES_MAX {
-            return Err(say!("path-too-long", bytes = raw.len(), path_bytes_max = PATH_BYTES_MAX));
+            return Err(fixed!("path-too-long", bytes = raw.len(), path_bytes_max = PATH_BYTES_MAX));
         }
         let given = Path::new(raw);
         let relative = if given.is_absolute() {
@@ -124,13 +140,13 @@ impl Workspace {
         for part in relative.components() {
             match part {
                 Component::Normal(name) if name.len() > NAME_BYTES_MAX => {
-                    return Err(say!("name-too-long", bytes = name.len(), name_bytes_max = NAME_BYTES_MAX));
+                    return Err(fixed!("name-too-long", bytes = name.len(), name_bytes_max = NAME_BYTES_MAX));
                 }
                 Component::Normal(name) => path.push(name),
                 Component::CurDir => {}
                 // What `..` means depends on links, and one file would have many names.
                 Component::ParentDir => {
-                    return Err(say!("path-with-parent", path = show(given), root = self.root().display()));
+                    return Err(fixed!("path-with-parent", path = show(given), root = self.root().display()));
                 }
                 Component::RootDir | Component::Prefix(_) => return Err(self.outside(raw)),
             }
@@ -140,7 +156,7 @@ impl Workspace {
 
     fn outside(&self, raw: &str) -> String {
         let root = self.root().display();
-        say!("path-outside", path = show(Path::new(raw)), root)
+        fixed!("path-outside", path = show(Path::new(raw)), root)
     }
 
     /// Opens a regular file for reading, following links that stay inside.
@@ -156,8 +172,8 @@ impl Workspace {
         let (file, stat) = opened.map_err(|cause| self.explain(path, cause))?;
         match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
             rustix::fs::FileType::RegularFile => Ok(OpenFile { file, stat }),
-            rustix::fs::FileType::Directory => Err(say!("path-is-directory", path = show(path))),
-            _ => Err(say!("path-not-regular", path = show(path))),
+            rustix::fs::FileType::Directory => Err(fixed!("path-is-directory", path = show(path))),
+            _ => Err(fixed!("path-not-regular", path = show(path))),
         }
     }
 
@@ -217,7 +233,7 @@ impl Workspace {
                 false => Ok(place.to_owned()),
             }
         });
-        relative.map_err(|cause| say!("place-unknown", path = show(path), cause))
+        relative.map_err(|cause| fixed!("place-unknown", path = show(path), cause))
     }
 
     fn is_at(&self, place: &Path, open: BorrowedFd<'_>) -> std::io::Result<bool> {
@@ -234,7 +250,7 @@ impl Workspace {
     /// Refuses what nobody opens; `place` is where it really is, relative to the root.
     pub(crate) fn refuse_closed(&self, place: &Path) -> Result<(), String> {
         match self.closed.iter().any(|closed| place.starts_with(closed)) {
-            true => Err(say!("place-closed", place = show(place))),
+            true => Err(fixed!("place-closed", place = show(place))),
             false => Ok(()),
         }
     }
@@ -243,17 +259,17 @@ impl Workspace {
     pub(crate) fn explain(&self, path: &Path, cause: Errno) -> String {
         let shown = show(path);
         match cause {
-            Errno::XDEV => say!("link-leads-out", shown, root = self.root().display()),
-            Errno::LOOP => say!("link-refused", shown),
-            Errno::NOENT => say!("no-such-path", shown),
-            Errno::NOTDIR => say!("part-not-directory", shown),
-            Errno::ISDIR => say!("is-directory", shown),
-            Errno::ACCESS | Errno::PERM => say!("no-permission", shown),
-            Errno::NAMETOOLONG => say!("path-too-long-here", shown),
-            Errno::AGAIN => say!("path-moving", shown),
-            Errno::NOSYS => say!("no-openat2"),
-            Errno::NOSPC | Errno::DQUOT => say!("no-space", shown),
-            other => say!("cannot-open", shown, other),
+            Errno::XDEV => fixed!("link-leads-out", shown, root = self.root().display()),
+            Errno::LOOP => fixed!("link-refused", shown),
+            Errno::NOENT => fixed!("no-such-path", shown),
+            Errno::NOTDIR => fixed!("part-not-directory", shown),
+            Errno::ISDIR => fixed!("is-directory", shown),
+            Errno::ACCESS | Errno::PERM => fixed!("no-permission", shown),
+            Errno::NAMETOOLONG => fixed!("path-too-long-here", shown),
+            Errno::AGAIN => fixed!("path-moving", shown),
+            Errno::NOSYS => fixed!("no-openat2"),
+            Errno::NOSPC | Errno::DQUOT => fixed!("no-space", shown),
+            other => fixed!("cannot-open", shown, other),
         }
     }
 }
@@ -262,7 +278,7 @@ impl Workspace {
 pub(crate) fn show(path: &Path) -> String {
     let text = or_dot(path).to_string_lossy();
     match visible(prefix(&text, 300)) {
-        short if text.len() > 300 => say!("path-bytes", short, bytes = text.len()),
+        short if text.len() > 300 => fixed!("path-bytes", short, bytes = text.len()),
         whole => whole.into_owned(),
     }
 }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use serde::{Deserialize, Serialize};
 
 use self::git::{Call, Git};
@@ -258,7 +258,7 @@ impl Worktree {
             let about = String::from_utf8_lossy(about);
             let words: Vec<&str> = about.trim_start_matches(':').split(' ').collect();
             let [old_mode, new_mode, old, new, ..] = words[..] else {
-                return Err(Error::new(ErrorCode::Io, say!("git-change-unknown")));
+                return Err(Error::new(ErrorCode::Io, localized!("git-change-unknown")));
             };
             let path = PathBuf::from(OsString::from_vec(path.to_vec()));
             found.push(Changed { path, before: Side::of(old_mode, old), after: Side::of(new_mode, new) });
@@ -310,9 +310,9 @@ impl Origin {
     fn find(git: &Git, workspace: &Path) -> Result<Self> {
         let ask = |what: &[&str]| git.call(workspace, &[&["rev-parse"], what].concat()).line();
         let no_repository = |e: Error| {
-            let text = say!("worktree-no-repository", workspace = workspace.display());
+            let text = localized!("worktree-no-repository", workspace = workspace.display());
             Error::new(ErrorCode::IsolationUnavailable, text)
-                .hint(say!("worktree-no-repository-hint"))
+                .hint(localized!("worktree-no-repository-hint"))
                 .caused_by(e)
         };
         let workspace = fs::canonicalize(workspace).map_err(|e| failed("find", workspace, e))?;
@@ -320,7 +320,7 @@ impl Origin {
         let top = workspace.ancestors().find(|directory| directory.join(".git").symlink_metadata().is_ok());
         let top = match top {
             Some(top) => top.to_owned(),
-            None => return Err(no_repository(Error::new(ErrorCode::Io, say!("no-git-above")))),
+            None => return Err(no_repository(Error::new(ErrorCode::Io, localized!("no-git-above")))),
         };
         let below = workspace.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
         let place = |what: &str| ask(&["--path-format=absolute", "--git-path", what]).map(PathBuf::from);
@@ -394,5 +394,6 @@ fn remove(root: &Path) -> Result<()> {
 }
 
 fn failed(what: &str, path: &Path, cause: std::io::Error) -> Error {
-    Error::new(ErrorCode::Io, say!("worktree-failed", what, path = path.display(), cause)).caused_by(cause)
+    Error::new(ErrorCode::Io, localized!("worktree-failed", what, path = path.display(), cause))
+        .caused_by(cause)
 }

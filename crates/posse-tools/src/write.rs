@@ -1,7 +1,7 @@
 //! Writes a whole file.
 
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use serde::Deserialize;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let path = job.desk.workspace.path(&arguments.path)?;
     let content = arguments.content.as_bytes();
     if content.len() as u64 > WHOLE_BYTES_MAX {
-        return Err(say!(
+        return Err(fixed!(
             "content-too-large",
             size = count(content.len() as u64, Noun::Byte),
             max = count(WHOLE_BYTES_MAX, Noun::Byte)
@@ -51,7 +51,7 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let target = Target::find(job, &path, Parents::Create)?;
     let before = target.now()?;
     let stamp = Stamp::of_content(content);
-    let size = say!(
+    let size = fixed!(
         "size-and-lines",
         bytes = count(content.len() as u64, Noun::Byte),
         lines = count(arguments.content.lines().count() as u64, Noun::Line)
@@ -59,17 +59,17 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
     let done = match &before {
         // The same call again, after a crash lost its result: the answer and the list of changes stay the same.
         Some(existing) if existing.stamp == stamp => {
-            say!("content-same", path = show(&path), size)
+            fixed!("content-same", path = show(&path), size)
         }
         Some(existing) => {
             job.desk.seen.check(&job.task, &path, &existing.stamp)?;
             target.replace(before.as_ref(), content)?;
             let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), Noun::Byte);
-            say!("file-replaced", path = show(&path), size, old)
+            fixed!("file-replaced", path = show(&path), size, old)
         }
         None => {
             target.replace(None, content)?;
-            say!("file-created", path = show(&path), size)
+            fixed!("file-created", path = show(&path), size)
         }
     };
     job.desk.seen.note(&job.task, &path, stamp, job.turn);

@@ -183,12 +183,7 @@ async fn run() -> Outcome {
         agents: Arc::new(vec![worker(turns)?]),
         grant: Grant::root(["lookup", "delegate"].map(str::to_owned), 1),
         caps: Caps::default(),
-        rules: Rules {
-            running_max: at_once,
-            waiting_max: at_once,
-            spawned_max: at_once,
-            on_limit: OnLimit::Queue,
-        },
+        rules: Rules { running_max: at_once, open_max: at_once, on_limit: OnLimit::Queue },
         stop: Stop::default(),
         verifier: None,
         facades: posse::session::facades::Facades::default(),

@@ -14,7 +14,7 @@ use posse_core::outcome::{Outcome, Status};
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 use posse_runtime::budget::Tariff;
 use posse_runtime::driver::{self, Nesting, Onward, Ports, Stop};
 use posse_runtime::inbox::Inbox;
@@ -201,26 +201,26 @@ impl SubAgent {
 
     async fn run(&self, input: &ToolInput<'_>, arguments: &Value) -> ToolOutput {
         let Some(nesting) = &input.context.nesting else {
-            return ToolOutput::error(say!("nested-misconfigured", why = say!("nested-nowhere")));
+            return ToolOutput::error(fixed!("nested-misconfigured", why = fixed!("nested-nowhere")));
         };
         if nesting.grant.depth() == 0 {
-            return ToolOutput::error(say!("nested-too-deep", depth = nesting.grant.depth_max()));
+            return ToolOutput::error(fixed!("delegation-too-deep", depth_max = nesting.grant.depth_max()));
         }
         let Some(prompt) = arguments["prompt"].as_str().filter(|prompt| !prompt.trim().is_empty()) else {
-            return ToolOutput::mistake(say!("prompt-required"));
+            return ToolOutput::mistake(fixed!("prompt-required"));
         };
         let id = TaskId::nested(&input.context.task, &self.spec.name, input.key);
         let prepared = self.prepare(input.context, nesting, prompt, arguments["system"].as_str());
         let (start, mut ports) = match prepared {
             Ok(prepared) => prepared,
-            Err(e) => return ToolOutput::error(say!("nested-misconfigured", why = e)),
+            Err(e) => return ToolOutput::error(fixed!("nested-misconfigured", why = e.english())),
         };
         if let Some(hook) = &self.trace_hook {
             ports.observers = ports.observers.with(Arc::new(Traced { hook: hook.clone(), task: id.clone() }));
         }
         match drive(&ports, id, &input.context.task, start).await {
             Ok(outcome) => answer(&outcome),
-            Err(e) => ToolOutput::error(say!("nested-failed", why = e)),
+            Err(e) => ToolOutput::error(fixed!("nested-failed", why = e.english())),
         }
     }
 
@@ -235,7 +235,7 @@ impl SubAgent {
         let system = system.or(self.system.as_deref()).unwrap_or_default();
         let size = estimate_tokens(system);
         if size > SYSTEM_TOKENS_MAX {
-            let text = say!("nested-prompt-too-large", size, system_tokens_max = SYSTEM_TOKENS_MAX);
+            let text = localized!("nested-prompt-too-large", size, system_tokens_max = SYSTEM_TOKENS_MAX);
             return Err(Error::new(ErrorCode::PromptTooLarge, text));
         }
         let rights = self.rights();
@@ -324,6 +324,10 @@ impl Tool for SubAgent {
         true
     }
 
+    fn delegates(&self) -> bool {
+        true
+    }
+
     /// Nothing is held while the agent runs, so it may itself call what its caller has.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
@@ -355,7 +359,7 @@ async fn ended(store: &dyn Store, id: &TaskId) -> Result<Arc<Outcome>> {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    outcome.ok_or_else(|| Error::new(ErrorCode::JournalInvalid, say!("nested-without-outcome", id)))
+    outcome.ok_or_else(|| Error::new(ErrorCode::JournalInvalid, localized!("nested-without-outcome", id)))
 }
 
 fn answer(outcome: &Outcome) -> ToolOutput {
@@ -369,9 +373,9 @@ fn answer(outcome: &Outcome) -> ToolOutput {
     };
     let so_far = match outcome.text.trim() {
         "" => String::new(),
-        text => format!("\n\n{}\n{text}", say!("so-far")),
+        text => format!("\n\n{}\n{text}", fixed!("so-far")),
     };
-    ToolOutput { changed, ..ToolOutput::error(format!("{}{so_far}", say!("nested-failed", why))) }
+    ToolOutput { changed, ..ToolOutput::error(format!("{}{so_far}", fixed!("nested-failed", why))) }
 }
 
 /// The hook sees its own agent and nobody else's.

@@ -12,9 +12,9 @@ const ROWS: usize = 35;
 /// repository or a person comes behind the end of the options, or cannot begin with a dash.
 const STARTERS: &[&str] = &[
     "posse-cli/src/commands/mcp/doctor.rs",
-    "posse-cli/src/commands/mcp/leave.rs",
     "posse-cli/src/commands/review/git.rs",
     "posse-cli/src/commands/servers/login.rs",
+    "posse-cli/src/commands/worker.rs",
     "posse-tools/src/sandbox/bubblewrap.rs",
     "posse-tools/src/supervisor.rs",
     "posse-tools/src/supervisor/helper.rs",

@@ -16,7 +16,7 @@ use posse_store::SqliteStore;
 use super::tasks::age;
 use crate::args::{AnswerArgs, ApprovalsCommand, Global};
 use crate::columns::cut;
-use crate::{desk, setup, terminal};
+use crate::{desk, setup, spans, terminal};
 
 /// How often it looks for new questions.
 const LOOK: Duration = Duration::from_millis(300);
@@ -57,7 +57,7 @@ fn line(parked: &Parked) -> String {
     let left = match &parked.state {
         State::Open => {
             let seconds = request.deadline_ms.saturating_sub(now_ms()) / 1000;
-            say!("approval-left", default = request.on_deadline.wire(), seconds)
+            say!("approval-left", default = request.on_deadline.wire(), left = spans::in_words(seconds))
         }
         State::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
         State::Closed(why) => why.clone(),

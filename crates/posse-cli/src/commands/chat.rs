@@ -16,6 +16,7 @@ use super::run::{self, Lead};
 use super::tasks::TakenUp;
 use crate::args::{ChatArgs, Global, How};
 use crate::setup::{Setup, new_session_id};
+use crate::signals::EndSignals;
 use crate::terminal;
 
 pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
@@ -34,7 +35,14 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     let Talk { lead, session_id, .. } = &talk;
     terminal::note(&say!("chat-banner", model = lead.agent.model, session_id));
-    while let Some(line) = read_line().await? {
+    let mut end = EndSignals::listen()?;
+    loop {
+        let line = tokio::select! {
+            line = read_line() => line?,
+            // Nothing is under way, and the conversation can be resumed.
+            signal = end.recv() => return Ok(ExitCode::from(signal.exit_code())),
+        };
+        let Some(line) = line else { break };
         match Said::parse(&line) {
             Said::Message => {}
             Said::Quit => break,
@@ -62,7 +70,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
         };
         let task = talk.id.get_or_insert_with(|| TaskId::root(&talk.session_id)).clone();
         let outcome = room.work(work).await?;
-        code = room.conclude(&task, &talk.lead.agent, &outcome, began);
+        code = room.conclude(&task, &talk.lead.agent, &outcome, began).await;
     }
     talk.setup().close_servers().await;
     Ok(code)
@@ -140,7 +148,10 @@ impl Talk {
 
     fn room(&self, how: &How, json: bool, title: &str) -> Result<Room> {
         match &self.place {
-            Place::New(setup) => run::room(setup, how, &self.lead, self.session_id.clone(), json, title),
+            Place::New(setup) => {
+                let (lead, session_id) = (&self.lead, self.session_id.clone());
+                run::room(setup, how, lead, session_id, View::Shown, json, title)
+            }
             Place::Earlier(taken_up) => taken_up.room(how, View::Shown, json, title),
         }
     }

@@ -10,7 +10,7 @@ use posse_core::context::{
     Audience, Change, Changed, Entry, Head, Key, Label, OPERATOR, TOTAL_TOKENS_MAX, VALUE_TOKENS_MAX, Wanted,
 };
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{localized, say};
 use posse_runtime::context::{Caller, change, now_ms, perform};
 use posse_runtime::ports::ContextStore;
 use posse_store::SqliteStore;
@@ -69,7 +69,7 @@ pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
 /// The hints of the rules speak of the tool; a person has commands.
 fn for_people(error: Error) -> Error {
     match error.code() {
-        ErrorCode::KeyNotFound if error.advice() == Some(&say!("key-not-found-hint")) => {
+        ErrorCode::KeyNotFound if error.advice() == Some(&localized!("key-not-found-hint")) => {
             error.hint(say!("context-list-hint"))
         }
         ErrorCode::VersionConflict => error.hint(say!("context-version-hint")),

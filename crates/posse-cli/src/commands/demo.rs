@@ -51,6 +51,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
         attended: false,
         verifier: None,
         facades: Facades::default(),
+        rules: posse_runtime::session::RULES,
         lease_ms: posse_core::lease::SILENCE_MS_MAX,
         worktrees: None,
         apart_from: None,
@@ -101,7 +102,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     if !global.json {
         summarise(&room, &*store, &session_id).await?;
     }
-    let code = room.conclude(&TaskId::root(&session_id), &orchestrator, &outcome, began);
+    let code = room.conclude(&TaskId::root(&session_id), &orchestrator, &outcome, began).await;
     if !global.json && outcome.status() == Status::Completed {
         terminal::note(&format!("\n{}", say!("demo-end", state = state.display())));
     }

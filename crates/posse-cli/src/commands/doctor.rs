@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use posse_core::Result;
 use posse_core::approval::Mode;
+use posse_core::board::{OnLimit, Rules};
 use posse_core::grant::Tier;
 use posse_core::text::estimate_tokens;
 use posse_messages::say;
@@ -71,6 +72,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     findings.extend(setup.ignored_top().map(|text| Finding::new("confinement", Mark::Info, text)));
     findings.push(approvals(&setup));
     findings.extend(tools(&setup));
+    findings.push(delegation(&setup));
     findings.extend(servers(&setup));
     findings.push(agents(&setup));
     findings.push(prompts(&setup));
@@ -121,7 +123,12 @@ fn confinement(setup: &Setup) -> Finding {
         Ok(Tier::Kernel | Tier::Namespaces) => format!(" · network: {}", setup.network()),
         Err(_) => " · or set `tier = \"off\"` under `[sandbox]` in the user's configuration".to_owned(),
     };
-    let text = say!("doctor-confinement", commands = format!("{}{more}", setup.sandbox.describe()));
+    let mut text = say!("doctor-confinement", commands = format!("{}{more}", setup.sandbox.describe()));
+    let opened = setup.sandbox.protection().opened();
+    if !opened.is_empty() {
+        let names = opened.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        text.push_str(&say!("doctor-unprotected", names));
+    }
     Finding::new("confinement", mark, text)
 }
 
@@ -178,11 +185,23 @@ fn tools(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
+/// How deep tasks may delegate, and how many there may be.
+fn delegation(setup: &Setup) -> Finding {
+    let Rules { running_max, open_max, on_limit } = setup.rules();
+    let beyond = match on_limit {
+        OnLimit::Reject => say!("doctor-limit-rejects"),
+        OnLimit::Queue => say!("doctor-limit-queues"),
+    };
+    let text = say!("doctor-delegation", depth = setup.max_depth(), running_max, open_max, beyond);
+    Finding::new("delegation", Mark::Info, text)
+}
+
 /// Each MCP server with its state and how it is held; nobody is started.
 fn servers(setup: &Setup) -> Vec<Finding> {
     let servers = Servers::load(setup, Wanted::All);
     let of_servers = servers.all().iter().map(|named| Finding::new("MCP servers", Mark::Info, named.line()));
-    let problems = servers.problems().iter().map(|e| Finding::new("MCP servers", Mark::Info, e.message()));
+    let problems =
+        servers.problems().iter().map(|e| Finding::new("MCP servers", Mark::Info, e.message().to_string()));
     of_servers.chain(problems).collect()
 }
 
@@ -233,6 +252,7 @@ fn topic(topic: &str) -> String {
         "base URL" => say!("topic-base-url"),
         "confinement" => say!("topic-confinement"),
         "tools" => say!("topic-tools"),
+        "delegation" => say!("topic-delegation"),
         "agents" => say!("topic-agents"),
         "MCP servers" => say!("topic-servers"),
         "prompt tokens" => say!("topic-prompt-tokens"),

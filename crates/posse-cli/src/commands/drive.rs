@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use posse_core::agent::Agent;
 use posse_core::approval::{Mode, Policy};
+use posse_core::board::Rules;
 use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
 use posse_core::redact::Redactor;
 use posse_core::text::{head_and_tail, visible};
+use posse_core::usage::{SpendingTotal, dollars};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -19,22 +21,19 @@ use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier, Worktrees};
 use posse_runtime::session::facades::Facades;
-use posse_runtime::session::{RULES, Session, SessionConfig};
+use posse_runtime::session::{Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use serde_json::Value;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind};
 
 use super::refusals::Operator;
 use crate::desk::Desk;
 use crate::envelope::envelope;
-use crate::render::{self, Live, Thing, count, many, tokens};
+use crate::render::{self, Live, Thing, many, tokens, with_subagents};
 use crate::servers::Servers;
 use crate::terminal::Delivery;
 use crate::worktrees::Apart;
-use crate::{owner, terminal};
-
-/// How long a program that is asked to end may finish its step.
-const TERM_GRACE: Duration = Duration::from_secs(3);
+use crate::{owner, signals, terminal};
 
 pub struct Room {
     pub session: Arc<Session>,
@@ -48,6 +47,7 @@ pub struct Room {
     desk: Option<Desk>,
     servers: Arc<Servers>,
     worktrees: Option<Arc<Apart>>,
+    store: Arc<dyn Store>,
 }
 
 pub struct Parts {
@@ -74,6 +74,7 @@ pub struct Parts {
     pub verifier: Option<Arc<dyn Verifier>>,
     pub redactor: Redactor,
     pub facades: Facades,
+    pub rules: Rules,
     pub lease_ms: u64,
     pub worktrees: Option<Arc<Apart>>,
     pub apart_from: Option<String>,
@@ -109,7 +110,7 @@ impl Room {
             }
             false => (None, Vec::new()),
         };
-        let stop = Stop::default();
+        let (stop, store) = (Stop::default(), parts.store.clone());
         let effects = parts.tools.iter().map(|tool| (tool.spec().name.clone(), tool.spec().effect)).collect();
         let (read_only, denied) = (parts.read_only, parts.denied);
         let operator = Operator { grant: parts.grant.clone(), effects, read_only, denied };
@@ -120,12 +121,15 @@ impl Room {
             workspace: parts.workspace,
             store: parts.store,
             models: parts.models.clone(),
-            tools: Toolbox::new(parts.tools)?.redacted_by(parts.redactor).with_approvals(parts.approvals),
+            tools: Toolbox::new(parts.tools)?
+                .redacted_by(parts.redactor)
+                .with_approvals(parts.approvals)
+                .swept_by(posse_tools::supervisor::sweep),
             observers: Observers::new([observers, parts.watchers, asked].concat()),
             agents: parts.agents.clone(),
             grant: parts.grant,
             caps: parts.caps,
-            rules: RULES,
+            rules: parts.rules,
             stop: stop.clone(),
             verifier: parts.verifier,
             facades: parts.facades,
@@ -135,11 +139,16 @@ impl Room {
         })?;
         let (models, agents, json) = (parts.models, parts.agents, parts.json);
         let (servers, worktrees) = (parts.servers, parts.worktrees);
-        Ok(Self { session, models, agents, live, json, operator, stop, desk, servers, worktrees })
+        Ok(Self { session, models, agents, live, json, operator, stop, desk, servers, worktrees, store })
     }
 
-    /// Works to the end, or until the person has had enough.
+    /// Works to the end, or until the person has had enough. SIGTERM and SIGHUP leave the task as `kill -9` does: everything that
+    /// was written stays, nothing is written any more, and the error says how to continue.
     pub async fn work(&self, work: Work) -> Result<Arc<Outcome>> {
+        let task = match &work {
+            Work::Start { .. } => TaskId::root(self.session.id()),
+            Work::GoOn { id, .. } => id.clone(),
+        };
         let working = async {
             match work {
                 Work::Start { agent, task, verify, notes } => {
@@ -157,7 +166,7 @@ impl Room {
         let outcome = tokio::select! {
             // Whoever presses Ctrl-C at the first line is heard: the signals are received before anything is done.
             biased;
-            e = self.listen() => Err(e),
+            e = self.listen(&task) => Err(e),
             outcome = working => outcome,
             () = ticking => unreachable!("the ticker never ends"),
             e = self.answer() => Err(e),
@@ -176,37 +185,31 @@ impl Room {
         }
     }
 
-    /// Ctrl-C once: finish the step and stop. Twice: now. A third time: at once, whatever is under way.
-    async fn listen(&self) -> Error {
-        let listened = async {
-            let mut interrupt = signal(SignalKind::interrupt())?;
-            let mut terminate = signal(SignalKind::terminate())?;
-            let mut hang_up = signal(SignalKind::hangup())?;
-            tokio::select! {
-                _ = interrupt.recv() => self.say(&say!("stopping-after-step")),
-                _ = terminate.recv() => self.stop_within(TERM_GRACE),
-                _ = hang_up.recv() => self.stop_within(TERM_GRACE),
-            }
-            self.stop.soon.cancel();
-            interrupt.recv().await;
-            self.say(&say!("stopping-now"));
-            self.stop.now.cancel();
-            interrupt.recv().await;
-            std::io::Result::Ok(())
+    /// Resolves when a signal ends the work: the third Ctrl-C, SIGTERM or SIGHUP.
+    async fn listen(&self, task: &TaskId) -> Error {
+        let receivers = signals::receiver(SignalKind::interrupt())
+            .and_then(|interrupt| Ok((interrupt, signals::EndSignals::listen()?)));
+        let (mut interrupt, mut end) = match receivers {
+            Ok(receivers) => receivers,
+            Err(e) => return e,
         };
-        match listened.await {
-            Ok(()) => Error::new(ErrorCode::Io, say!("stopped-by-third")).hint(say!("stopped-by-third-hint")),
-            Err(e) => Error::new(ErrorCode::Io, say!("signals-unavailable")).caused_by(e),
+        tokio::select! {
+            signal = end.recv() => signal.interrupt(task),
+            () = self.heed_ctrl_c(&mut interrupt) => {
+                Error::new(ErrorCode::Io, say!("stopped-by-third")).hint(say!("stopped-by-third-hint"))
+            }
         }
     }
 
-    fn stop_within(&self, grace: Duration) {
+    /// Ctrl-C once: finish the step and stop. Twice: now. A third time: at once, whatever is under way.
+    async fn heed_ctrl_c(&self, interrupt: &mut Signal) {
+        interrupt.recv().await;
+        self.say(&say!("stopping-after-step"));
+        self.stop.soon.cancel();
+        interrupt.recv().await;
         self.say(&say!("stopping-now"));
-        let now = self.stop.now.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(grace).await;
-            now.cancel();
-        });
+        self.stop.now.cancel();
+        interrupt.recv().await;
     }
 
     fn say(&self, text: &str) {
@@ -217,9 +220,10 @@ impl Room {
     }
 
     /// Prints the outcome and says how the program ends.
-    pub fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
+    pub async fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
+        let tree = self.tree(id, outcome).await;
         if self.json {
-            terminal::out(&self.envelope(id, agent, outcome, began).to_string());
+            terminal::out(&self.envelope(id, agent, outcome, &tree, began).to_string());
             return super::exit_code(outcome.status());
         }
         self.remark(id, agent, outcome, began);
@@ -227,7 +231,7 @@ impl Room {
             "" => Delivery::Done,
             text => terminal::deliver(text),
         };
-        terminal::note(&self.summary(id, agent, outcome));
+        terminal::note(&self.summary(id, agent, outcome, &tree));
         for task in self.kept_apart(id) {
             terminal::note(&say!("changes-kept-apart", task));
         }
@@ -237,10 +241,31 @@ impl Room {
         }
     }
 
+    /// Sums of a task with everything below it, as the store has them.
+    pub async fn tree(&self, id: &TaskId, outcome: &Outcome) -> SpendingTotal {
+        let own = SpendingTotal {
+            tasks: 1,
+            turns: outcome.turns.into(),
+            input_tokens: outcome.usage.input,
+            output_tokens: outcome.usage.output,
+            cost_micros: outcome.usage.cost_micros.unwrap_or(0),
+            unpriced_tokens: 0,
+        };
+        // A store that cannot be read now was written a moment ago; the answer is worth more than its price.
+        self.store.tree_total(id).await.unwrap_or(own)
+    }
+
     /// For programs.
-    pub fn envelope(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> Value {
-        let (cost, spent) = (self.cost(agent, outcome), self.session.spent());
-        let mut value = envelope(id, &agent.model, outcome, cost, &spent, began.elapsed());
+    pub fn envelope(
+        &self,
+        id: &TaskId,
+        agent: &Agent,
+        outcome: &Outcome,
+        tree: &SpendingTotal,
+        began: Instant,
+    ) -> Value {
+        let cost = self.cost(agent, outcome);
+        let mut value = envelope(id, &agent.model, outcome, cost, tree, began.elapsed());
         // Detached tasks, which go on when somebody takes them up.
         let left = self.session.left_running();
         value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
@@ -253,9 +278,12 @@ impl Room {
         self.worktrees.as_ref().map(|apart| apart.kept(id.session())).unwrap_or_default()
     }
 
+    /// The price of the task alone: as it was written down, or of today for a task that was begun before prices were.
     fn cost(&self, agent: &Agent, outcome: &Outcome) -> Option<u64> {
-        let open = self.models.open(agent).ok();
-        open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by))
+        outcome.usage.cost_micros.or_else(|| {
+            let open = self.models.open(agent).ok();
+            open.and_then(|open| open.tariff.cost(&outcome.usage, &outcome.answered_by))
+        })
     }
 
     /// What a person should know before the answer.
@@ -288,27 +316,17 @@ impl Room {
     }
 
     /// The last line: how it ended and what it used.
-    pub fn summary(&self, id: &TaskId, agent: &Agent, outcome: &Outcome) -> String {
+    pub fn summary(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, tree: &SpendingTotal) -> String {
         let cost = self.cost(agent, outcome);
-        let cost = cost.map(|micros| format!(" · ${:.4}", micros as f64 / 1e6)).unwrap_or_default();
+        let cost = cost.map(|micros| format!(" · ${:.4}", dollars(micros))).unwrap_or_default();
         format!(
             "{id} · {} · {} · {} · {}{cost}{}",
             outcome.status().wire(),
             many(outcome.turns, Thing::Turn),
             many(outcome.tool_calls, Thing::Tool),
             tokens(outcome.usage.total()),
-            self.with_subagents(outcome)
+            with_subagents(tree)
         )
-    }
-
-    /// What the whole tree used, where that is more than the task itself did.
-    fn with_subagents(&self, outcome: &Outcome) -> String {
-        let spent = self.session.spent();
-        let tokens = spent.input_tokens.saturating_add(spent.output_tokens);
-        if tokens <= outcome.usage.total() {
-            return String::new();
-        }
-        format!(" · {}", say!("tokens-with-subagents", tokens = count(tokens)))
     }
 }
 

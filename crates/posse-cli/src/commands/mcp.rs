@@ -16,9 +16,9 @@ use posse_core::id::TaskId;
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::server::http::{self, Guard};
 use posse_mcp::server::{Door, Entrance, Hosts, Offer, Serving, Transcripts, Wire, converse};
-use posse_messages::say;
+use posse_messages::{localized, say};
 use posse_runtime::context::now_ms;
-use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store, TaskQuery, Which};
+use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store};
 use posse_runtime::session::Hosted;
 use posse_runtime::session::facades::{Facade, Facades};
 use posse_store::SqliteStore;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::View;
 use super::run::{Furniture, furnish};
-use super::tasks::{status, sweep};
+use super::tasks::status;
 use crate::args::{Global, How, McpArgs, McpCommand};
 use crate::config::OnExit;
 use crate::models::{NONE, process_env};
@@ -119,9 +119,8 @@ async fn prepare(
     let agent = host(setup, &how)?;
     let store = setup.store()?;
     let session_id = session_id(&store, setup, args.room.as_deref()).await?;
-    sweep_dead(&store, &session_id).await?;
     let agents: Arc<dyn Agents> = setup.agents(&how);
-    let facades = facades(&offers);
+    let facades = facades(setup, &offers)?;
     // Which of these are given does not depend on what servers have.
     setup.servers_of(&how);
     let grant = setup.grant_to_hosts(&how, &args.write, &setup.tools()?)?.keep(&agent.rights);
@@ -161,7 +160,7 @@ async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {
             apart_from: None,
         },
     )?;
-    Ok(Arc::new(room.session.host(agent, Some(say!("mcp-writing-advice"))).await?))
+    Ok(Arc::new(room.session.host(agent, Some(localized!("mcp-writing-advice").english().to_owned())).await?))
 }
 
 struct Journals(Arc<SqliteStore>);
@@ -188,12 +187,15 @@ fn host(setup: &Setup, how: &How) -> Result<Agent> {
     }
 }
 
-fn facades(offers: &[Offer]) -> Facades {
-    let mut facades = vec![Facade::Subagent, Facade::SharedContext];
-    if offers.contains(&Offer::RunSubagent) {
-        facades.push(Facade::RunSubagent);
-    }
-    facades.into_iter().collect()
+/// The tools behind what is offered, and those with which tasks delegate further where that is allowed.
+fn facades(setup: &Setup, offers: &[Offer]) -> Result<Facades> {
+    let configured = setup.facades()?;
+    let offered = |facade: Facade| match facade {
+        Facade::Subagent | Facade::SharedContext => true,
+        Facade::RunSubagent => offers.contains(&Offer::RunSubagent) || configured.has(facade),
+        Facade::Agent | Facade::Launch => configured.has(facade),
+    };
+    Ok(Facade::ALL.iter().copied().filter(|facade| offered(*facade)).collect())
 }
 
 /// The same for everyone who comes to this directory. If its session was deleted, the next one is taken.
@@ -202,7 +204,7 @@ async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> R
     let place = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
     for number in 0..DELETED_MAX {
         let id = session_name(&format!("{}\0{}\0{number}", place.display(), room.unwrap_or_default()));
-        store.create_session(&id, now_ms()).await?;
+        store.create_session(&id, &setup.workspace.display().to_string(), now_ms()).await?;
         match store.context_keys(&id, now_ms()).await {
             Err(e) if e.code() == ErrorCode::SessionNotFound => {}
             Err(e) => return Err(e),
@@ -220,18 +222,6 @@ fn session_name(place: &str) -> String {
     });
     let letter = |at: u32| ALPHABET[(hash >> (5 * at) & 31) as usize] as char;
     format!("mcp{}", (0..10).map(letter).collect::<String>())
-}
-
-/// Commands of a dead server must not work beside the tasks that go on.
-async fn sweep_dead(store: &SqliteStore, session_id: &str) -> Result<()> {
-    let of = Which::Session(session_id.to_owned());
-    let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
-    let dead = store.find_tasks(running).await?.into_iter().filter(|row| !owner::lives(row));
-    let dead: Vec<TaskId> = dead.map(|row| row.id).collect();
-    if !dead.is_empty() {
-        sweep(dead).await;
-    }
-    Ok(())
 }
 
 /// Standard input and output, for the protocol alone: what anything else writes goes to standard error, and nothing else can read.

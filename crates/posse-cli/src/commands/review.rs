@@ -58,13 +58,13 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     setup.close_servers().await;
     let outcome = outcome?;
 
-    let found = found(&outcome, &changes, &repository);
+    let (found, tree) = (found(&outcome, &changes, &repository), room.tree(&id, &outcome).await);
     let report = Report {
         files: &changes.files,
         cut: &fitted.cut,
         notes: &changes.notes,
         found: found.as_ref(),
-        run: Some(room.envelope(&id, &reviewer, &outcome, began)),
+        run: Some(room.envelope(&id, &reviewer, &outcome, &tree, began)),
     };
     room.remark(&id, &reviewer, &outcome, began);
     for remark in report.remarks() {
@@ -72,7 +72,7 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     }
     let delivery = deliver(&args, &form.render(&report))?;
     let counted = found.as_ref().map(|found| format!(" · {}", found.counted())).unwrap_or_default();
-    terminal::note(&format!("{}{counted}", room.summary(&id, &reviewer, &outcome)));
+    terminal::note(&format!("{}{counted}", room.summary(&id, &reviewer, &outcome, &tree)));
     Ok(exit_code(&args, &outcome, found.as_ref(), delivery))
 }
 

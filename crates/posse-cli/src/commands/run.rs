@@ -1,10 +1,12 @@
 //! `posse run`: one task, from the question to the answer.
 
+use std::ffi::OsString;
 use std::io::Read;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use clap::ValueEnum;
 use posse_core::agent::Agent;
 use posse_core::budget::Caps;
 use posse_core::definition::{Definition, Isolation};
@@ -18,8 +20,10 @@ use posse_runtime::ports::{Agents, Models, Store, Worktrees};
 use posse_runtime::resolve::resolve;
 use posse_runtime::session::facades::Facades;
 use posse_store::SqliteStore;
+use serde_json::json;
 
 use super::drive::{Parts, Room, View, Work};
+use super::worker::{self, joined};
 use crate::args::{Global, How, RunArgs};
 use crate::setup::{Setup, Tools, new_session_id};
 use crate::terminal;
@@ -74,13 +78,36 @@ async fn run_in(
     let mut lead = lead(setup, &args.how)?;
     lead.verify.extend(args.verify);
     lead.apart_from = apart_from;
-    let room = room(setup, &args.how, &lead, id.session().to_owned(), global.json, &task)?;
+    let view = if args.detach { View::Silent } else { View::Shown };
+    let room = room(setup, &args.how, &lead, id.session().to_owned(), view, global.json, &task)?;
     let began = Instant::now();
     let Lead { agent, notes, verify, .. } = lead;
+    if args.detach {
+        let created = room.session.hand_over(agent, task, verify, notes).await;
+        setup.close_servers().await;
+        return detached(global, &created?, &args.how);
+    }
     let work = Work::Start { agent: Box::new(agent.clone()), task, verify, notes };
     let outcome = room.work(work).await;
     setup.close_servers().await;
-    Ok(room.conclude(&id, &agent, &*outcome?, began))
+    Ok(room.conclude(&id, &agent, &*outcome?, began).await)
+}
+
+/// Starts a worker for a task that nobody drives yet, and says how to follow it.
+fn detached(global: &Global, id: &TaskId, how: &How) -> Result<ExitCode> {
+    let mut flags: Vec<OsString> = vec![joined("--task", id.as_str())];
+    flags.extend(how.common.trust.then(|| "--trust".into()));
+    if let Some(mode) = how.common.approvals.and_then(|mode| mode.to_possible_value()) {
+        flags.push(joined("--approvals", mode.get_name()));
+    }
+    worker::start(global, &flags).map_err(|e| e.hint(say!("task-interrupted-hint", task = id)))?;
+    if global.json {
+        terminal::out(&json!({ "type": "detached", "task_id": id.as_str() }).to_string());
+    } else {
+        terminal::note(&say!("task-detached", task = id));
+        terminal::out(id.as_str());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Who does the task, and what had to be done differently from what its definition asks for.
@@ -144,12 +171,13 @@ pub fn room(
     how: &How,
     lead: &Lead,
     session_id: String,
+    view: View,
     json: bool,
     title: &str,
 ) -> Result<Room> {
     let found = setup.tools()?;
     let (grant, caps) = (setup.grant(how, &found)?, setup.caps(how).least(&lead.caps));
-    let (agent, view, store, facades) = (Some(&lead.agent), View::Shown, setup.store()?, setup.facades()?);
+    let (agent, store, facades) = (Some(&lead.agent), setup.store()?, setup.facades()?);
     let apart_from = lead.apart_from.clone();
     furnish(
         setup,
@@ -194,6 +222,7 @@ pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>)
         attended,
         verifier,
         facades,
+        rules: setup.rules(),
         lease_ms: setup.lease_ms(),
         worktrees: Some(Apart::new(setup)),
         apart_from,

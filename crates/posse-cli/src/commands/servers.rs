@@ -123,7 +123,7 @@ impl Named {
                 say!("mcp-state-changed", tools = known.accepted.len(), changes = known.differences().len())
             }
             Ok(Some(known)) => say!("mcp-state-known", tools = known.accepted.len()),
-            Err(e) => e.message().to_owned(),
+            Err(e) => e.message().to_string(),
         }
     }
 
@@ -141,7 +141,7 @@ impl Named {
                 say!("mcp-signed-in-until", end = utc(end.saturating_mul(1_000)))
             }
             Ok(Standing::SignedIn { .. }) => say!("mcp-signed-in"),
-            Err(e) => e.message().to_owned(),
+            Err(e) => e.message().to_string(),
         })
     }
 

@@ -15,6 +15,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
 use posse_core::text::{head_and_tail, prefix, visible};
+use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::Onward;
@@ -26,7 +27,7 @@ use super::drive::{Room, View, Work};
 use super::run::{self, Furniture};
 use crate::args::{Common, Global, How, ListArgs, More};
 use crate::columns::{Cell, cut};
-use crate::render::tokens;
+use crate::render::{price, tokens, with_subagents};
 use crate::servers::{Wanted, is_about_servers};
 use crate::setup::{self, Setup};
 use crate::{owner, terminal};
@@ -47,13 +48,14 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
     let rows = listed(&store, filter).await?;
     let open = store.approvals(ApprovalQuery::Open).await?;
     let asks = |row: &TaskRow| open.iter().find(|parked| parked.request.task == row.id);
+    let trees = store.tree_totals(rows.iter().map(|row| row.id.clone()).collect()).await?;
     if rows.is_empty() && !global.json {
         let all = filter.session.is_none() && filter.status.is_none();
         terminal::note(&if all { say!("no-tasks-yet") } else { say!("no-task-like-that") });
     }
-    for row in rows {
+    for (row, tree) in rows.into_iter().zip(trees) {
         if global.json {
-            let mut value = row_json(&row);
+            let mut value = row_json(&row, &tree);
             if let Some(parked) = asks(&row) {
                 value["waiting_for_approval"] = json!(parked.id);
             }
@@ -68,11 +70,12 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
                 ));
             }
             terminal::out(&format!(
-                "{:<14} {status:<12} {:<13} {:>9} {:>14}  {:>5}  {}",
+                "{:<14} {status:<12} {:<13} {:>9} {:>14} {:>9}  {:>5}  {}",
                 row.id.as_str(),
                 row.agent,
                 Cell(say!("turns-shown", n = row.turns)),
                 Cell(tokens(row.input_tokens.saturating_add(row.output_tokens))),
+                Cell(price(&tree)),
                 Cell(age(row.updated_ms)),
                 cut(&visible(title), 60)
             ));
@@ -112,8 +115,9 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
     }
     // What its processes are held to.
     let tier = start_of(&records)?.grant.sandbox();
+    let tree = store.tree_total(&row.id).await?;
     if global.json {
-        let mut shown = row_json(&row);
+        let mut shown = row_json(&row, &tree);
         shown["sandbox"] = json!(tier.wire());
         terminal::out(&shown.to_string());
         for record in &records {
@@ -121,13 +125,11 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
         }
         return Ok(ExitCode::SUCCESS);
     }
-    terminal::out(&format!(
-        "{} · {} · {} · {} · sandbox {tier}",
-        row.id,
-        row.agent,
-        status(&row),
-        say!("turns-shown", n = row.turns)
-    ));
+    let (own, turns) = (row.total(), say!("turns-shown", n = row.turns));
+    let (used, cost) = (tokens(own.tokens()), price(&own));
+    let (id, agent, status) = (&row.id, &row.agent, status(&row));
+    let below = with_subagents(&tree);
+    terminal::out(&format!("{id} · {agent} · {status} · {turns} · {used} · {cost}{below} · sandbox {tier}"));
     for record in &records {
         for line in lines(record) {
             terminal::out_foreign(&line);
@@ -150,7 +152,7 @@ pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCo
     // What is told at the end is about the time it had now.
     let mut agent = start.agent.clone();
     agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
-    Ok(room.conclude(&row.id, &agent, &outcome, began))
+    Ok(room.conclude(&row.id, &agent, &outcome, began).await)
 }
 
 /// A task of the store that goes on, and where it was begun: it keeps its workspace, its limits, and its tools unless
@@ -190,16 +192,12 @@ impl TakenUp {
         Ok(Self { row, start, setup, store })
     }
 
-    /// From a dead process, whose commands must not work beside us. Of several that try, one succeeds.
+    /// Claims it from a dead process. Of several that try, one succeeds; what was left running is swept by whoever drives it.
     pub async fn take(&self) -> Result<()> {
         let row = &self.row;
         if row.status == "running" {
             self.store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
         }
-        let of = Which::Session(row.id.session().to_owned());
-        let running = TaskQuery { status: Some("running".to_owned()), ..TaskQuery::of(of) };
-        let left = self.store.find_tasks(running).await?.into_iter().filter(|row| !owner::lives(row));
-        sweep(left.map(|row| row.id).chain([row.id.clone()]).collect()).await;
         Ok(())
     }
 
@@ -238,14 +236,10 @@ impl TakenUp {
     }
 }
 
-/// Ends the processes that were left of these tasks.
-pub async fn sweep(tasks: Vec<TaskId>) {
-    let swept = tokio::task::spawn_blocking(move || {
-        for task in &tasks {
-            posse_tools::supervisor::sweep(task);
-        }
-    });
-    // A panic in there would be a task that goes on beside what was left of it; everything else still holds.
+/// Ends the processes that earlier drivers left of a task, which this process has claimed at `epoch`.
+pub async fn sweep(task: TaskId, epoch: u64) {
+    let swept = tokio::task::spawn_blocking(move || posse_tools::supervisor::sweep(&task, epoch));
+    // After a panic in there something may be left; the task ends all the same.
     let _ = swept.await;
 }
 
@@ -281,7 +275,7 @@ pub fn status(row: &TaskRow) -> &str {
     if row.status == "running" && !owner::lives(row) { "interrupted" } else { &row.status }
 }
 
-fn row_json(row: &TaskRow) -> serde_json::Value {
+fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {
     json!({
         "task_id": row.id.as_str(),
         "parent": row.parent.as_ref().map(TaskId::as_str),
@@ -291,6 +285,8 @@ fn row_json(row: &TaskRow) -> serde_json::Value {
         "turns": row.turns,
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,
+        "cost_usd": row.total().cost_usd(),
+        "tree_cost_usd": tree.cost_usd(),
         "created_ms": row.created_ms,
         "updated_ms": row.updated_ms,
         // What has ended is not written to any more.

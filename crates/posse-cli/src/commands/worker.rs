@@ -2,7 +2,9 @@
 //! over and drives it to its end, in its own workspace. Several workers share the work: who claims a task has it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::process::ExitCode;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,20 +18,26 @@ use posse_runtime::driver::Onward;
 use posse_runtime::ports::{Store, TaskQuery, TaskRow};
 use posse_store::SqliteStore;
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::SignalKind;
 use tokio::task::{JoinSet, LocalSet};
 
 use super::drive::View;
-use super::tasks::{TakenUp, end_tree};
-use crate::args::{Global, How, WorkerArgs};
+use super::tasks::{TakenUp, end_tree, find};
+use crate::args::{Common, Global, How, WorkerArgs};
 use crate::render::{Thing, many, tokens};
-use crate::{owner, setup, terminal, wire};
+use crate::{owner, setup, signals, terminal, wire};
 
 /// How often it looks for work.
 const LOOK: Duration = Duration::from_secs(2);
 
 pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
-    let worker = Worker { global: global.clone(), store: setup::store(global)? };
+    let store = setup::store(global)?;
+    let only = match &args.task {
+        Some(wanted) => Some(find(&*store, wanted).await?.id),
+        None => None,
+    };
+    let common = Common { trust: args.trust, approvals: args.approvals, ..Common::default() };
+    let worker = Worker { global: global.clone(), how: How::from(common), store, only };
     // What a room is made with stays on the thread it was made on.
     let rooms = LocalSet::new();
     tokio::select! {
@@ -51,9 +59,8 @@ pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
 }
 
 async fn told_to_stop() -> Result<()> {
-    let failed = |e| Error::new(ErrorCode::Io, say!("signals-unavailable")).caused_by(e);
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut interrupt = signals::receiver(SignalKind::interrupt())?;
+    let mut terminate = signals::receiver(SignalKind::terminate())?;
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
@@ -61,10 +68,39 @@ async fn told_to_stop() -> Result<()> {
     Ok(())
 }
 
+/// `--flag=value`, so that a value that begins with a dash is not read as another flag.
+pub fn joined(flag: &str, value: impl AsRef<OsStr>) -> OsString {
+    [OsStr::new(flag), OsStr::new("="), value.as_ref()].into_iter().collect()
+}
+
+/// Starts a worker in the background, in a session of its own: what ends the terminal or the host does not end it.
+pub fn start(global: &Global, flags: &[OsString]) -> Result<()> {
+    let failed = |e| Error::new(ErrorCode::Io, say!("worker-not-started")).caused_by(e);
+    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    command.args(["worker", "--local", "--until-idle"]).args(flags);
+    for (flag, path) in [("--state", &global.state), ("--config", &global.config), ("--log", &global.log)] {
+        if let Some(path) = path {
+            command.arg(joined(flag, path));
+        }
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // SAFETY: one call that is allowed between fork and exec, and takes no pointers.
+    unsafe {
+        command.pre_exec(|| match libc::setsid() {
+            -1 => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        });
+    }
+    command.spawn().map(drop).map_err(failed)
+}
+
 #[derive(Clone)]
 struct Worker {
     global: Global,
+    how: How,
     store: Arc<SqliteStore>,
+    /// The one task to resume; `None`: all.
+    only: Option<TaskId>,
 }
 
 /// The topmost tasks that nobody drives.
@@ -137,6 +173,9 @@ impl Worker {
             if row.parent.as_ref().is_some_and(|parent| by_id.contains_key(parent)) {
                 continue;
             }
+            if self.only.as_ref().is_some_and(|only| *only != row.id) {
+                continue;
+            }
             let fate = match () {
                 () if row.cancel_requested => Fate::End(fixed!("was-to-be-cancelled")),
                 () if row.parent.is_some() => self.fate_alone(row).await?,
@@ -174,10 +213,10 @@ impl Worker {
         if let Fate::End(why) = fate {
             return end_tree(&self.store, &row, &why).await;
         }
-        let (how, title) = (How::default(), row.title.clone());
+        let title = row.title.clone();
         // What can fail without the task is tried before it is taken.
         let taken_up = TakenUp::read(&self.global, self.store.clone(), row).await?;
-        let room = taken_up.room(&how, View::Silent, self.global.json, &title)?;
+        let room = taken_up.room(&self.how, View::Silent, self.global.json, &title)?;
         taken_up.take().await?;
         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
         let outcome = room.session.resume(taken_up.row.id.clone(), onward).await;

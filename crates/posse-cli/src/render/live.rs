@@ -11,10 +11,11 @@ use posse_core::outcome::Status;
 use posse_core::streamed::Streamed;
 use posse_core::text::{prefix, visible};
 use posse_core::tool::{DELEGATION, canonical};
+use posse_core::usage::{SpendingTotal, Usage};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{Thing, many, tokens};
+use super::{Thing, many, price, tokens};
 use crate::columns::{Cell, cut};
 use crate::terminal;
 
@@ -43,7 +44,7 @@ struct Row {
     turn: u32,
     turns_max: u32,
     tools: u32,
-    tokens: u64,
+    usage: Usage,
     doing: String,
     /// How the model's last message begins: what a finished task has to say.
     said: String,
@@ -177,7 +178,7 @@ impl Screen {
             turn: 0,
             turns_max: 0,
             tools: 0,
-            tokens: 0,
+            usage: Usage::default(),
             doing: String::new(),
             said: String::new(),
             asking: None,
@@ -188,8 +189,9 @@ impl Screen {
         });
         match event {
             Event::Started { agent, .. } => row.agent.clone_from(agent),
-            Event::Resumed { agent, .. } => {
+            Event::Resumed { agent, turns, turns_max, tool_calls, usage, .. } => {
                 row.agent.clone_from(agent);
+                (row.turn, row.turns_max, row.tools, row.usage) = (*turns, *turns_max, *tool_calls, *usage);
                 row.doing = say!("live-resumed");
             }
             Event::TurnStarted { turn, turns_max } => {
@@ -197,7 +199,7 @@ impl Screen {
                 row.said.clear();
                 row.doing = say!("waiting-for-model");
             }
-            Event::Replied { usage, .. } => row.tokens += usage.total(),
+            Event::Replied { usage, .. } => row.usage.add(usage),
             Event::ToolStarted { tool, summary, .. } => {
                 row.tools += 1;
                 row.doing = format!("{tool} {summary}");
@@ -216,8 +218,8 @@ impl Screen {
             Event::Verified { command, passed: false, ending, .. } => {
                 row.doing = say!("verify-failing", command, ending);
             }
-            Event::Finished { status, turns, .. } => {
-                (row.status, row.turn) = (Some(*status), *turns);
+            Event::Finished { status, turns, tool_calls, usage, .. } => {
+                (row.status, row.turn, row.tools, row.usage) = (Some(*status), *turns, *tool_calls, *usage);
                 row.took = Some(row.began.elapsed());
                 row.doing = match status {
                     Status::Completed => row.said.lines().next().unwrap_or_default().to_owned(),
@@ -258,12 +260,24 @@ impl Screen {
                 row.line(branch, &label, title, self.frame, width, colours)
             })
             .collect();
+        let lines: Vec<String> =
+            lines.into_iter().chain(self.total().map(|total| cut(&total, width.saturating_sub(1)))).collect();
         self.clear();
         let mut stderr = std::io::stderr().lock();
         for line in &lines {
             let _ = writeln!(stderr, "{line}");
         }
         self.drawn = lines.len();
+    }
+
+    /// Sums of the whole tree, if it is more than one task.
+    fn total(&self) -> Option<String> {
+        let mut total = SpendingTotal::default();
+        self.rows.values().for_each(|row| total.add(&row.total()));
+        (self.rows.len() > 1).then(|| {
+            let tasks = many(total.tasks, Thing::Task);
+            say!("tree-total", tasks, tokens = tokens(total.tokens()), price = price(&total))
+        })
     }
 
     fn clear(&mut self) {
@@ -276,6 +290,18 @@ impl Screen {
 }
 
 impl Row {
+    fn total(&self) -> SpendingTotal {
+        let Usage { input, output, cost_micros, .. } = self.usage;
+        SpendingTotal {
+            tasks: 1,
+            turns: self.turn.into(),
+            input_tokens: input,
+            output_tokens: output,
+            cost_micros: cost_micros.unwrap_or(0),
+            unpriced_tokens: if cost_micros.is_none() { self.usage.total() } else { 0 },
+        }
+    }
+
     fn line(
         &self,
         branch: &str,
@@ -294,6 +320,8 @@ impl Row {
             Some(Status::Failed | Status::Cancelled) => ("✗", "31"),
         };
         let turns = match self.status {
+            // Nothing was asked yet.
+            None if self.turns_max == 0 => String::new(),
             None => say!("live-turn", turn = self.turn, turns_max = self.turns_max),
             Some(_) => many(self.turn, Thing::Turn),
         };
@@ -301,10 +329,11 @@ impl Row {
         let what = if self.doing.is_empty() { title } else { &self.doing };
         let label_width = 21 - branch.chars().count();
         let plain = format!(
-            "{branch}{mark} {label:<label_width$} {:<11} {:>9} {:>13} {took:>5.1}s  {}",
+            "{branch}{mark} {label:<label_width$} {:<11} {:>9} {:>13} {:>9} {took:>5.1}s  {}",
             Cell(turns),
             Cell(say!("live-tools", n = self.tools)),
-            Cell(tokens(self.tokens)),
+            Cell(tokens(self.usage.total())),
+            Cell(price(&self.total())),
             visible(what)
         );
         let cut = cut(&plain, width.saturating_sub(1));

@@ -110,7 +110,7 @@ impl Life for Kept {
             };
             match finished {
                 Ok(Ok(report)) => last_words(&report),
-                Ok(Err(e)) => e.message().to_owned(),
+                Ok(Err(e)) => e.message().english().to_owned(),
                 Err(e) => e.to_string(),
             }
         })

@@ -58,3 +58,37 @@ fn file_tools_in_a_home_directory_do_not_see_its_keys() {
     }
     assert!(seen("1.0").contains("holds keys or sessions") && seen("1.3").contains("# canary"), "{ran:?}");
 }
+
+// G20 S04 Seen to fail with `Workspace::open_without` in `Setup::tools`.
+#[test]
+fn a_protected_file_is_written_after_the_operator_opened_it_by_name() {
+    let script = "[{calls: [{write: {path: AGENTS.md, content: obey}}, {write: {path: opencode.json, content: '{}'}}]}, {text: Done.}]";
+    for (unprotected, expected) in [("[]", [false, false]), ("[\"agents.md\"]", [true, false])] {
+        let place = at_t1(&format!("unprotected = {unprotected}\n"));
+        let model = place.script(script);
+        let ran = place.run(["run", "--json", "--model", &model, "Write"]);
+        let there = ["AGENTS.md", "opencode.json"].map(|name| place.workspace().join(name).exists());
+        assert_eq!((ran.code, there), (0, expected), "{unprotected}: {ran:?}");
+        let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+        let refusal = place.run(["tasks", "show", &id, "--result", "1.1"]).stdout;
+        assert!(
+            refusal.starts_with("`opencode.json` is protected: opencode obeys it when it starts"),
+            "{refusal}"
+        );
+        assert!(refusal.contains("`unprotected = [\"opencode.json\"]` under `[sandbox]`"), "{refusal}");
+        let doctor = place.run(["doctor"]).stdout;
+        assert_eq!(doctor.contains("not protected: `agents.md`"), expected[0], "{doctor}");
+    }
+}
+
+#[test]
+fn a_name_that_is_not_protected_cannot_be_opened() {
+    let place = at_t1("unprotected = [\"Makefile\"]\n");
+    let ran = place.run(["run", "--model", "none:x", "Write"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(
+        ran.stderr
+            .contains("error[CONFIG_INVALID]: `sandbox.unprotected`: `Makefile` is not a protected name"),
+        "{ran:?}"
+    );
+}

@@ -1,6 +1,8 @@
-//! `posse` in other languages: the words change, codes and field names do not.
+//! `posse` in other languages: people read their own, models read English, codes and field names never change.
 
 use crate::support::{Place, Ran};
+
+const GERMAN: &[(&str, &str)] = &[("LANG", "de_DE.UTF-8")];
 
 fn spoken(args: &[&str], environment: &[(&str, &str)]) -> Ran {
     let place = Place::new();
@@ -79,4 +81,102 @@ fn help_and_wrong_usage_are_told_in_the_language_too() {
     );
     let json = spoken(&["--json", "--lang", "de", "tasks", "list", "--limit", "0"], &[]);
     assert_eq!(json.json()[0]["code"], "INVALID_REQUEST", "{json:?}");
+}
+
+/// Everything an orchestrator can get wrong, and the acceptance scenario: define, spawn, wait, collect, shared context.
+const CONVERSATION: &str = r#"
+orchestrator:
+- calls: [subagent: {action: list_agents}]
+- calls: [subagent: {action: fly}]
+- calls: [subagent: {action: spawn, agent: nobody, task: Look}]
+- calls: [subagent: {action: spawn, agent: broken, task: Look}]
+- calls: [subagent: {action: spawn, agent: worker}]
+- calls: [subagent: {action: define, name: "Not A Name", description: d, system_prompt: p}]
+- calls: [subagent: {action: define, name: helper, description: d, system_prompt: p, tools: [hammer]}]
+- calls: [subagent: {action: define, name: helper, description: d, system_prompt: p, model: "nowhere:x"}]
+- calls: [subagent: {action: define, name: helper, description: d, system_prompt: p, model: "scripted:SCRIPT#worker"}]
+- calls: [subagent: {action: define, name: helper, description: d, system_prompt: p}]
+- calls: [subagent: {action: spawn, agent: helper, task: Look, isolation: worktree}]
+- calls: [subagent: {action: spawn, agent: helper, task: Look, write_paths: ["../x"]}]
+- calls: [subagent: {action: spawn, agent: helper, task: Look, verify: ["cargo test"]}]
+- calls: [subagent: {action: spawn, agent: helper, task: Look, output_schema: {type: 7}}]
+- calls: [subagent: {action: spawn, agent: helper, task: Look}]
+- calls: [subagent: {action: wait, task_ids: [t_01]}]
+- calls: [subagent: {action: collect, task_id: t_01}]
+- calls: [subagent: {action: collect, task_id: t_01}]
+- calls: [subagent: {action: status, task_id: t_99}]
+- calls: [subagent: {action: cancel, task_id: t_01}]
+- calls: [subagent: {action: send, task_id: t_01, message: more}]
+- calls: [subagent: {action: spawn, agent: helper, task: Fail, model: x}]
+- calls: [subagent: {description: "x", prompt: "y"}]
+- calls: [subagent: {description: "Look around", prompt: "Look around in the directory."}]
+- calls: [shared_context: {action: fly}]
+- calls: [shared_context: {action: read, key: missing}]
+- calls: [shared_context: {action: read, key: "No Key"}]
+- calls: [shared_context: {action: write, key: a, value: b, expected_version: 9}]
+- calls: [shared_context: {action: write, key: a, value: b, ttl_s: 0}]
+- calls: [shared_context: {action: delete, key: missing}]
+- calls: [read: {path: missing.txt}]
+- calls: [read: {path: /etc/passwd}]
+- calls: [edit: {path: notes.txt, old_string: nothing, new_string: something}]
+- calls: [read: {path: notes.txt}]
+- calls: [edit: {path: notes.txt, old_string: nothing, new_string: something}]
+- calls: [write: {path: new.txt, content: hello}]
+- calls: [grep: {pattern: "("}]
+- calls: [glob: {pattern: "**/*.none"}]
+- calls: [list: {path: "."}]
+- calls: [bash: {command: "true"}]
+- calls: [hammer: {}]
+- text: Done.
+worker:
+- text: |-
+    LONG
+"#;
+
+fn with_conversation() -> (Place, String) {
+    let place = Place::new();
+    place.write("workspace/notes.txt", "some notes\n");
+    place.write(
+        "home/.config/posse/agents/broken.md",
+        "---\nname: broken\ndescription: d\ntools: 7\n---\nx\n",
+    );
+    let path = place.root().join("script.yaml").display().to_string();
+    let long = "A long finding. ".repeat(400);
+    let script = CONVERSATION.replace("SCRIPT", &path).replace("LONG", &long);
+    place.write("script.yaml", &script);
+    let model = format!("scripted:{path}");
+    let agent = format!("---\nname: worker\ndescription: Works\nmodel: {model}#worker\n---\nYou work.\n");
+    place.write("home/.config/posse/agents/worker.md", &agent);
+    (place, model)
+}
+
+/// What differs between two runs for other reasons than the language.
+fn timeless(place: &Place, text: &str) -> String {
+    let text = text.replace(&place.root().display().to_string(), "PLACE");
+    let is_moving = |word: &str| word.chars().filter(char::is_ascii_digit).count() >= 6;
+    let words = text.split_inclusive([' ', '"', '\n', '(', ')', ',']);
+    words.filter(|word| !is_moving(word)).collect()
+}
+
+// R443 R444 R445 are for people; what a model reads is English.
+#[test]
+fn a_conversation_is_the_same_in_every_locale() {
+    let conversation = |environment: &[(&str, &str)]| {
+        let (place, model) = with_conversation();
+        let model = format!("{model}#orchestrator");
+        let mut command = place.posse(["run", "--json", "--model", &model, "Try everything"]);
+        command.envs(environment.iter().copied());
+        let ran = Ran::of(command);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let id = ran.envelope()["task_id"].as_str().unwrap().to_owned();
+        let records = place.journal(&id);
+        let results = records.iter().filter_map(|record| record["result"]["text"].as_str());
+        results.map(|text| timeless(&place, text)).collect::<Vec<_>>()
+    };
+    let (english, german) = (conversation(&[]), conversation(GERMAN));
+    assert!(english.len() > 30, "{english:#?}");
+    for (ours, theirs) in english.iter().zip(&german) {
+        assert_eq!(ours, theirs);
+    }
+    assert_eq!(english.len(), german.len());
 }

@@ -1,8 +1,9 @@
 //! `posse mcp` as a host uses it: the real binary over pipes, with a scripted model behind its agents.
 
+mod delegating;
 mod ending;
 mod foreign;
-mod host;
+pub mod host;
 mod http;
 mod reading;
 mod rough;

@@ -222,9 +222,9 @@ fn an_answer_in_the_wrong_form_is_corrected_once_and_is_never_a_review_without_f
 fn limits_hold_and_a_review_that_meets_one_says_so() {
     let place = changed();
     let script = "[{calls: [{ls: {}}]}, {text: I looked at one directory.}]";
-    let ran = review(&place, script, &["--max-turns", "1"]);
+    let ran = review(&place, script, &["--max-turns", "2"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.stderr.contains("partial · turn limit (1) reached"), "{ran:?}");
+    assert!(ran.stderr.contains("partial · turn limit (2) reached"), "{ran:?}");
     assert_eq!(ran.stdout, "# The review was not finished\n\nI looked at one directory.\n");
     let dear = review(&place, &answer(&[]), &["--max-cost", "0.01", "--model", "openai:nobody-knows-it"]);
     assert_eq!(dear.code, 2, "a flag twice: {dear:?}");

@@ -85,7 +85,7 @@ async fn a_tool_of_the_project_goes_on_with_a_task_only_as_it_was_allowed() {
             command.env("OLLAMA_HOST", server.url());
             Ran::beside(command).await
         };
-        let run = ["run", "--json", "--allow", "look", "--max-turns", "1", "--model", "ollama:qwen3", "Go"];
+        let run = ["run", "--json", "--allow", "look", "--max-turns", "2", "--model", "ollama:qwen3", "Go"];
         let begun = posse(&run).await;
         let id = begun.envelope()["task_id"].as_str().unwrap().to_owned();
         if changes {
@@ -121,7 +121,7 @@ async fn what_is_denied_today_is_taken_from_a_task_that_goes_on() {
     };
     let model = ["--model", "ollama:qwen3"];
     let begun =
-        posse(&["run", "--json", "--allow", "bash", "--max-turns", "1", model[0], model[1], "Go"]).await;
+        posse(&["run", "--json", "--allow", "bash", "--max-turns", "2", model[0], model[1], "Go"]).await;
     let id = begun.envelope()["task_id"].as_str().unwrap().to_owned();
     assert_eq!(begun.envelope()["reason"], "turns_exhausted", "{begun:?}");
 

@@ -154,19 +154,105 @@ fn two_ctrl_c_cut_off_a_model_that_does_not_answer() {
 }
 
 #[test]
-fn a_request_to_terminate_is_followed_soon() {
-    for signal in [libc::SIGTERM, libc::SIGHUP] {
+fn sighup_and_sigterm_interrupt_a_task_and_do_not_cancel_it() {
+    for (signal, name, code) in [(libc::SIGTERM, "SIGTERM", 143), (libc::SIGHUP, "SIGHUP", 129)] {
         let place = Place::new().unconfined();
         let mut running = run(&place, STUCK);
         let id = begun(&place, &mut running);
-        let began = Instant::now();
         running.signal(signal);
         let ran = running.end();
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-        assert_eq!((ran.code, &ran.envelope()["status"]), (130, &json!("cancelled")), "{ran:?}");
+        let said = ran.json().pop().unwrap();
+        assert_eq!((ran.code, &said["type"], &said["code"]), (code, &json!("error"), &json!("INTERRUPTED")));
+        assert!(said["message"].as_str().unwrap().starts_with(name), "{said}");
+        assert!(said["hint"].as_str().unwrap().contains(&format!("posse tasks resume {id}")), "{said}");
+        assert_eq!(place.tasks()[0]["status"], "interrupted");
+        let records = place.journal(&id);
+        let ends = records
+            .iter()
+            .filter(|record| ["cancelled", "finished"].contains(&record["record"].as_str().unwrap()));
+        assert_eq!(ends.count(), 0, "{records:?}");
+        let envelope = goes_on(&place, &id);
+        assert_eq!(envelope["in_doubt"], json!(["1.0"]), "as after a kill");
         assert_eq!(processes_of(&id), Vec::<String>::new());
-        goes_on(&place, &id);
     }
+}
+
+/// An orchestrator that waits for two children, of which each waits for a file.
+const FAMILY: &str = "
+boss:
+- calls:
+    - subagent: {action: spawn, agent: worker, task: first}
+    - subagent: {action: spawn, agent: worker, task: second}
+- calls: [subagent: {action: wait, mode: all, timeout_ms: 30000}]
+  repeat_until: '\"timed_out\":false'
+- calls:
+    - subagent: {action: collect, task_id: '{result:1.0:/task_id}'}
+    - subagent: {action: collect, task_id: '{result:1.1:/task_id}'}
+- text: Done.
+worker:
+- calls: [bash: {command: 'touch begun-$POSSE_TASK; until [ -e go ]; do sleep 0.01; done'}]
+- text: I am done.
+";
+
+#[test]
+fn closing_the_terminal_leaves_the_whole_tree_to_be_resumed() {
+    let place = Place::new().unconfined();
+    let model = place.script(FAMILY);
+    let agent = format!("---\nname: worker\ndescription: Works\nmodel: {model}#worker\n---\nYou work.\n");
+    place.write("home/.config/posse/agents/worker.md", &agent);
+    let model = format!("{model}#boss");
+    let posse = place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Delegate"]);
+    let mut running = Running::start(posse);
+    let id = running.until(|event| event["type"] == "started")["task_id"].as_str().unwrap().to_owned();
+    for child in ["t_01", "t_02"] {
+        let file = place.workspace().join(format!("begun-{id}.{child}"));
+        until("the child works", || file.exists().then_some(()));
+    }
+    running.signal(libc::SIGHUP);
+    assert_eq!(running.end().code, 129);
+    let states = || place.tasks().iter().map(|row| row["status"].clone()).collect::<Vec<_>>();
+    assert_eq!(states(), [json!("interrupted"), json!("interrupted"), json!("interrupted")]);
+    place.write("workspace/go", "");
+    goes_on(&place, &id);
+    assert_eq!(states(), [json!("completed"), json!("completed"), json!("completed")]);
+}
+
+#[test]
+fn a_detached_run_continues_in_the_background_and_leaves_other_tasks_alone() {
+    let place = Place::new().unconfined();
+    // One that was interrupted before, and that nobody asked to resume.
+    let mut other = run(&place, STUCK);
+    let interrupted = begun(&place, &mut other);
+    other.kill();
+    std::fs::remove_file(place.workspace().join("begun")).unwrap();
+
+    let model = place.script(STEP);
+    let ran = place.run(["run", "--detach", "--allow", "bash", "--model", &model, "Do it"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let id = ran.stdout.trim().to_owned();
+    assert!(ran.stderr.contains(&format!("posse tasks watch {id}")), "{ran:?}");
+    let file = place.workspace().join("begun");
+    until("the command began", || file.exists().then_some(()));
+    let status =
+        |id: &str| place.tasks().into_iter().find(|row| row["task_id"] == id).unwrap()["status"].clone();
+    assert_eq!(status(&id), "running");
+    place.write("workspace/go", "");
+    let watched = place.run(["tasks", "watch", &id]);
+    assert_eq!((watched.code, status(&id)), (0, json!("completed")), "{watched:?}");
+    assert_eq!(status(&interrupted), "interrupted");
+
+    let json = place.run(["run", "-d", "--json", "--model", &model, "Again"]);
+    let said = json.json();
+    assert_eq!((said.len(), &said[0]["type"]), (1, &json!("detached")), "{json:?}");
+    assert_eq!(place.run(["tasks", "cancel", said[0]["task_id"].as_str().unwrap()]).code, 0);
+}
+
+#[test]
+fn a_detached_run_that_cannot_start_says_so_and_leaves_no_task() {
+    let place = Place::new();
+    let ran = place.run(["run", "--detach", "--model", "nobody:x", "Do it"]);
+    assert!(ran.code == 1 && ran.stderr.starts_with("error[MODEL_UNKNOWN]"), "{ran:?}");
+    assert_eq!(place.tasks(), Vec::<Value>::new());
 }
 
 #[test]
@@ -192,24 +278,24 @@ fn a_turn_limit_gives_a_report_and_can_be_raised() {
 - text: Done.
 ",
     );
-    let ran = place.run(["run", "--json", "--model", &model, "--max-turns", "2", "Do it"]);
+    let ran = place.run(["run", "--json", "--model", &model, "--max-turns", "3", "Do it"]);
     assert_eq!(
         essence(&ran),
         (3, json!("partial"), json!("turns_exhausted"), json!("Two looks so far.")),
         "{ran:?}"
     );
     let envelope = ran.envelope();
-    assert_eq!((&envelope["turns"], &envelope["tool_calls"]), (&json!(2), &json!(3)));
+    assert_eq!((&envelope["turns"], &envelope["tool_calls"]), (&json!(3), &json!(3)));
     let id = envelope["task_id"].as_str().unwrap();
     let ran = place.run(["tasks", "resume", id, "--max-turns", "10", "--json"]);
     assert_eq!(essence(&ran), (0, json!("completed"), json!("answered"), json!("Done.")), "{ran:?}");
     assert_eq!(ran.envelope()["tool_calls"], 4);
 
-    let ran = place.run(["run", "--model", &model, "--max-turns", "2", "Do it"]);
+    let ran = place.run(["run", "--model", &model, "--max-turns", "3", "Do it"]);
     let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
     let what_to_do =
-        format!("  continue: posse tasks resume {id} --max-turns 4      full text: posse tasks show {id}\n");
-    assert!(ran.stderr.contains("partial · turn limit (2) reached"), "{ran:?}");
+        format!("  continue: posse tasks resume {id} --max-turns 6      full text: posse tasks show {id}\n");
+    assert!(ran.stderr.contains("partial · turn limit (3) reached"), "{ran:?}");
     assert!(ran.stderr.contains(&what_to_do), "{ran:?}");
     assert_eq!((ran.code, ran.stdout.as_str()), (3, "Two looks so far.\n"));
 }

@@ -59,6 +59,14 @@ impl Place {
         path
     }
 
+    /// The same for a program that can be run.
+    pub fn write_program(&self, path: &str, text: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.write(path, text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
     /// A script, as the model reference that plays it.
     pub fn script(&self, text: &str) -> String {
         format!("scripted:{}", self.write("script.yaml", text).display())

@@ -52,7 +52,7 @@ impl Terminal {
 }
 
 /// Runs a command with its standard error on a terminal.
-fn on_terminal(columns: u16, mut command: Command) -> (Ran, String) {
+pub fn on_terminal(columns: u16, mut command: Command) -> (Ran, String) {
     let terminal = Terminal::new(columns);
     let mut child = command.stdout(Stdio::piped()).stderr(terminal.stdio()).spawn().unwrap();
     // The command holds the program's side open too.
@@ -109,7 +109,7 @@ fn foreign_text_does_not_steer_a_terminal_and_is_unchanged_in_a_pipe() {
 }
 
 /// The text without control sequences, each line as it was drawn.
-fn lines(shown: &str) -> Vec<String> {
+pub fn lines(shown: &str) -> Vec<String> {
     let mut plain = String::new();
     let mut characters = shown.chars();
     while let Some(character) = characters.next() {

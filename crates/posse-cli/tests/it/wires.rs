@@ -110,9 +110,12 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
             "cache_write_tokens": if anthropic { 5 * 100 } else { 0 },
             "reasoning_tokens": if anthropic { 0 } else { 5 * 7 },
             "estimated": false,
+            "cost_usd": envelope["cost_usd"],
         },
-        "cost_usd": provider.cost,
+        "cost_usd": envelope["cost_usd"],
+        "tree_cost_usd": envelope["cost_usd"],
         "session": {
+            "tasks": 1,
             "input_tokens": 5 * 1012,
             "output_tokens": 5 * 50,
             "known_cost_usd": envelope["session"]["known_cost_usd"],
@@ -127,9 +130,10 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
     });
     assert_eq!(*envelope, expected);
     // Every call is rounded up to a millionth of a dollar.
-    let (task, session) =
+    let (exact, session) =
         (provider.cost.as_f64().unwrap_or(0.0), envelope["session"]["known_cost_usd"].as_f64().unwrap());
-    assert!((task..task + 6e-6).contains(&session), "{task} {session}");
+    assert!((exact..exact + 6e-6).contains(&session), "{exact} {session}");
+    assert_eq!(envelope["cost_usd"].as_f64(), provider.cost.as_f64().map(|_| session));
     assert!(envelope["duration_ms"].is_u64() && envelope["task_id"].as_str().is_some_and(|id| id.len() == 8));
 }
 

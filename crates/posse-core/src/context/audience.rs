@@ -1,6 +1,6 @@
 //! Who may read and write a key. The orchestrator and the operator always may: the session is theirs.
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
 use super::{Head, Key, OPERATOR, ORCHESTRATOR};
@@ -57,15 +57,16 @@ impl Wanted {
 }
 
 fn check(name: &str, patterns: &[String]) -> Result<()> {
-    let invalid =
-        |text: String| Error::new(ErrorCode::InvalidRequest, text).hint(say!("audience-pattern-hint"));
+    let invalid = |text: LocalizedText| {
+        Error::new(ErrorCode::InvalidRequest, text).hint(localized!("audience-pattern-hint"))
+    };
     if patterns.len() > PATTERNS_MAX {
-        return Err(invalid(say!("audience-too-many", name, patterns_max = PATTERNS_MAX)));
+        return Err(invalid(localized!("audience-too-many", name, patterns_max = PATTERNS_MAX)));
     }
     let legal = |c: char| c.is_ascii_alphanumeric() || "_-:.*".contains(c);
     let is_pattern = |raw: &&String| !raw.is_empty() && raw.len() <= PATTERN_MAX && raw.chars().all(legal);
     match patterns.iter().find(|raw| !is_pattern(raw)) {
-        Some(raw) => Err(invalid(say!(
+        Some(raw) => Err(invalid(localized!(
             "audience-pattern-invalid",
             pattern = prefix(raw, PATTERN_MAX).escape_default(),
             name
@@ -104,16 +105,16 @@ fn is_in(patterns: &[String], participant: &str) -> bool {
 
 /// The error for a reader who is not among those a key is for.
 pub fn unreadable(key: &Key) -> Error {
-    denied(say!("key-not-readable", key))
+    denied(localized!("key-not-readable", key))
 }
 
 pub(super) fn check_writer(head: &Head, participant: &str) -> Result<()> {
     if head.audience.may_write(participant) {
         return Ok(());
     }
-    Err(denied(say!("key-not-writable", key = head.key)))
+    Err(denied(localized!("key-not-writable", key = head.key)))
 }
 
-fn denied(text: String) -> Error {
-    Error::new(ErrorCode::AccessDenied, text).hint(say!("key-denied-hint"))
+fn denied(text: LocalizedText) -> Error {
+    Error::new(ErrorCode::AccessDenied, text).hint(localized!("key-denied-hint"))
 }

@@ -1,6 +1,6 @@
 //! The requests and answers of the `shared_context` tool, as they stand in JSON.
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -88,11 +88,11 @@ impl Request {
                 &["keys", "known_versions", "timeout_s"],
             ),
             other => {
-                return Err(invalid(say!(
+                return Err(invalid(localized!(
                     "context-action-unknown",
                     action = prefix(other, 40).escape_default()
                 ))
-                .hint(say!("context-action-unknown-hint")));
+                .hint(localized!("context-action-unknown-hint")));
             }
         };
         refuse_what_is_not_used(action, uses, &fields)?;
@@ -101,14 +101,14 @@ impl Request {
 
     pub fn read_batch(keys: &[String]) -> Result<Self> {
         if keys.len() > KEYS_MAX {
-            return Err(invalid(say!("keys-too-many", keys_max = KEYS_MAX)));
+            return Err(invalid(localized!("keys-too-many", keys_max = KEYS_MAX)));
         }
         Ok(Self::ReadBatch(keys.iter().map(|key| Key::parse(key)).collect::<Result<_>>()?))
     }
 
     pub fn read_history(key: Key, versions: Option<u32>) -> Result<Self> {
         match versions.unwrap_or(HISTORY_MAX) {
-            0 => Err(invalid(say!("versions-too-few"))),
+            0 => Err(invalid(localized!("versions-too-few"))),
             versions => Ok(Self::ReadHistory { key, versions: versions.min(HISTORY_MAX) }),
         }
     }
@@ -116,16 +116,16 @@ impl Request {
     pub fn wait(keys: &[String], known: BTreeMap<String, u64>, timeout_s: Option<u64>) -> Result<Self> {
         let Self::ReadBatch(keys) = Self::read_batch(keys)? else { unreachable!("it makes one of these") };
         if keys.is_empty() {
-            return Err(invalid(say!("keys-empty")).hint(say!("keys-empty-hint")));
+            return Err(invalid(localized!("keys-empty")).hint(localized!("keys-empty-hint")));
         }
         let known = known.iter().map(|(key, version)| Ok((Key::parse(key)?, *version)));
         let known: BTreeMap<Key, u64> = known.collect::<Result<_>>()?;
         if let Some(key) = known.keys().find(|key| !keys.contains(key)) {
-            return Err(invalid(say!("known-version-stray", key)));
+            return Err(invalid(localized!("known-version-stray", key)));
         }
         match timeout_s.unwrap_or(WAIT_S) {
             timeout_s @ 1..=WAIT_S_MAX => Ok(Self::Wait(Wait { keys, known, timeout_s })),
-            _ => Err(invalid(say!("wait-out-of-range", wait_s_max = WAIT_S_MAX))),
+            _ => Err(invalid(localized!("wait-out-of-range", wait_s_max = WAIT_S_MAX))),
         }
     }
 
@@ -137,9 +137,8 @@ impl Request {
         audience: Wanted,
     ) -> Result<Self> {
         if ttl_s.is_some_and(|ttl_s| ttl_s == 0 || ttl_s > TTL_S_MAX) {
-            return Err(
-                invalid(say!("ttl-out-of-range", ttl_s_max = TTL_S_MAX)).hint(say!("ttl-out-of-range-hint"))
-            );
+            return Err(invalid(localized!("ttl-out-of-range", ttl_s_max = TTL_S_MAX))
+                .hint(localized!("ttl-out-of-range-hint")));
         }
         Ok(Self::Write { key, value, expected_version, ttl_s, audience })
     }
@@ -161,18 +160,17 @@ fn refuse_what_is_not_used(action: &str, uses: &[&str], fields: &Fields) -> Resu
         ("timeout_s", fields.timeout_s.is_some()),
     ];
     match given.iter().find(|(name, given)| *given && !uses.contains(name)) {
-        Some((name, _)) => {
-            Err(invalid(say!("action-takes-no-field", action, name)).hint(say!("action-takes-no-field-hint")))
-        }
+        Some((name, _)) => Err(invalid(localized!("action-takes-no-field", action, name))
+            .hint(localized!("action-takes-no-field-hint"))),
         None => Ok(()),
     }
 }
 
 fn needed<T>(action: &str, name: &str, field: Option<T>) -> Result<T> {
-    field.ok_or_else(|| invalid(say!("action-needs-field", action, name)))
+    field.ok_or_else(|| invalid(localized!("action-needs-field", action, name)))
 }
 
-fn invalid(text: String) -> Error {
+fn invalid(text: impl Into<LocalizedText>) -> Error {
     Error::new(ErrorCode::InvalidRequest, text)
 }
 
@@ -289,7 +287,7 @@ fn changed(changed: &Changed) -> Value {
         Changed::Written(head) => {
             let mut value = described(json!({}), head);
             if let Some(warning) = head.warning() {
-                value["warning"] = json!(warning);
+                value["warning"] = json!(warning.english());
             }
             value
         }

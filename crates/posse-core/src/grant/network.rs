@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde::{Deserialize, Serialize};
 
 use crate::confinement::Reach;
@@ -48,7 +48,7 @@ impl Network {
         let hosts = hosts.into_iter().map(|host| HostPattern::parse(host.as_ref()));
         let hosts: BTreeSet<HostPattern> = hosts.take(HOSTS_MAX + 1).collect::<Result<_>>()?;
         if hosts.len() > HOSTS_MAX {
-            return Err(Error::new(ErrorCode::InvalidRequest, say!("hosts-too-many")));
+            return Err(Error::new(ErrorCode::InvalidRequest, localized!("hosts-too-many")));
         }
         Ok(Self(Arc::new(hosts)))
     }
@@ -91,10 +91,10 @@ impl Network {
 
 impl HostPattern {
     pub fn parse(raw: &str) -> Result<Self> {
-        let wrong = |why: &str| {
+        let wrong = |why: LocalizedText| {
             let shown = visible(prefix(raw.trim(), 80)).into_owned();
-            Error::new(ErrorCode::InvalidRequest, say!("host-invalid", shown, why))
-                .hint(say!("host-invalid-hint"))
+            Error::new(ErrorCode::InvalidRequest, localized!("host-invalid", shown, why))
+                .hint(localized!("host-invalid-hint"))
         };
         let text = raw.trim();
         // As other tools write it.
@@ -107,15 +107,15 @@ impl HostPattern {
             let port = match rest.strip_prefix("*:").map(|port| port.parse::<u16>()) {
                 None => None,
                 Some(Ok(port @ 1..)) => Some(port),
-                Some(_) => return Err(wrong(&say!("not-a-port"))),
+                Some(_) => return Err(wrong(localized!("not-a-port"))),
             };
             return Ok(Self { hosts: Hosts::All, port });
         }
-        let (host, port) = authority_of(rest).map_err(wrong)?;
+        let (host, port) = authority_of(rest).map_err(|why| wrong(why.into()))?;
         let hosts = match (below, host) {
             (false, host) => Hosts::One(host),
             (true, Host::Name(name)) => Hosts::Below(name),
-            (true, Host::V4(_) | Host::V6(_)) => return Err(wrong(&say!("below-a-number"))),
+            (true, Host::V4(_) | Host::V6(_)) => return Err(wrong(localized!("below-a-number"))),
         };
         Ok(Self { hosts, port })
     }

@@ -65,6 +65,11 @@ impl Rights {
         Self { tools: Some(tools), ..Self::default() }
     }
 
+    /// Whether a list of tools names this one. A right that is only inherited is not listed.
+    pub fn lists(&self, tool: &str) -> bool {
+        self.tools.iter().flatten().any(|pattern| pattern.names(tool))
+    }
+
     /// Whether some call of the tool may be allowed, as far as names tell.
     pub fn mentions(&self, tool: &str) -> bool {
         let listed = self.tools.as_ref().is_none_or(|patterns| patterns.iter().any(|p| p.names(tool)));

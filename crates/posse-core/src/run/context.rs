@@ -22,7 +22,8 @@ impl Run {
         }
         self.elide(self.context_tokens.saturating_sub(room * 7 / 10));
         if self.context_tokens >= room && self.wrapping_up.is_none() {
-            self.wrap_up(StopReason::ContextExhausted, fixed!("context-full-report"));
+            let detail = fixed!("window-full");
+            self.wrap_up(StopReason::ContextExhausted, fixed!("context-full-report"), Some(detail));
         }
     }
 
@@ -36,9 +37,30 @@ impl Run {
         }
     }
 
+    /// Leaves old results out so that a call fits the budget. A step that would still not fit keeps them for the report;
+    /// a report that does not fit has to do without.
+    pub(super) fn make_room(&mut self, tokens: u64) -> bool {
+        if self.wrapping_up.is_none() && self.elidable() < tokens {
+            return false;
+        }
+        self.elide(tokens)
+    }
+
+    /// Tokens that leaving out all large results but the newest would free.
+    fn elidable(&self) -> u64 {
+        let (_, older) =
+            self.messages.split_last().unwrap_or((&Message::Results { results: Vec::new() }, &[]));
+        let results = older.iter().filter_map(|message| match message {
+            Message::Results { results } => Some(results),
+            Message::User { .. } | Message::Assistant { .. } => None,
+        });
+        let large = results.flatten().filter(|result| result.text.len() > LARGE);
+        large.map(|result| freed(&result.text, &stub(result))).sum()
+    }
+
     /// Replaces the oldest large results by stubs until about `tokens` are free. False if there was nothing to elide.
     fn elide(&mut self, tokens: u64) -> bool {
-        let (mut freed, mut bytes, mut results) = (0, 0, 0);
+        let (mut made, mut bytes, mut results) = (0, 0, 0);
         let last = self.messages.len().saturating_sub(1);
         for (position, message) in self.messages.iter_mut().enumerate() {
             let Message::Results { results: held } = message else { continue };
@@ -47,14 +69,13 @@ impl Run {
                 break;
             }
             for result in held.iter_mut().filter(|result| result.text.len() > LARGE) {
-                if freed >= tokens {
+                if made >= tokens {
                     break;
                 }
-                let size = result.text.len();
-                let before = estimate_tokens(&result.text);
-                result.text = stub(result);
-                freed += before.saturating_sub(estimate_tokens(&result.text));
-                bytes += (size - result.text.len()) as u64;
+                let stub = stub(result);
+                made += freed(&result.text, &stub);
+                bytes += (result.text.len() - stub.len()) as u64;
+                result.text = stub;
                 results += 1;
             }
         }
@@ -62,10 +83,14 @@ impl Run {
             return false;
         }
         self.generation += 1;
-        self.context_tokens = self.context_tokens.saturating_sub(freed);
+        self.context_tokens = self.context_tokens.saturating_sub(made);
         self.events.push(Event::Elided { results, bytes });
         true
     }
+}
+
+fn freed(text: &str, stub: &str) -> u64 {
+    estimate_tokens(text).saturating_sub(estimate_tokens(stub))
 }
 
 fn stub(result: &ToolResult) -> String {

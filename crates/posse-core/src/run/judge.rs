@@ -6,12 +6,11 @@ use std::fmt::Write;
 use posse_messages::fixed;
 use serde_json::Value;
 
-use super::{Phase, Run};
+use super::{Phase, Run, WrapUp};
 use crate::journal::TaskStart;
-use crate::message::Message;
 use crate::outcome::StopReason;
 use crate::output::{Extracted, extract};
-use crate::text::{estimate_tokens, prefix};
+use crate::text::prefix;
 use crate::verify::{Ending, Evidence};
 
 /// A schema up to this size is said again with what is wrong: not every provider shows it to its model.
@@ -39,6 +38,11 @@ impl Judgement {
     pub fn of(start: &TaskStart) -> Self {
         let schema = start.agent.settings.output_schema.clone();
         Self { schema, verify: start.verify.clone(), ..Self::default() }
+    }
+
+    /// Whether an answer has to be JSON.
+    pub fn wants_json(&self) -> bool {
+        self.schema.is_some()
     }
 
     /// Before another answer.
@@ -78,6 +82,14 @@ impl Run {
         self.verify();
     }
 
+    /// Takes the reply to a wrap-up. One that has to be JSON is compared with the schema like any other answer.
+    pub(super) fn report(&mut self, has_text: bool) {
+        match has_text && self.judgement.wants_json() {
+            true => self.judge(),
+            false => self.verify(),
+        }
+    }
+
     fn repair(&mut self, errors: Vec<String>) {
         let mut complaint = fixed!("repair");
         for error in &errors {
@@ -89,16 +101,20 @@ impl Run {
         }
         let _ = write!(complaint, "\n{}", fixed!("repair-reply"));
         self.judgement.errors = errors;
-        if self.counters.repairs < REPAIRS_MAX && self.has_turns_left() {
+        if self.counters.repairs < REPAIRS_MAX && self.turns_left() > 0 {
             self.counters.repairs += 1;
             return self.send_back(complaint);
         }
         self.judgement.unsaid = Some(complaint);
-        self.finish(StopReason::OutputInvalid, Some(fixed!("answer-not-schema")));
+        let reason = self.wrapping_up.as_ref().map_or(StopReason::OutputInvalid, |wrap_up| wrap_up.reason);
+        self.finish(reason, Some(fixed!("answer-not-schema")));
     }
 
-    /// Begins with the first command, if there is any.
+    /// Begins with the first command, if there is any. The report of a run that was stopped is not verified.
     fn verify(&mut self) {
+        if let Some(WrapUp { reason, detail }) = self.wrapping_up.clone() {
+            return self.finish(reason, detail);
+        }
         match self.judgement.verify.first() {
             Some(command) => self.phase = Phase::Verifying(command.clone()),
             None => self.finish(StopReason::Answered, None),
@@ -125,7 +141,8 @@ impl Run {
         let detail = format!("`{}`: {}", prefix(&first.command, 80), first.ending());
         let helpless = failed.iter().any(|found| matches!(found.ending, Ending::NotRun(_)));
         let complaint = complaint(&failed);
-        if self.counters.corrections < CORRECTIONS_MAX && self.has_turns_left() && !helpless {
+        // The last request has no tools, so nothing can be corrected with it.
+        if self.counters.corrections < CORRECTIONS_MAX && self.turns_left() > 1 && !helpless {
             self.counters.corrections += 1;
             return self.send_back(complaint);
         }
@@ -147,14 +164,9 @@ impl Run {
         is_missing.then(|| fixed!("result-not-verified"))
     }
 
-    fn has_turns_left(&self) -> bool {
-        self.turns - self.before.turns < self.limits.turns_max
-    }
-
     fn send_back(&mut self, complaint: String) {
         self.phase = Phase::Asking;
-        self.context_tokens = self.context_tokens.saturating_add(estimate_tokens(&complaint));
-        self.messages.push(Message::user(complaint));
+        self.tell(complaint);
         self.guard_context();
     }
 }

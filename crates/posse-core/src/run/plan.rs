@@ -138,19 +138,39 @@ impl Run {
     }
 }
 
-/// Splits calls into groups that run one after the other: neighbouring pure calls share a group and run side by
-/// side, anything that writes is alone.
-pub fn batches(calls: Vec<Planned>) -> Vec<Vec<Planned>> {
-    let mut groups: Vec<Vec<Planned>> = Vec::new();
+/// Calls that may share a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    /// Calls that change nothing.
+    Readers,
+    /// Calls that hand a task to an agent and wait for it. `delegates` says which those are.
+    Delegations,
+    Alone,
+}
+
+/// Splits calls into groups that run one after the other. Neighboring pure calls share a group and run side by side, and
+/// so do neighboring delegations; any other call runs alone. A refused call joins its neighbors.
+pub fn batches(calls: Vec<Planned>, delegates: impl Fn(&ToolCall) -> bool) -> Vec<Vec<Planned>> {
+    let mut groups: Vec<(Option<Company>, Vec<Planned>)> = Vec::new();
     for planned in calls {
+        let company = planned.company(&delegates);
         match groups.last_mut() {
-            Some(group) if planned.runs_beside_others() && group[0].runs_beside_others() => {
-                group.push(planned)
+            Some((shared, group)) if may_share(*shared, company) => {
+                *shared = shared.or(company);
+                group.push(planned);
             }
-            _ => groups.push(vec![planned]),
+            _ => groups.push((company, vec![planned])),
         }
     }
-    groups
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+fn may_share(group: Option<Company>, call: Option<Company>) -> bool {
+    match (group, call) {
+        (Some(Company::Alone), _) | (_, Some(Company::Alone)) => false,
+        (Some(group), Some(call)) => group == call,
+        (None, _) | (_, None) => true,
+    }
 }
 
 impl Planned {
@@ -178,11 +198,13 @@ impl Planned {
         }
     }
 
-    fn runs_beside_others(&self) -> bool {
+    /// `None` for a call that is not run.
+    fn company(&self, delegates: impl Fn(&ToolCall) -> bool) -> Option<Company> {
         match self.action {
-            Action::Execute(effect) => effect == Effect::Pure,
-            Action::Ask(..) => false,
-            Action::Refuse(_) => true,
+            Action::Refuse(_) => None,
+            Action::Execute(_) | Action::Ask(..) if delegates(&self.call) => Some(Company::Delegations),
+            Action::Execute(Effect::Pure) => Some(Company::Readers),
+            Action::Execute(_) | Action::Ask(..) => Some(Company::Alone),
         }
     }
 }
@@ -200,4 +222,36 @@ fn legal_name(name: &str) -> String {
     let legal = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
     let name: String = prefix(name.trim(), NAME_MAX).chars().map(legal).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbors_that_only_read_or_only_delegate_share_a_group_and_writers_run_alone() {
+        let planned = |name: &str| {
+            let (id, arguments) = (name.to_owned(), Arguments::Object("{}".to_owned()));
+            let key = CallKey { turn: 1, index: 0 };
+            let call = ToolCall { key, id, name: name.to_owned(), arguments, signature: None };
+            let action = match name {
+                "read" => Action::Execute(Effect::Pure),
+                "refused" => Action::Refuse(ToolResult::error(&call, "no")),
+                _ => Action::Execute(Effect::Idempotent),
+            };
+            Planned { call: Arc::new(call), action }
+        };
+        let grouped = |names: &str| {
+            let calls = names.split(' ').map(planned).collect();
+            let groups = batches(calls, |call| call.name.starts_with("agent"));
+            let names = |group: &Vec<Planned>| {
+                group.iter().map(|planned| planned.call.name.clone()).collect::<Vec<_>>().join(" ")
+            };
+            groups.iter().map(names).collect::<Vec<_>>().join(" | ")
+        };
+        assert_eq!(grouped("agent agent refused agent"), "agent agent refused agent");
+        assert_eq!(grouped("read read agent agent read"), "read read | agent agent | read");
+        assert_eq!(grouped("agent write agent"), "agent | write | agent");
+        assert_eq!(grouped("refused agent write refused read"), "refused agent | write | refused read");
+    }
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use posse_messages::say;
+use posse_messages::localized;
 
 use super::Run;
 use crate::error::{Error, ErrorCode, Result};
 use crate::id::CallKey;
 use crate::journal::{Record, TaskStart};
 use crate::tool::Effect;
+use crate::usage::Usage;
 
 #[derive(Debug)]
 pub struct Replayed {
@@ -43,7 +44,7 @@ pub fn replay_each(
     mut look: impl FnMut(&Record, &Run),
 ) -> Result<Replayed> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
-        return Err(Error::new(ErrorCode::JournalInvalid, say!("journal-without-start")));
+        return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-without-start")));
     };
     let run = Run::of(start, tools, fixed_tokens);
     let mut replayed = Replayed {
@@ -71,7 +72,7 @@ impl Replayed {
         self.lost_tokens = 0;
         match record {
             Record::Started(_) => {
-                return Err(Error::new(ErrorCode::JournalInvalid, say!("journal-two-starts")));
+                return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-two-starts")));
             }
             Record::Asked { estimate, .. } => self.lost_tokens = *estimate,
             Record::Replied { reply, .. } => self.run.on_reply(reply.clone()),
@@ -87,25 +88,27 @@ impl Replayed {
             // The command is run again: checks are declared to be repeatable.
             Record::Verifying { .. } => {}
             Record::Verified { evidence, .. } => self.run.on_verified(evidence.clone()),
-            Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, .. } => {
-                self.taken_over(*epoch, *lost_tokens);
+            Record::Resumed { epoch, turns_max, wall_ms_max, .. } => {
+                self.taken_over(*epoch, &record.spent());
                 self.run.on_resume(*turns_max, *wall_ms_max);
             }
-            Record::Said { text, epoch, lost_tokens, elapsed_ms } => {
-                self.taken_over(*epoch, *lost_tokens);
+            Record::Said { text, epoch, elapsed_ms, .. } => {
+                self.taken_over(*epoch, &record.spent());
                 self.run.on_message(text, *elapsed_ms);
             }
             Record::Steered { text, .. } => self.run.on_steer(text),
             Record::Withdrawn { tools, left, .. } => self.run.on_withdrawn(tools, left.as_deref()),
-            Record::BudgetSpent { shortfall, .. } => self.run.on_budget_spent(shortfall),
+            Record::BudgetSpent { shortfall, input_excess, .. } => {
+                self.run.on_budget_spent(shortfall, *input_excess)
+            }
             Record::Cancelled { .. } => self.run.on_cancel(),
             Record::Finished { outcome, .. } => self.run.on_finished(outcome),
         }
         Ok(())
     }
 
-    fn taken_over(&mut self, epoch: u64, lost_tokens: u64) {
+    fn taken_over(&mut self, epoch: u64, lost: &Usage) {
         self.epoch = epoch;
-        self.run.on_lost(lost_tokens);
+        self.run.on_lost(lost);
     }
 }

@@ -88,8 +88,9 @@ fn live(
     };
     for step in 0..200 {
         if step + 3 == interrupt && !run.is_finished() {
-            run.on_budget_spent("spent");
-            write(Record::BudgetSpent { shortfall: "spent".to_owned(), elapsed_ms: 0 }, &mut run);
+            let (shortfall, input_excess) = ("spent".to_owned(), result_bytes as u64 / 3);
+            run.on_budget_spent(&shortfall, input_excess);
+            write(Record::BudgetSpent { shortfall, input_excess, elapsed_ms: 0 }, &mut run);
         }
         if step == interrupt {
             run.on_cancel();
@@ -141,13 +142,28 @@ fn live(
                 if step % 2 == 0 {
                     run.on_message("and now?", 0);
                     let text = "and now?".to_owned();
-                    write(Record::Said { text, epoch: 2, lost_tokens: 0, elapsed_ms: 0 }, &mut run);
+                    write(
+                        Record::Said {
+                            text,
+                            epoch: 2,
+                            lost_tokens: 0,
+                            lost_cost_micros: None,
+                            elapsed_ms: 0,
+                        },
+                        &mut run,
+                    );
                 } else {
-                    run.on_lost(7);
+                    run.on_lost(&posse_core::journal::lost_usage(7, None));
                     run.on_resume(Some(9), None);
                     let (turns_max, wall_ms_max) = (Some(9), None);
-                    let resumed =
-                        Record::Resumed { epoch: 2, turns_max, wall_ms_max, lost_tokens: 7, elapsed_ms: 0 };
+                    let resumed = Record::Resumed {
+                        epoch: 2,
+                        turns_max,
+                        wall_ms_max,
+                        lost_tokens: 7,
+                        lost_cost_micros: None,
+                        elapsed_ms: 0,
+                    };
                     write(resumed, &mut run);
                     let tools = vec!["write".to_owned()];
                     run.on_withdrawn(&tools, None);
@@ -206,4 +222,32 @@ proptest! {
             prop_assert_eq!(find_fault(run.messages()), None);
         }
     }
+}
+
+/// The journal as a version wrote it that named no rules.
+fn of_the_first_version(limits: Limits, lines: &[&str]) -> Vec<Record> {
+    let start = start(limits, Judged { schema: false, commands: 0 });
+    let mut written: serde_json::Value =
+        serde_json::from_slice(&Record::Started(Arc::new(start)).encode()).unwrap();
+    written.as_object_mut().unwrap().remove("rules").expect("new journals name their rules");
+    let replies =
+        lines.iter().map(|line| Record::Replied { reply: parse_reply(line).unwrap(), elapsed_ms: 0 });
+    let started = Record::decode(written.to_string().as_bytes()).unwrap();
+    std::iter::once(started).chain(replies).collect()
+}
+
+#[test]
+fn a_task_of_an_earlier_version_goes_on_with_the_calls_it_had() {
+    // The first version let the last turn call tools and asked for the report afterwards.
+    let limits = Limits { turns_max: 1, ..Limits::default() };
+    let records = of_the_first_version(limits, &["[write {\"path\":\"b\"}]"]);
+    let mut run = replay(&records, tools(), 0).unwrap().run;
+    let Step::CallTools(open) = run.next_step(0) else { panic!("{:?}", run.next_step(0)) };
+    run.on_results(vec![ToolResult::new(&open[0].call, "ok")]);
+    let Step::CallModel(ask) = run.next_step(0) else { panic!("{:?}", run.next_step(0)) };
+    assert!(!ask.with_tools);
+    // It did not count paused replies, and calls are known by the number of their turn.
+    let records = of_the_first_version(Limits::default(), &["so & !paused", "[write {\"path\":\"b\"}]"]);
+    let Step::CallTools(open) = replay(&records, tools(), 0).unwrap().run.next_step(0) else { panic!() };
+    assert_eq!(open[0].call.key.turn, 1);
 }

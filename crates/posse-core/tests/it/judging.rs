@@ -117,8 +117,48 @@ fn without_a_turn_left_there_is_no_repair() {
     let limits = Limits { turns_max: 1, ..Limits::default() };
     let mut game = Game::new(limits.clone(), Some("{}"), &[], Vec::new());
     assert_eq!(game.answer("no").unwrap().stop, StopReason::OutputInvalid);
-    let mut game = Game::new(limits, None, &["test"], vec![Ending::Exited(1)]);
-    assert_eq!(game.answer("done").unwrap().stop, StopReason::VerifyFailed);
+    // Two turns: the second would have no tools to correct anything with.
+    for turns_max in [1, 2] {
+        let limits = Limits { turns_max, ..limits.clone() };
+        let mut game = Game::new(limits, None, &["test"], vec![Ending::Exited(1)]);
+        assert_eq!(game.answer("done").unwrap().stop, StopReason::VerifyFailed);
+    }
+}
+
+#[test]
+fn repairs_and_corrections_are_turns_like_any_other() {
+    let turns = |turns_max| Limits { turns_max, ..Limits::default() };
+    let mut game = Game::new(turns(2), Some("{}"), &[], Vec::new());
+    assert_eq!(game.answer("no"), None);
+    let outcome = game.answer(r#"{"n":1}"#).unwrap();
+    assert_eq!((outcome.status(), outcome.turns), (Status::Completed, 2));
+    let mut game = Game::new(turns(3), None, &["test"], vec![Ending::Exited(1), Ending::Exited(0)]);
+    assert_eq!(game.answer("done"), None);
+    let outcome = game.answer("really done").unwrap();
+    assert_eq!((outcome.status(), outcome.turns), (Status::Completed, 2));
+}
+
+#[test]
+fn a_report_at_a_limit_that_satisfies_the_schema_is_kept_as_data() {
+    let read = "[read {\"path\":\"a\"}]";
+    let mut game = Game::new(Limits { turns_max: 2, ..Limits::default() }, Some("{}"), &["test"], Vec::new());
+    assert_eq!(game.answer(read), None);
+    assert_eq!(
+        game.last_message(),
+        "This is the last of your 2 turns. You cannot call tools any more. Answer now with what you have: only JSON that \
+         satisfies the schema, without a fence and without any other text."
+    );
+    let outcome = game.answer(r#"{"n":1}"#).unwrap();
+    assert_eq!((outcome.stop, outcome.status()), (StopReason::TurnsExhausted, Status::Partial));
+    assert_eq!(outcome.data, Some(json!({"n":1})));
+
+    let limits = Limits { tool_calls_max: 1, ..Limits::default() };
+    let mut game = Game::new(limits, Some("{}"), &[], Vec::new());
+    assert_eq!(game.answer(read), None);
+    assert_eq!(game.answer("no JSON"), None, "a turn is left for a repair");
+    let outcome = game.answer("no JSON either").unwrap();
+    assert_eq!((outcome.stop, outcome.data), (StopReason::ToolCallsExhausted, None));
+    assert_eq!(outcome.schema_errors.len(), 1);
 }
 
 #[test]
@@ -201,7 +241,7 @@ fn an_outcome_keeps_null_as_data_and_old_outcomes_can_be_read() {
 
 #[test]
 fn a_run_that_stops_before_the_check_says_that_nothing_was_verified() {
-    let mut game = Game::new(Limits { turns_max: 1, ..Limits::default() }, None, &["test"], Vec::new());
+    let mut game = Game::new(Limits { turns_max: 2, ..Limits::default() }, None, &["test"], Vec::new());
     assert_eq!(game.answer("[read {\"path\":\"a\"}]"), None);
     let outcome = game.answer("half of it").unwrap();
     assert_eq!((outcome.stop, outcome.status()), (StopReason::TurnsExhausted, Status::Partial));

@@ -29,9 +29,9 @@ fn a_task_is_answered_after_its_tools_ran() {
 
 // R159, R250, R303
 #[test]
-fn at_the_turn_limit_the_run_reports_and_is_partial() {
+fn the_last_of_three_turns_is_the_wrap_up_and_the_run_is_partial() {
     check(
-        Limits { turns_max: 2, ..limits() },
+        Limits { turns_max: 3, ..limits() },
         r#"
         [read {"path":"a"}]
         found something & [read {"path":"b"}]
@@ -41,15 +41,25 @@ fn at_the_turn_limit_the_run_reports_and_is_partial() {
         read runs
         read runs
         asked to report
-        partial: turns_exhausted "half of it is done" turns=2
+        partial: turns_exhausted "half of it is done" turns=3
         "#,
+    );
+}
+
+// R119, R121
+#[test]
+fn an_answer_before_the_last_turn_is_complete() {
+    check(
+        Limits { turns_max: 3, ..limits() },
+        "[read {}]\nall of it",
+        "read runs\ncompleted: answered \"all of it\" turns=2",
     );
 }
 
 #[test]
 fn a_model_that_ignores_the_report_request_leaves_its_last_text() {
     check(
-        Limits { turns_max: 1, ..limits() },
+        Limits { turns_max: 2, ..limits() },
         r#"
         looking & [read {"path":"a"}]
         [read {"path":"b"}]
@@ -57,18 +67,57 @@ fn a_model_that_ignores_the_report_request_leaves_its_last_text() {
         r#"
         read runs
         asked to report
-        partial: turns_exhausted "looking" turns=1
+        partial: turns_exhausted "looking" turns=2
         "#,
     );
 }
 
 #[test]
-fn zero_turns_means_none_and_not_unlimited() {
-    check(
-        Limits { turns_max: 0, ..limits() },
-        "nothing done",
-        "asked to report\npartial: turns_exhausted \"nothing done\" turns=0",
-    );
+fn the_only_turn_of_a_task_has_no_tools_and_can_answer_it() {
+    let one = || Limits { turns_max: 1, ..limits() };
+    check(one(), "the answer", "asked to report\ncompleted: answered \"the answer\" turns=1");
+    check(one(), "so & [read {}]", "asked to report\npartial: turns_exhausted \"so\" turns=1");
+    check(one(), "[read {}]", "asked to report\nfailed: turns_exhausted \"\" turns=1");
+}
+
+#[test]
+fn zero_turns_means_no_request_at_all() {
+    check(Limits { turns_max: 0, ..limits() }, "", "failed: turns_exhausted \"\" turns=0");
+}
+
+#[test]
+fn second_chances_count_as_turns_and_none_is_given_beyond_the_limit() {
+    let turns = |turns_max| Limits { turns_max, ..limits() };
+    for (script, two, one) in [
+        (
+            "one & !max_tokens\ntwo",
+            "completed: answered \"onetwo\" turns=2",
+            "partial: truncated (the answer was still cut off after 0 continuations) \"one\" turns=1",
+        ),
+        (
+            "~hm\nhere",
+            "completed: answered \"here\" turns=2",
+            "failed: model_failed (empty_response) \"\" turns=1",
+        ),
+        (
+            "so far & !paused\nhere",
+            "completed: answered \"here\" turns=2",
+            "partial: turns_exhausted \"so far\" turns=1",
+        ),
+    ] {
+        check(turns(2), script, &format!("asked to report\n{two}"));
+        let first = script.lines().next().unwrap();
+        check(turns(1), first, &format!("asked to report\n{one}"));
+    }
+    check(turns(2), "!tool_use\nhere", "asked to report\npartial: turns_exhausted \"here\" turns=2");
+}
+
+// A retry inside one request is not an answered request: `on_failure` is told only about the last attempt.
+#[test]
+fn a_request_that_the_provider_refuses_for_its_length_is_no_turn() {
+    let script = "[read {}]\n[read {\"x\":1}]\n?context\nanswer";
+    let log = play(Limits { turns_max: 4, ..limits() }, script, 5_000);
+    assert!(log.contains("completed: answered \"answer\" turns=3"), "{log}");
 }
 
 #[test]
@@ -88,7 +137,7 @@ fn calls_over_the_limits_are_answered_and_not_run() {
         read runs
         read refused: not run: the limit of 3 tool calls is reached
         asked to report
-        partial: tool_calls_exhausted "enough" turns=3
+        partial: tool_calls_exhausted (the limit is 3 tool calls) "enough" turns=3
         "#,
     );
 }
@@ -211,7 +260,7 @@ fn a_cut_off_answer_is_continued_and_joined_and_in_the_end_partial() {
     check(
         Limits { continuations_max: 1, ..limits() },
         "one & !max_tokens\ntwo & !max_tokens",
-        "partial: truncated (the answer was still cut off after 1 continuations) \"onetwo\" turns=2",
+        "partial: truncated (the answer was still cut off after 1 continuation) \"onetwo\" turns=2",
     );
 }
 
@@ -257,18 +306,18 @@ fn nothing_is_run_after_a_refusal_or_an_unknown_stop() {
 #[test]
 fn a_pause_with_calls_is_a_turn_like_any_other() {
     let script = "[read {}] & !paused\n".repeat(4);
-    let log = play(Limits { turns_max: 3, ..limits() }, &script, 0);
+    let log = play(Limits { turns_max: 4, ..limits() }, &script, 0);
     assert_eq!(log.lines().filter(|line| *line == "read runs").count(), 3, "{log}");
 }
 
 #[test]
 fn a_paused_turn_is_sent_again_unchanged_and_bounded() {
     // P32
-    check(limits(), "working & !paused\ndone", "completed: answered \"done\" turns=1");
+    check(limits(), "working & !paused\ndone", "completed: answered \"done\" turns=2");
     check(
         Limits { pauses_max: 1, ..limits() },
         "a & !paused\nb & !paused",
-        "failed: model_failed (paused too often) \"b\" turns=0",
+        "failed: model_failed (paused too often) \"b\" turns=2",
     );
 }
 
@@ -301,7 +350,7 @@ fn the_context_guard_makes_room_at_90_percent_and_asks_for_the_answer_at_100() {
     assert!(log.starts_with("read runs\nelided 1 results"), "{log}");
     assert!(log.ends_with("completed: answered \"ok\" turns=2\n"), "{log}");
     let log = play(tight, "[read {}] & usage=30000\nok", 8_000);
-    assert!(log.contains("asked to report\npartial: context_exhausted \"ok\""), "{log}");
+    assert!(log.contains("asked to report\npartial: context_exhausted (the conversation fills the model's context window) \"ok\""), "{log}");
 }
 
 #[test]

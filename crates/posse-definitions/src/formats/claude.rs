@@ -18,26 +18,26 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     mcp_servers(f, d, "mcpServers");
     background(f, d, "background");
     color(f, d);
-    if f.word("isolation", &[("worktree", (), String::new)]).is_some() {
+    if f.word("isolation", &[("worktree", (), LocalizedText::default)]).is_some() {
         d.isolation = Isolation::Worktree;
     }
     d.mode.disabled = f.flag("disabled").unwrap_or_default();
     f.ignore("hooks", no_hooks);
     f.ignore("memory", no_memory);
-    f.ignore("initialPrompt", || say!("initial-prompt-unused"));
+    f.ignore("initialPrompt", || localized!("initial-prompt-unused"));
     f.ignore("omitClaudeMd", no_instructions);
 }
 
 /// Not a key of Claude Code, but in use: whoever wrote it meant to leave out other tools.
 fn allowed_tools(f: &mut Fields, d: &mut Definition) {
     if d.rights.tools.is_some() {
-        f.ignore("allowedTools", || say!("tools-there"));
+        f.ignore("allowedTools", || localized!("tools-there"));
         return;
     }
     tools(f, d, "allowedTools", as_written);
     if let Some(patterns) = &d.rights.tools {
         f.mapped("allowedTools", format!("tools: {}", joined(patterns)));
-        f.warn("allowedTools", say!("allowed-tools-counts"));
+        f.warn("allowedTools", localized!("allowed-tools-counts"));
     }
 }
 
@@ -53,13 +53,15 @@ fn permission_mode(f: &mut Fields, d: &mut Definition) {
     let mode = f.word(
         "permissionMode",
         &[
-            ("default", AsSession, String::new),
-            ("manual", AsSession, String::new),
-            ("plan", Plan, || "access: read-only".to_owned()),
-            ("acceptEdits", AsSession, || say!("into-approval-session")),
-            ("auto", PermissionMode::Approval(Approval::Auto), || say!("into-approval-auto")),
-            ("bypassPermissions", PermissionMode::Approval(Approval::Auto), || say!("into-approval-auto")),
-            ("dontAsk", PermissionMode::Approval(Approval::Deny), || say!("into-approval-deny")),
+            ("default", AsSession, LocalizedText::default),
+            ("manual", AsSession, LocalizedText::default),
+            ("plan", Plan, || "access: read-only".into()),
+            ("acceptEdits", AsSession, || localized!("into-approval-session")),
+            ("auto", PermissionMode::Approval(Approval::Auto), || localized!("into-approval-auto")),
+            ("bypassPermissions", PermissionMode::Approval(Approval::Auto), || {
+                localized!("into-approval-auto")
+            }),
+            ("dontAsk", PermissionMode::Approval(Approval::Deny), || localized!("into-approval-deny")),
         ],
     );
     match mode {

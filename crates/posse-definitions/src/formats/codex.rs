@@ -10,39 +10,39 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     match f.text("developer_instructions") {
         Some(text) if !text.trim().is_empty() => {
             d.prompt = text.trim().to_owned();
-            f.mapped("developer_instructions", say!("into-prompt"));
+            f.mapped("developer_instructions", localized!("into-prompt"));
         }
-        _ => f.fail("developer_instructions", say!("instructions-missing"), None),
+        _ => f.fail("developer_instructions", localized!("instructions-missing"), None),
     }
     provider_and_model(f, d);
     effort(f, d, "model_reasoning_effort");
     let access = f.word(
         "sandbox_mode",
         &[
-            ("read-only", Access::ReadOnly, || "access: read-only".to_owned()),
-            ("workspace-write", Access::Whole, || say!("into-access-workspace")),
-            ("danger-full-access", Access::Whole, || say!("into-access-bounded")),
+            ("read-only", Access::ReadOnly, || "access: read-only".into()),
+            ("workspace-write", Access::Whole, || localized!("into-access-workspace")),
+            ("danger-full-access", Access::Whole, || localized!("into-access-bounded")),
         ],
     );
     d.rights.access = access.unwrap_or_default();
     d.approval = f.word(
         "approval_policy",
         &[
-            ("never", Approval::Deny, || say!("into-approval-deny")),
-            ("on-request", Approval::Ask, || "approval: ask".to_owned()),
-            ("on-failure", Approval::Ask, || "approval: ask".to_owned()),
-            ("untrusted", Approval::Ask, || "approval: ask".to_owned()),
+            ("never", Approval::Deny, || localized!("into-approval-deny")),
+            ("on-request", Approval::Ask, || "approval: ask".into()),
+            ("on-failure", Approval::Ask, || "approval: ask".into()),
+            ("untrusted", Approval::Ask, || "approval: ask".into()),
         ],
     );
     mcp_servers(f, d, "mcp_servers");
-    f.ignore("nickname_candidates", || say!("tasks-have-numbers"));
-    f.ignore("sandbox_workspace_write", || say!("no-own-sandbox"));
-    f.ignore("features", || say!("features-unused"));
+    f.ignore("nickname_candidates", || localized!("tasks-have-numbers"));
+    f.ignore("sandbox_workspace_write", || localized!("no-own-sandbox"));
+    f.ignore("features", || localized!("features-unused"));
     f.ignore("skills", no_skills);
     for key in ["model_reasoning_summary", "model_verbosity", "personality", "service_tier"] {
-        f.ignore(key, || say!("no-provider-takes-it"));
+        f.ignore(key, || localized!("no-provider-takes-it"));
     }
-    f.ignore("web_search", || say!("no-web-search"));
+    f.ignore("web_search", || localized!("no-web-search"));
 }
 
 /// `model_provider` names who answers; without it, it is OpenAI.
@@ -58,6 +58,6 @@ fn provider_and_model(f: &mut Fields, d: &mut Definition) {
             f.mapped("model", shown);
         }
         Some(_) => {}
-        None => f.unused("model_provider", say!("no-model-there")),
+        None => f.unused("model_provider", localized!("no-model-there")),
     }
 }

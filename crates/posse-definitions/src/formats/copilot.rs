@@ -7,14 +7,14 @@ use crate::names;
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     if let Some(name) = f.text("name") {
-        f.mapped("name", say!("into-shown-name"));
+        f.mapped("name", localized!("into-shown-name"));
         d.display_name = Some(name);
     }
     description(f, d, Need::Optional);
     tools(f, d, "tools", spelling);
     if d.tools_written.as_ref().is_some_and(|entries| entries.iter().any(|entry| entry == "*")) {
         d.rights.tools = None;
-        f.mapped("tools", say!("into-parents-tools"));
+        f.mapped("tools", localized!("into-parents-tools"));
     }
     agents(f, d);
     model(f, d, "model", model_names::copilot);
@@ -33,13 +33,13 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     d.mode.hidden |= f.flag("hidden").unwrap_or_default();
     mcp_servers(f, d, "mcp-servers");
     skills(f, d);
-    f.ignore("user-invocable", || say!("every-agent-named"));
+    f.ignore("user-invocable", || localized!("every-agent-named"));
     for key in ["argument-hint", "target", "handoffs", "metadata", "deferred-tool-loading", "mode"] {
         f.ignore(key, not_ours);
     }
     f.ignore("hooks", no_hooks);
     if d.prompt.contains("#tool:") {
-        f.warn("tools", say!("tool-sign-not-replaced"));
+        f.warn("tools", localized!("tool-sign-not-replaced"));
     }
 }
 
@@ -56,13 +56,13 @@ fn agents(f: &mut Fields, d: &mut Definition) {
                 let pattern = ToolPattern::call("subagent", name.as_str());
                 rules.push(Rule { pattern, verdict: Verdict::Allow });
             }
-            Err(why) => f.warn("agents", say!("agent-left-out", shown = shown(entry), why)),
+            Err(why) => f.warn("agents", localized!("agent-left-out", shown = shown(entry), why)),
         }
     }
     let allowed: Vec<&str> = rules.iter().filter_map(|rule| rule.pattern.argument()).collect();
     let into = match allowed.is_empty() {
-        true => say!("may-ask-nobody"),
-        false => say!("may-ask", names = allowed.join(", ")),
+        true => localized!("may-ask-nobody"),
+        false => localized!("may-ask", names = allowed.join(", ")),
     };
     f.mapped("agents", into);
     d.rights.rules.extend(rules);

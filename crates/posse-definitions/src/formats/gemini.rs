@@ -3,7 +3,8 @@
 use super::{Need, *};
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
-    let kind = f.word("kind", &[("local", (), String::new), ("remote", (), String::new)]);
+    let kind =
+        f.word("kind", &[("local", (), LocalizedText::default), ("remote", (), LocalizedText::default)]);
     if f.has("agent_card_url") || f.has("agent_card_json") || (kind.is_some() && is_remote(f)) {
         remote(f);
         return;
@@ -19,7 +20,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     if let Some(minutes) = f.number("timeout_mins", 0.01..=1_440.0) {
         let seconds = (minutes * 60.0).ceil() as u64;
         d.limits.wall_s = Some(seconds);
-        f.mapped("timeout_mins", say!("seconds-whole", seconds));
+        f.mapped("timeout_mins", localized!("seconds-whole", seconds));
     }
 }
 
@@ -29,9 +30,9 @@ fn is_remote(f: &mut Fields) -> bool {
 
 /// An agent that runs elsewhere. It is listed, so that nobody wonders where it is.
 pub fn remote(f: &mut Fields) {
-    f.fail("kind", say!("needs-a2a"), None);
+    f.fail("kind", localized!("needs-a2a"), None);
     for key in ["kind", "description", "display_name", "agent_card_url", "agent_card_json", "auth"] {
-        f.ignore(key, || say!("no-a2a"));
+        f.ignore(key, || localized!("no-a2a"));
     }
 }
 

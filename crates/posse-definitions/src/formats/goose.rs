@@ -6,6 +6,6 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Optional);
     model(f, d, "model", model_names::any);
     for key in ["extensions", "settings", "parameters", "sub_recipes", "response", "retry"] {
-        f.ignore(key, || say!("recipe-only"));
+        f.ignore(key, || localized!("recipe-only"));
     }
 }

@@ -27,14 +27,17 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     d.approval = f.word(
         "approval",
         &[
-            ("ask", Approval::Ask, String::new),
-            ("deny", Approval::Deny, String::new),
-            ("auto", Approval::Auto, String::new),
+            ("ask", Approval::Ask, LocalizedText::default),
+            ("deny", Approval::Deny, LocalizedText::default),
+            ("auto", Approval::Auto, LocalizedText::default),
         ],
     );
     let access = f.word(
         "access",
-        &[("read-only", Access::ReadOnly, String::new), ("whole", Access::Whole, String::new)],
+        &[
+            ("read-only", Access::ReadOnly, LocalizedText::default),
+            ("whole", Access::Whole, LocalizedText::default),
+        ],
     );
     d.rights.access = access.unwrap_or_default();
     output_schema(f, d);
@@ -47,7 +50,13 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     isolation(f, d);
     let inherited = if d.extends.is_some() { None } else { Some(TaskIn::System) };
     d.task_in = f
-        .word("task_in", &[("system", TaskIn::System, String::new), ("user", TaskIn::User, String::new)])
+        .word(
+            "task_in",
+            &[
+                ("system", TaskIn::System, LocalizedText::default),
+                ("user", TaskIn::User, LocalizedText::default),
+            ],
+        )
         .or(inherited);
 }
 
@@ -71,7 +80,7 @@ fn budget(f: &mut Fields, d: &mut Definition) {
 fn extends(f: &mut Fields, d: &mut Definition) {
     let Some(raw) = f.text("extends") else { return };
     match AgentName::parse(&raw) {
-        Ok(name) if name == d.name => f.fail("extends", say!("extends-itself"), None),
+        Ok(name) if name == d.name => f.fail("extends", localized!("extends-itself"), None),
         Ok(name) => d.extends = Some(name),
         Err(e) => f.fail("extends", format!("`extends`: {}", e.message()), e.advice()),
     }
@@ -82,22 +91,22 @@ fn network(f: &mut Fields, d: &mut Definition) {
         None => return,
         Some(Node::Text(word)) if word.trim() == "full" => return,
         Some(Node::Text(word)) if word.trim() == "none" => {
-            f.mapped("network", say!("into-no-network"));
+            f.mapped("network", localized!("into-no-network"));
             Vec::new()
         }
         Some(Node::Text(_) | Node::List(_)) => match f.texts("network") {
             Some(hosts) => hosts,
             None => return,
         },
-        Some(other) => return f.reject("network", &other.kind(), &say!("allowed-network")),
+        Some(other) => return f.reject("network", &other.kind(), &localized!("allowed-network")),
     };
     // A word such as `off` would be a host that does not exist.
     if let Some(word) = hosts.iter().find(|host| *host != "localhost" && !host.contains(['.', ':', '*'])) {
-        return f.reject("network", &shown(word), &say!("allowed-network"));
+        return f.reject("network", &shown(word).into(), &localized!("allowed-network"));
     }
     match Network::parse(&hosts) {
         Ok(network) => d.rights.network = Some(network),
-        Err(e) => f.fail("network", format!("`network`: {}", e.message()), e.advice()),
+        Err(e) => f.fail("network", e.message().map(|why| format!("`network`: {why}")), e.advice()),
     }
 }
 
@@ -106,7 +115,7 @@ fn output_schema(f: &mut Fields, d: &mut Definition) {
         None => {}
         Some(Node::Map(entries)) => d.output_schema = Some(Node::Map(entries).to_json()),
         Some(other) => {
-            f.reject("output_schema", &other.kind(), &say!("allowed-schema"));
+            f.reject("output_schema", &other.kind(), &localized!("allowed-schema"));
         }
     }
 }
@@ -117,7 +126,7 @@ fn verify(f: &mut Fields, d: &mut Definition) {
         None => return,
         Some(Node::Text(command)) => vec![command],
         Some(Node::List(_)) => f.texts("verify").unwrap_or_default(),
-        Some(other) => f.refuse("verify", &other.kind(), &say!("allowed-commands")).unwrap_or_default(),
+        Some(other) => f.refuse("verify", &other.kind(), &localized!("allowed-commands")).unwrap_or_default(),
     };
     d.verify = commands;
 }
@@ -125,7 +134,10 @@ fn verify(f: &mut Fields, d: &mut Definition) {
 fn isolation(f: &mut Fields, d: &mut Definition) {
     let isolation = f.word(
         "isolation",
-        &[("none", Isolation::None, String::new), ("worktree", Isolation::Worktree, String::new)],
+        &[
+            ("none", Isolation::None, LocalizedText::default),
+            ("worktree", Isolation::Worktree, LocalizedText::default),
+        ],
     );
     d.isolation = isolation.unwrap_or_default();
 }

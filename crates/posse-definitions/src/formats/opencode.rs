@@ -6,7 +6,7 @@ use super::{Need, *};
 use crate::node::Entry;
 
 pub fn apply(f: &mut Fields, d: &mut Definition) {
-    f.ignore("name", || say!("path-names-agent"));
+    f.ignore("name", || localized!("path-names-agent"));
     description(f, d, Need::Optional);
     prompt(f, d);
     model(f, d, "model", model_names::slashed);
@@ -19,9 +19,9 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     if f.word(
         "mode",
         &[
-            ("subagent", false, String::new),
-            ("all", false, String::new),
-            ("primary", true, || say!("into-hidden-primary")),
+            ("subagent", false, LocalizedText::default),
+            ("all", false, LocalizedText::default),
+            ("primary", true, || localized!("into-hidden-primary")),
         ],
     ) == Some(true)
     {
@@ -38,20 +38,20 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     permission(f, d, "permissions");
     if let Some(entries) = f.map("options") {
         d.model.options.extend(entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())));
-        f.mapped("options", say!("into-options"));
+        f.mapped("options", localized!("into-options"));
     }
-    d.model.options.extend(f.rest(|| say!("into-option")));
+    d.model.options.extend(f.rest(|| localized!("into-option")));
 }
 
 fn prompt(f: &mut Fields, d: &mut Definition) {
     if d.prompt.is_empty() {
         d.prompt = f.text("prompt").map(|text| text.trim().to_owned()).unwrap_or_default();
     } else {
-        f.ignore("prompt", || say!("body-is-prompt"));
+        f.ignore("prompt", || localized!("body-is-prompt"));
     }
     for sign in ["{file:", "{env:"] {
         if d.prompt.contains(sign) || d.description.contains(sign) {
-            f.warn("prompt", say!("sign-not-replaced", sign = format!("{sign}…}}")));
+            f.warn("prompt", localized!("sign-not-replaced", sign = format!("{sign}…}}")));
         }
     }
 }
@@ -63,7 +63,7 @@ fn variant(f: &mut Fields, d: &mut Definition) {
             d.model.effort = Some(*effort);
             f.mapped("variant", format!("effort `{}`", effort.wire()));
         }
-        None => f.ignore("variant", || say!("no-such-effort")),
+        None => f.ignore("variant", || localized!("no-such-effort")),
     }
 }
 
@@ -81,15 +81,15 @@ fn tools_map(f: &mut Fields, d: &mut Definition) {
             Node::Bool(true) => Verdict::Allow,
             Node::Bool(false) => Verdict::Deny,
             _ => {
-                f.reject("tools", &say!("found-map-not-flags"), &say!("allowed-map-of-flags"));
+                f.reject("tools", &localized!("found-map-not-flags"), &localized!("allowed-map-of-flags"));
                 return;
             }
         };
         let key =
             if matches!(entry.key.as_str(), "write" | "patch" | "multiedit") { "edit" } else { &entry.key };
         let Some(patterns) = patterns_of(key) else {
-            let found = say!("found-map-with", name = shown(key));
-            f.reject("tools", &found, &say!("allowed-map-of-tools"));
+            let found = localized!("found-map-with", name = shown(key));
+            f.reject("tools", &found, &localized!("allowed-map-of-tools"));
             return;
         };
         rules.extend(patterns.into_iter().map(|pattern| Rule { pattern, verdict }));
@@ -102,22 +102,22 @@ fn tools_map(f: &mut Fields, d: &mut Definition) {
 fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
     let Some(value) = f.value(key) else { return };
     let Some(rules) = rules_of(&value) else {
-        f.reject(key, &say!("found-says-else", kind = value.kind()), &say!("allowed-permission"));
+        f.reject(key, &localized!("found-says-else", kind = value.kind()), &localized!("allowed-permission"));
         return;
     };
     if key == "permissions" && !matches!(value, Node::List(_)) {
-        f.warn(key, say!("permissions-counts"));
+        f.warn(key, localized!("permissions-counts"));
     }
     if rules
         .iter()
         .any(|rule| rule.pattern.argument().is_some_and(|argument| argument.starts_with(['~', '$'])))
     {
-        f.warn(key, say!("home-not-replaced"));
+        f.warn(key, localized!("home-not-replaced"));
     }
     let left_out = |entries: &[Entry]| entries.iter().any(|entry| NO_TOOLS.contains(&entry.key.as_str()));
     let shown = rules_shown(&rules);
     let into = match &value {
-        Node::Map(entries) if left_out(entries) => say!("rules-without-tools", rules = shown),
+        Node::Map(entries) if left_out(entries) => localized!("rules-without-tools", rules = shown),
         _ => shown,
     };
     f.mapped(key, into);
@@ -228,7 +228,7 @@ fn call(tool: &ToolPattern, argument: &str) -> Option<ToolPattern> {
     Some(ToolPattern::call(tool.name(), &wide))
 }
 
-fn rules_shown(rules: &[Rule]) -> String {
+fn rules_shown(rules: &[Rule]) -> LocalizedText {
     let shown: Vec<String> = rules
         .iter()
         .map(|rule| {
@@ -240,7 +240,10 @@ fn rules_shown(rules: &[Rule]) -> String {
             format!("{verdict} {}", rule.pattern)
         })
         .collect();
-    let shown =
-        if shown.is_empty() { say!("no-rules") } else { say!("rules-in-order", rules = shown.join("; ")) };
-    prefix(&shown, 1_000).escape_debug().to_string()
+    let shown = if shown.is_empty() {
+        localized!("no-rules")
+    } else {
+        localized!("rules-in-order", rules = shown.join("; "))
+    };
+    shown.map(|shown| prefix(shown, 1_000).escape_debug().to_string())
 }

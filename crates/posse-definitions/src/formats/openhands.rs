@@ -11,22 +11,22 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     d.approval = f.word(
         "permission_mode",
         &[
-            ("always_confirm", Approval::Ask, || "approval: ask".to_owned()),
-            ("never_confirm", Approval::Auto, || say!("into-approval-auto")),
-            ("confirm_risky", Approval::Ask, || say!("into-approval-risky")),
+            ("always_confirm", Approval::Ask, || "approval: ask".into()),
+            ("never_confirm", Approval::Auto, || localized!("into-approval-auto")),
+            ("confirm_risky", Approval::Ask, || localized!("into-approval-risky")),
         ],
     );
     turns(f, d, "max_iteration_per_run");
     if let Some(usd) = f.number("max_budget_per_run", 0.0..=USD_MAX) {
         d.limits.cost_micros = Some(usd_to_micros(usd));
-        f.mapped("max_budget_per_run", say!("at-most-usd", usd));
+        f.mapped("max_budget_per_run", localized!("at-most-usd", usd));
     }
     color(f, d);
     skills(f, d);
     mcp_servers(f, d, "mcp_servers");
     mcp_servers(f, d, "mcp_config");
     f.ignore("hooks", no_hooks);
-    f.ignore("condenser", || say!("run-shortens"));
+    f.ignore("condenser", || localized!("run-shortens"));
     f.ignore("profile_store_dir", not_ours);
 }
 

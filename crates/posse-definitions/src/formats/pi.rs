@@ -13,18 +13,18 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     if let Some(milliseconds) = f.whole("timeoutMs", 1..=DAY_S * 1_000) {
         let seconds = milliseconds.div_ceil(1_000);
         d.limits.wall_s = Some(seconds);
-        f.mapped("timeoutMs", say!("seconds-whole", seconds));
+        f.mapped("timeoutMs", localized!("seconds-whole", seconds));
     }
     turn_budget(f, d);
     background(f, d, "async");
     skills(f, d);
     f.ignore("memory", no_memory);
-    f.ignore("systemPromptMode", || say!("whole-system-prompt"));
+    f.ignore("systemPromptMode", || localized!("whole-system-prompt"));
     f.ignore("inheritProjectContext", no_instructions);
     f.ignore("inheritSkills", no_skills);
-    f.ignore("maxSubagentDepth", || say!("depth-of-operator"));
-    f.ignore("aliases", || say!("one-name"));
-    f.ignore("toolTimeoutMs", || say!("tools-have-bounds"));
+    f.ignore("maxSubagentDepth", || localized!("depth-of-operator"));
+    f.ignore("aliases", || localized!("one-name"));
+    f.ignore("toolTimeoutMs", || localized!("tools-have-bounds"));
     for key in [
         "extensions",
         "subagentOnlyExtensions",
@@ -48,10 +48,10 @@ fn package(f: &mut Fields, d: &mut Definition) {
     let Some(package) = f.text("package") else { return };
     match names::normal(&format!("{package}.{}", d.name)) {
         Ok(name) => {
-            f.mapped("package", say!("into-name", name));
+            f.mapped("package", localized!("into-name", name));
             d.name = name;
         }
-        Err(why) => f.fail("package", say!("package-not-name", shown = shown(&package), why), None),
+        Err(why) => f.fail("package", localized!("package-not-name", shown = shown(&package), why), None),
     }
 }
 

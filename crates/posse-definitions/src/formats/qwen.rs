@@ -37,14 +37,16 @@ fn approval_mode(f: &mut Fields, d: &mut Definition, key: &'static str) {
     let mode = f.word(
         key,
         &[
-            ("default", AsSession, String::new),
-            ("plan", Plan, || "access: read-only".to_owned()),
-            ("auto-edit", AsSession, || say!("into-approval-session")),
-            ("acceptEdits", AsSession, || say!("into-approval-session")),
-            ("yolo", ApprovalMode::Approval(Approval::Auto), || say!("into-approval-auto")),
-            ("bypassPermissions", ApprovalMode::Approval(Approval::Auto), || say!("into-approval-auto")),
-            ("dontAsk", ApprovalMode::Approval(Approval::Deny), || say!("into-approval-deny")),
-            ("bubble", ApprovalMode::Approval(Approval::Ask), || "approval: ask".to_owned()),
+            ("default", AsSession, LocalizedText::default),
+            ("plan", Plan, || "access: read-only".into()),
+            ("auto-edit", AsSession, || localized!("into-approval-session")),
+            ("acceptEdits", AsSession, || localized!("into-approval-session")),
+            ("yolo", ApprovalMode::Approval(Approval::Auto), || localized!("into-approval-auto")),
+            ("bypassPermissions", ApprovalMode::Approval(Approval::Auto), || {
+                localized!("into-approval-auto")
+            }),
+            ("dontAsk", ApprovalMode::Approval(Approval::Deny), || localized!("into-approval-deny")),
+            ("bubble", ApprovalMode::Approval(Approval::Ask), || "approval: ask".into()),
         ],
     );
     match mode {

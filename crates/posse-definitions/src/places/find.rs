@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use posse_core::definition::{Remark, Scope, Severity};
 use posse_core::text::visible;
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -73,8 +73,8 @@ pub(crate) enum Content {
 }
 
 pub(crate) struct Unreadable {
-    pub why: String,
-    pub hint: String,
+    pub why: LocalizedText,
+    pub hint: LocalizedText,
 }
 
 /// What a walk saw besides the files.
@@ -97,38 +97,38 @@ pub(crate) fn find(
     match open_root(directory) {
         Ok(Some(handle)) => walk.enter(handle, &directory.path, "", 1),
         Ok(None) => {}
-        Err(why) => walk.remark(&directory.path, &why, &say!("place-agents-missing")),
+        Err(why) => walk.remark(&directory.path, &why, &localized!("place-agents-missing")),
     }
     if walk.skipped > REMARKS_MAX {
         let more = walk.skipped - REMARKS_MAX;
         walk.seen.remarks.push(warning(
-            say!("place-skipped", path = shown(&directory.path), more),
-            &say!("place-skipped-hint"),
+            localized!("place-skipped", path = shown(&directory.path), more),
+            &localized!("place-skipped-hint"),
         ));
     }
     walk.seen
 }
 
 /// `None` if there is no such directory.
-fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, String> {
+fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, LocalizedText> {
     const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     let opened = match rustix::fs::openat(CWD, &directory.path, HOW, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
         // A file in place of a parent means absence; one in place of the directory itself is a mistake worth telling.
         Err(Errno::NOTDIR) if directory.path.symlink_metadata().is_err() => return Ok(None),
-        Err(Errno::NOTDIR) => return Err(say!("place-not-directory")),
-        opened => opened.map_err(|cause| say!("place-unreadable", cause))?,
+        Err(Errno::NOTDIR) => return Err(localized!("place-not-directory")),
+        opened => opened.map_err(|cause| localized!("place-unreadable", cause))?,
     };
     let Some(inside) = &directory.inside else { return Ok(Some(opened)) };
-    let real = directory.path.canonicalize().map_err(|cause| say!("place-unresolved", cause))?;
+    let real = directory.path.canonicalize().map_err(|cause| localized!("place-unresolved", cause))?;
     if real == directory.path {
         return Ok(Some(opened));
     }
     if !real.starts_with(inside) {
-        return Err(say!("place-leads-out"));
+        return Err(localized!("place-leads-out"));
     }
     let reopened = rustix::fs::openat(CWD, &real, HOW | OFlags::NOFOLLOW, Mode::empty());
-    reopened.map(Some).map_err(|cause| say!("place-unreadable", cause))
+    reopened.map(Some).map_err(|cause| localized!("place-unreadable", cause))
 }
 
 struct Walk<'a> {
@@ -147,8 +147,8 @@ impl Walk<'_> {
         let names = match self.names(handle.as_fd(), path) {
             Ok(names) => names,
             Err(cause) => {
-                let why = say!("place-unreadable", cause);
-                return self.remark(path, &why, &say!("place-agents-missing"));
+                let why = localized!("place-unreadable", cause);
+                return self.remark(path, &why, &localized!("place-agents-missing"));
             }
         };
         for (name, kind) in names {
@@ -165,7 +165,7 @@ impl Walk<'_> {
                     self.descend(handle.as_fd(), &name, &below, &relative, depth)
                 }
                 FileType::Symlink if !is_followed && (is_agent || self.directory.nested) => {
-                    self.remark(&below, &say!("place-is-link"), &say!("place-is-link-hint"));
+                    self.remark(&below, &localized!("place-is-link"), &localized!("place-is-link-hint"));
                 }
                 FileType::Directory => {}
                 FileType::Symlink if !is_followed => {}
@@ -198,8 +198,8 @@ impl Walk<'_> {
             if self.allowance.entries == 0 {
                 self.remark(
                     path,
-                    &say!("place-too-many-names", most = ENTRIES_MAX),
-                    &say!("place-too-many-names-hint"),
+                    &localized!("place-too-many-names", most = ENTRIES_MAX),
+                    &localized!("place-too-many-names-hint"),
                 );
                 break;
             }
@@ -219,14 +219,16 @@ impl Walk<'_> {
         if depth == DEPTH_MAX {
             return self.remark(
                 path,
-                &say!("place-too-deep", most = DEPTH_MAX),
-                &say!("place-too-deep-hint"),
+                &localized!("place-too-deep", most = DEPTH_MAX),
+                &localized!("place-too-deep-hint"),
             );
         }
         let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(handle, name, how, Mode::empty()) {
             Ok(below) => self.enter(below, path, relative, depth + 1),
-            Err(cause) => self.remark(path, &say!("place-unreadable", cause), &say!("place-agents-missing")),
+            Err(cause) => {
+                self.remark(path, &localized!("place-unreadable", cause), &localized!("place-agents-missing"))
+            }
         }
     }
 
@@ -240,8 +242,8 @@ impl Walk<'_> {
         kind: FileType,
     ) -> bool {
         if self.allowance.files == 0 {
-            let text = say!("place-too-many-agents", path = shown(&path), most = FILES_MAX);
-            self.tell(text, &say!("place-too-many-agents-hint"));
+            let text = localized!("place-too-many-agents", path = shown(&path), most = FILES_MAX);
+            self.tell(text, &localized!("place-too-many-agents-hint"));
             return false;
         }
         self.allowance.files -= 1;
@@ -258,7 +260,7 @@ impl Walk<'_> {
         if let Content::Bytes(bytes) = &found.content
             && is_note(name, bytes)
         {
-            self.remark(&found.path, &say!("place-is-note"), &say!("place-is-note-hint"));
+            self.remark(&found.path, &localized!("place-is-note"), &localized!("place-is-note-hint"));
             return true;
         }
         (self.each)(found);
@@ -266,10 +268,13 @@ impl Walk<'_> {
     }
 
     fn read(&mut self, handle: BorrowedFd<'_>, name: &OsStr, kind: FileType, found: &mut Found) -> Content {
-        let unreadable = |why: String, hint| Content::Unreadable(Unreadable { why, hint });
+        let unreadable = |why: LocalizedText, hint| Content::Unreadable(Unreadable { why, hint });
         // Merely opening a device can have effects, and opening a pipe waits for its other end.
         if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
-            return unreadable(say!("place-irregular", kind = word(kind)), say!("place-irregular-hint"));
+            return unreadable(
+                localized!("place-irregular", kind = word(kind)),
+                localized!("place-irregular-hint"),
+            );
         }
         let how = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | follow(kind).1;
         let opened = rustix::fs::openat(handle, name, how, Mode::empty());
@@ -277,44 +282,53 @@ impl Walk<'_> {
         let (fd, stat) = match opened {
             Ok(opened) => opened,
             Err(cause) => {
-                return unreadable(say!("place-unopened", cause), say!("place-unopened-hint"));
+                return unreadable(localized!("place-unopened", cause), localized!("place-unopened-hint"));
             }
         };
         (found.stamp, found.owner) = (Some(Stamp::of(&stat)), stat.st_uid);
         let opened = FileType::from_raw_mode(stat.st_mode);
         if opened != FileType::RegularFile {
-            return unreadable(say!("place-irregular", kind = word(opened)), say!("place-irregular-hint"));
+            return unreadable(
+                localized!("place-irregular", kind = word(opened)),
+                localized!("place-irregular-hint"),
+            );
         }
         if kind == FileType::Symlink && !self.is_own_file(&stat) {
-            return unreadable(say!("place-foreign-link"), say!("place-is-link-hint"));
+            return unreadable(localized!("place-foreign-link"), localized!("place-is-link-hint"));
         }
         let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
         if size > FILE_BYTES_MAX {
-            return unreadable(say!("place-too-large", most = FILE_BYTES_MAX), say!("place-too-large-hint"));
+            return unreadable(
+                localized!("place-too-large", most = FILE_BYTES_MAX),
+                localized!("place-too-large-hint"),
+            );
         }
         if size > self.allowance.bytes {
             return unreadable(
-                say!("place-sum-too-large", most = TOTAL_BYTES_MAX),
-                say!("place-too-many-agents-hint"),
+                localized!("place-sum-too-large", most = TOTAL_BYTES_MAX),
+                localized!("place-too-many-agents-hint"),
             );
         }
         self.allowance.bytes -= size;
         let mut bytes = Vec::with_capacity(size as usize + 1);
         // One more than allowed, to notice a file that grows while it is read.
         match File::from(fd).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes) {
-            Err(cause) => unreadable(say!("place-unreadable", cause), say!("place-unopened-hint")),
-            Ok(_) if bytes.len() as u64 > FILE_BYTES_MAX => {
-                unreadable(say!("place-too-large", most = FILE_BYTES_MAX), say!("place-too-large-hint"))
+            Err(cause) => {
+                unreadable(localized!("place-unreadable", cause), localized!("place-unopened-hint"))
             }
+            Ok(_) if bytes.len() as u64 > FILE_BYTES_MAX => unreadable(
+                localized!("place-too-large", most = FILE_BYTES_MAX),
+                localized!("place-too-large-hint"),
+            ),
             Ok(_) => Content::Bytes(bytes),
         }
     }
 
-    fn remark(&mut self, path: &Path, why: &str, hint: &str) {
-        self.tell(say!("place-remark", path = shown(path), why), hint);
+    fn remark(&mut self, path: &Path, why: &LocalizedText, hint: &LocalizedText) {
+        self.tell(localized!("place-remark", path = shown(path), why), hint);
     }
 
-    fn tell(&mut self, text: String, hint: &str) {
+    fn tell(&mut self, text: LocalizedText, hint: &LocalizedText) {
         self.skipped += 1;
         if self.skipped <= REMARKS_MAX {
             self.seen.remarks.push(warning(text, hint));
@@ -330,14 +344,14 @@ fn follow(kind: FileType) -> (AtFlags, OFlags) {
     }
 }
 
-fn word(kind: FileType) -> String {
+fn word(kind: FileType) -> LocalizedText {
     match kind {
-        FileType::Fifo => say!("kind-pipe"),
-        FileType::Socket => say!("kind-socket"),
-        FileType::CharacterDevice | FileType::BlockDevice => say!("kind-device"),
-        FileType::Directory => say!("kind-directory"),
-        FileType::Symlink => say!("kind-link"),
-        FileType::RegularFile | FileType::Unknown => say!("kind-unknown"),
+        FileType::Fifo => localized!("kind-pipe"),
+        FileType::Socket => localized!("kind-socket"),
+        FileType::CharacterDevice | FileType::BlockDevice => localized!("kind-device"),
+        FileType::Directory => localized!("kind-directory"),
+        FileType::Symlink => localized!("kind-link"),
+        FileType::RegularFile | FileType::Unknown => localized!("kind-unknown"),
     }
 }
 
@@ -374,8 +388,8 @@ pub(crate) fn shown(path: &Path) -> String {
     visible(&path.to_string_lossy()).into_owned()
 }
 
-pub(crate) fn warning(text: String, hint: &str) -> Remark {
-    Remark { severity: Severity::Warning, text, line: None, hint: Some(hint.to_owned()) }
+pub(crate) fn warning(text: LocalizedText, hint: &LocalizedText) -> Remark {
+    Remark { severity: Severity::Warning, text, line: None, hint: Some(hint.clone()) }
 }
 
 #[cfg(test)]

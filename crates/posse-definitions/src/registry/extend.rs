@@ -7,7 +7,7 @@ use posse_core::definition::{
     Approval, DefinedLimits, Definition, Isolation, Mode, ModelChoice, Remark, Severity,
 };
 use posse_core::grant::{Access, Rights};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 
 use super::rank::Groups;
 use super::{Candidate, Ready, Standing, State, Whole};
@@ -69,7 +69,7 @@ fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<
     let mut chain = Vec::new();
     loop {
         let Some(candidate) = groups.get(name).and_then(|group| group.get(rank)) else {
-            return (chain, Some(fault(say!("extends-missing", name))));
+            return (chain, Some(fault(localized!("extends-missing", name))));
         };
         visited.push((name, rank));
         chain.push(candidate);
@@ -83,10 +83,10 @@ fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<
         name = next.as_str();
         if visited.contains(&(name, rank)) {
             let circle: Vec<&str> = visited.iter().map(|(name, _)| *name).chain([name]).collect();
-            return (chain, Some(fault(say!("extends-circle", names = circle.join(", ")))));
+            return (chain, Some(fault(localized!("extends-circle", names = circle.join(", ")))));
         }
         if chain.len() > EXTENDS_MAX {
-            return (chain, Some(fault(say!("extends-too-many", most = EXTENDS_MAX))));
+            return (chain, Some(fault(localized!("extends-too-many", most = EXTENDS_MAX))));
         }
     }
 }
@@ -95,18 +95,18 @@ fn usable(candidate: &Candidate) -> Result<&Definition, Vec<Remark>> {
     let errors: Vec<Remark> = candidate.read.errors().cloned().collect();
     match &candidate.read.definition {
         Some(definition) if errors.is_empty() => Ok(definition),
-        None if errors.is_empty() => Err(vec![fault(say!("file-without-agent"))]),
+        None if errors.is_empty() => Err(vec![fault(localized!("file-without-agent"))]),
         _ => Err(errors),
     }
 }
 
 fn inherited(parent: &Candidate, errors: &[Remark]) -> Remark {
-    let why = errors.first().map_or("", |error| &error.text);
-    fault(say!("extends-unusable", name = parent.read.name, why, path = parent.read.origin.path))
+    let why = errors.first().map(|error| error.text.clone()).unwrap_or_default();
+    fault(localized!("extends-unusable", name = parent.read.name, why, path = parent.read.origin.path))
 }
 
-fn fault(text: String) -> Remark {
-    Remark { severity: Severity::Error, text, line: None, hint: Some(say!("extends-hint")) }
+fn fault(text: LocalizedText) -> Remark {
+    Remark { severity: Severity::Error, text, line: None, hint: Some(localized!("extends-hint")) }
 }
 
 /// With its own addition at the end of its prompt.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_core::definition::{Format, Origin, Read, Remark, Scope, Severity};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 
 use super::{Candidate, Reader, Standing};
 use crate::places::Directory;
@@ -135,7 +135,12 @@ fn arcs(reads: Vec<Read>) -> Vec<Arc<Read>> {
 /// A reader that panics has a bug, and one file must not take all the others with it.
 pub(super) fn read_safely(reader: Reader, file: File<'_>) -> Vec<Read> {
     catch_unwind(AssertUnwindSafe(|| reader(file))).unwrap_or_else(|_| {
-        vec![broken(file, file.format.unwrap_or(Format::Native), &say!("place-bug"), say!("place-bug-hint"))]
+        vec![broken(
+            file,
+            file.format.unwrap_or(Format::Native),
+            &localized!("place-bug"),
+            localized!("place-bug-hint"),
+        )]
     })
 }
 
@@ -143,9 +148,13 @@ fn unreadable(file: File<'_>, directory: &Directory, why: Unreadable) -> Read {
     broken(file, directory.format, &why.why, why.hint)
 }
 
-fn broken(file: File<'_>, format: Format, why: &str, hint: String) -> Read {
-    let remark =
-        Remark { severity: Severity::Error, text: say!("file-remark", why), line: None, hint: Some(hint) };
+fn broken(file: File<'_>, format: Format, why: &LocalizedText, hint: LocalizedText) -> Read {
+    let remark = Remark {
+        severity: Severity::Error,
+        text: localized!("file-remark", why),
+        line: None,
+        hint: Some(hint),
+    };
     Read {
         name: name_of(file.relative).to_owned(),
         // It has no content that could be trusted.

@@ -6,7 +6,7 @@ use posse_core::definition::{Definition, Remark};
 use posse_core::id::AGENT_NAME_MAX;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 
 use super::{Candidate, Entry, Ready, Snapshot, Standing, State, Whole};
 
@@ -64,19 +64,19 @@ impl Snapshot {
     }
 
     fn unknown(&self, name: &str) -> Error {
-        let text = say!("agent-not-found", name = visible(prefix(name, AGENT_NAME_MAX)));
+        let text = localized!("agent-not-found", name = visible(prefix(name, AGENT_NAME_MAX)));
         let names: Vec<&str> = self.agents().map(|agent| agent.name.as_str()).collect();
         let error = Error::new(ErrorCode::AgentNotFound, text);
         if names.is_empty() {
-            return error.hint(say!("no-agents-here"));
+            return error.hint(localized!("no-agents-here"));
         }
         let listed = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
         let there_are = match names.len().saturating_sub(NAMES_MAX) {
-            0 => say!("agents-there-are", names = listed),
-            more => say!("agents-there-are-more", names = listed, more),
+            0 => localized!("agents-there-are", names = listed),
+            more => localized!("agents-there-are-more", names = listed, more),
         };
         error.hint(match nearest(name, &names) {
-            Some(name) => format!("{} {there_are}", say!("did-you-mean", name)),
+            Some(name) => LocalizedText::join([&localized!("did-you-mean", name), &there_are], " "),
             None => there_are,
         })
     }
@@ -92,48 +92,51 @@ impl Ready {
 }
 
 fn disabled(entry: &Entry) -> Error {
-    let text = say!("agent-disabled", name = entry.name, path = entry.chosen.read.origin.path);
-    Error::new(ErrorCode::AgentNotFound, text).hint(say!("agent-disabled-hint"))
+    let text = localized!("agent-disabled", name = entry.name, path = entry.chosen.read.origin.path);
+    Error::new(ErrorCode::AgentNotFound, text).hint(localized!("agent-disabled-hint"))
 }
 
 /// That a file is broken can be told; what is in it cannot.
 fn not_trusted(entry: &Entry, path: &str, standing: Standing, is_broken: bool) -> Error {
     let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
-    let hidden = match entry.shadowed.iter().find(|candidate| candidate.standing == Standing::Trusted) {
-        Some(other) => {
-            format!("; {}", say!("agent-hides", path = other.read.origin.path))
-        }
-        None => String::new(),
-    };
+    let hidden = entry.shadowed.iter().find(|candidate| candidate.standing == Standing::Trusted);
+    let hidden = hidden.map(|other| localized!("agent-hides", path = other.read.origin.path));
+    let hint = |first: LocalizedText| LocalizedText::join([&first].into_iter().chain(&hidden), "; ");
     match standing {
-        Standing::NotOurs => Error::new(ErrorCode::AgentNotTrusted, say!("agent-not-ours", name, path))
-            .hint(format!("{}{hidden}", say!("agent-not-ours-hint"))),
+        Standing::NotOurs => Error::new(ErrorCode::AgentNotTrusted, localized!("agent-not-ours", name, path))
+            .hint(hint(localized!("agent-not-ours-hint"))),
         Standing::NotTrusted | Standing::Trusted => {
-            let hint = match is_broken {
-                true => say!("agent-not-trusted-broken-hint", name),
-                false => say!("agent-not-trusted-hint"),
+            let first = match is_broken {
+                true => localized!("agent-not-trusted-broken-hint", name),
+                false => localized!("agent-not-trusted-hint"),
             };
-            Error::new(ErrorCode::AgentNotTrusted, say!("agent-not-trusted", name, path))
-                .hint(format!("{hint}{hidden}"))
+            Error::new(ErrorCode::AgentNotTrusted, localized!("agent-not-trusted", name, path))
+                .hint(hint(first))
         }
     }
 }
 
 fn invalid(entry: &Entry, errors: &[Remark]) -> Error {
     let path = &entry.chosen.read.origin.path;
-    let told = errors.iter().take(ERRORS_MAX).map(|error| {
-        let text = visible(prefix(&error.text, ERROR_BYTES_MAX)).into_owned();
-        error.line.map_or(text.clone(), |line| format!("{}: {text}", say!("line-number", line)))
-    });
-    let mut told = told.collect::<Vec<_>>().join("; ");
+    let mut told: Vec<LocalizedText> = errors.iter().take(ERRORS_MAX).map(told).collect();
     if let Some(more) = errors.len().checked_sub(ERRORS_MAX).filter(|more| *more > 0) {
-        told.push_str(&format!("; {}", say!("and-others", more)));
+        told.push(localized!("and-others", more));
     }
+    let told = LocalizedText::join(&told, "; ");
     let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
-    let error = Error::new(ErrorCode::AgentInvalid, say!("agent-unusable", name, path, told));
+    let error = Error::new(ErrorCode::AgentInvalid, localized!("agent-unusable", name, path, told));
     let advice = errors.iter().find_map(|error| error.hint.clone());
-    let advice = advice.unwrap_or_else(|| say!("correct-the-file"));
-    error.hint(say!("agent-unusable-hint", advice))
+    let advice = advice.unwrap_or_else(|| localized!("correct-the-file"));
+    error.hint(localized!("agent-unusable-hint", advice))
+}
+
+/// One error of a file, bounded, with its line.
+fn told(error: &Remark) -> LocalizedText {
+    let text = error.text.map(|text| visible(prefix(text, ERROR_BYTES_MAX)).into_owned());
+    match error.line {
+        Some(line) => LocalizedText::join([&localized!("line-number", line), &text], ": "),
+        None => text,
+    }
 }
 
 /// The name that somebody most likely meant, if any is near.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use posse_messages::say;
+use posse_messages::localized;
 
 use super::{Candidate, Entry, State, extend};
 use crate::places::find::warning;
@@ -61,11 +61,11 @@ fn warn_of_twins(group: &mut [Candidate]) {
         rest = others;
         let [first, twins @ ..] = twins else { continue };
         let Some(second) = twins.first() else { continue };
-        let hint = &say!("twin-hint");
-        let text = say!("twin-second", path = second.read.origin.path);
+        let hint = &localized!("twin-hint");
+        let text = localized!("twin-second", path = second.read.origin.path);
         first.remarks.push(warning(text, hint));
         for twin in twins {
-            let text = say!("twin-first", path = first.read.origin.path);
+            let text = localized!("twin-first", path = first.read.origin.path);
             twin.remarks.push(warning(text, hint));
         }
     }

@@ -49,7 +49,7 @@ pub(crate) fn reader(file: File<'_>) -> Vec<Read> {
         definition
     });
     let why = value("broken").unwrap_or_else(|| "the name is wrong".to_owned());
-    let error = Remark { severity: Severity::Error, text: why, line: Some(1), hint: None };
+    let error = Remark { severity: Severity::Error, text: why.into(), line: Some(1), hint: None };
     let remarks = if definition.is_none() { vec![error] } else { Vec::new() };
     vec![Read { name, origin, definition, fields: Vec::new(), remarks }]
 }
@@ -127,7 +127,7 @@ fn code(error: &Error) -> ErrorCode {
 /// Everything that an error tells.
 fn told(snapshot: &Snapshot, name: &str) -> String {
     let error = snapshot.find(name).unwrap_err();
-    format!("{error}\nhint: {}", error.advice().unwrap_or("none"))
+    format!("{error}\nhint: {}", error.advice().map_or("none", |hint| hint.as_str()))
 }
 
 fn texts<'a>(remarks: impl IntoIterator<Item = &'a Remark>) -> Vec<&'a str> {

@@ -12,7 +12,7 @@ fn read_as(format: Option<Format>, relative: &str, bytes: &[u8]) -> Read {
 
 fn only_error(read: &Read) -> String {
     assert!(read.definition.is_none(), "{read:?}");
-    let errors: Vec<String> = read.errors().map(|remark| remark.text.clone()).collect();
+    let errors: Vec<String> = read.errors().map(|remark| remark.text.to_string()).collect();
     assert_eq!(errors.len(), 1, "{errors:?}");
     errors[0].clone()
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
 use posse_core::text::{prefix, visible};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use posse_net::{Pool, is_loopback, system_proxies};
 use posse_runtime::ports::BoxFuture;
 use rmcp::model::{
@@ -64,9 +64,9 @@ pub(super) struct Connection {
 pub(super) enum Called {
     Answered(Box<CallToolResult>, Asked),
     /// The server, or the SDK, says why not.
-    Failed(String),
+    Failed(LocalizedText),
     /// There is no answer, and nobody knows how far it came.
-    Lost(String),
+    Lost(LocalizedText),
 }
 
 /// Whom a server wanted to ask before it answered.
@@ -84,7 +84,7 @@ impl Connection {
         starter: &'a dyn Starter,
         keeper: Option<Arc<Keeper>>,
         until: Instant,
-    ) -> BoxFuture<'a, Result<Self, String>> {
+    ) -> BoxFuture<'a, Result<Self, LocalizedText>> {
         Box::pin(Self::opened(config, starter, keeper, until))
     }
 
@@ -93,7 +93,7 @@ impl Connection {
         starter: &dyn Starter,
         keeper: Option<Arc<Keeper>>,
         until: Instant,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, LocalizedText> {
         let (tap, is_stale) = (Arc::<Tap>::default(), Arc::<AtomicBool>::default());
         let refuser = Refuser { is_stale: is_stale.clone() };
         let too_long = |_| too_long(config.startup);
@@ -133,7 +133,7 @@ impl Connection {
     }
 
     /// All tools as the server describes them, and what cannot be used of that.
-    pub async fn list(&self) -> Result<(Definitions, Vec<String>), String> {
+    pub async fn list(&self) -> Result<(Definitions, Vec<LocalizedText>), LocalizedText> {
         let _one = self.listing.lock().await;
         self.is_stale.store(false, Ordering::Release);
         self.tap.open();
@@ -142,7 +142,7 @@ impl Connection {
         Ok(collect(&names?, raw))
     }
 
-    async fn names(&self) -> Result<Vec<String>, String> {
+    async fn names(&self) -> Result<Vec<String>, LocalizedText> {
         let (mut names, mut cursor) = (Vec::new(), None);
         let mut age_ms = None;
         for _ in 0..PAGES_MAX {
@@ -151,7 +151,7 @@ impl Connection {
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
             let page = match self.service.send_request(request).await {
                 Ok(ServerResult::ListToolsResult(page)) => page,
-                Ok(_) => return Err(say!("mcp-answer-not-understood")),
+                Ok(_) => return Err(localized!("mcp-answer-not-understood")),
                 Err(error) => return Err(failure(&error)),
             };
             names.extend(page.tools.into_iter().map(|tool| tool.name.into_owned()));
@@ -164,7 +164,7 @@ impl Connection {
                 return Ok(names);
             }
         }
-        Err(say!("mcp-list-endless", most = PAGES_MAX))
+        Err(localized!("mcp-list-endless", most = PAGES_MAX))
     }
 
     /// Calls a tool until the answer or `over` comes; then the server is told that nobody waits. A server that wants something first is
@@ -174,7 +174,7 @@ impl Connection {
         tool: &str,
         arguments: JsonObject,
         key: &str,
-        over: impl Future<Output = String>,
+        over: impl Future<Output = LocalizedText>,
     ) -> Called {
         let mut params = CallToolRequestParams::new(tool.to_owned());
         params.arguments = Some(arguments);
@@ -187,11 +187,11 @@ impl Connection {
             let wanted = match self.once(params.clone(), over.as_mut()).await {
                 Ok(ServerResult::CallToolResult(result)) => return Called::Answered(Box::new(result), asked),
                 Ok(ServerResult::InputRequiredResult(wanted)) => wanted,
-                Ok(_) => return Called::Failed(say!("mcp-answer-not-understood")),
+                Ok(_) => return Called::Failed(localized!("mcp-answer-not-understood")),
                 Err(called) => return called,
             };
             let Some(answers) = declined(&wanted.input_requests.unwrap_or_default()) else {
-                return Called::Failed(say!("mcp-wants-input"));
+                return Called::Failed(localized!("mcp-wants-input"));
             };
             if answers.is_empty() {
                 tokio::select! {
@@ -204,14 +204,14 @@ impl Connection {
             params.input_responses = (!answers.is_empty()).then_some(answers);
             params.request_state = wanted.request_state;
         }
-        Called::Failed(say!("mcp-asks-endlessly", most = ROUNDS_MAX))
+        Called::Failed(localized!("mcp-asks-endlessly", most = ROUNDS_MAX))
     }
 
     /// One request and what comes of it.
     async fn once(
         &self,
         params: CallToolRequestParams,
-        mut over: Pin<&mut impl Future<Output = String>>,
+        mut over: Pin<&mut impl Future<Output = LocalizedText>>,
     ) -> Result<ServerResult, Called> {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::no_options();
@@ -226,7 +226,7 @@ impl Connection {
             biased;
             answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
             why = over => {
-                let _ = tokio::time::timeout(GOODBYE, handle.cancel(Some(why.clone()))).await;
+                let _ = tokio::time::timeout(GOODBYE, handle.cancel(Some(why.english().to_owned()))).await;
                 return Err(Called::Lost(why));
             }
         };
@@ -264,7 +264,7 @@ fn reach(
     remote: &Remote,
     tap: Arc<Tap>,
     keeper: Option<Arc<Keeper>>,
-) -> Result<StreamableHttpClientTransport<Http>, String> {
+) -> Result<StreamableHttpClientTransport<Http>, LocalizedText> {
     let host = remote.url.host().unwrap_or_default();
     let pool =
         Pool::new(&remote.url, system_proxies(is_loopback(host)), DIAL).map_err(|cause| cause.to_string())?;
@@ -278,28 +278,30 @@ fn reach(
     Ok(StreamableHttpClientTransport::with_client(Http::new(pool, tap, keeper), config))
 }
 
-fn unshaken(error: &ClientInitializeError) -> String {
+fn unshaken(error: &ClientInitializeError) -> LocalizedText {
     match error {
-        ClientInitializeError::JsonRpcError(error) => words(&error.message),
-        ClientInitializeError::ConnectionClosed(_) => say!("mcp-server-ended"),
+        ClientInitializeError::JsonRpcError(error) => words(&error.message).into(),
+        ClientInitializeError::ConnectionClosed(_) => localized!("mcp-server-ended"),
         // What it is about, without where in the SDK it was noticed.
-        ClientInitializeError::TransportError { error, .. } => words(&posse_net::causes(&*error.error)),
+        ClientInitializeError::TransportError { error, .. } => {
+            words(&posse_net::causes(&*error.error)).into()
+        }
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => unshaken(fallback),
-        other => words(&posse_net::causes(other)),
+        other => words(&posse_net::causes(other)).into(),
     }
 }
 
-fn failure(error: &ServiceError) -> String {
+fn failure(error: &ServiceError) -> LocalizedText {
     match error {
-        ServiceError::McpError(error) => words(&error.message),
-        ServiceError::TransportClosed => say!("mcp-server-ended"),
-        ServiceError::TransportSend(error) => words(&posse_net::causes(&*error.error)),
-        other => words(&posse_net::causes(other)),
+        ServiceError::McpError(error) => words(&error.message).into(),
+        ServiceError::TransportClosed => localized!("mcp-server-ended"),
+        ServiceError::TransportSend(error) => words(&posse_net::causes(&*error.error)).into(),
+        other => words(&posse_net::causes(other)).into(),
     }
 }
 
-pub(super) fn too_long(patience: Duration) -> String {
-    say!("mcp-start-too-long", seconds = patience.as_secs_f64())
+pub(super) fn too_long(patience: Duration) -> LocalizedText {
+    localized!("mcp-start-too-long", seconds = patience.as_secs_f64())
 }
 
 /// Somebody else's words, bounded and visible.
@@ -307,10 +309,10 @@ pub(super) fn words(text: &str) -> String {
     visible(prefix(text.trim(), WORDS_MAX)).into_owned()
 }
 
-pub(super) fn with_words(why: String, last: String) -> String {
+pub(super) fn with_words(why: LocalizedText, last: String) -> LocalizedText {
     match last.trim() {
         "" => why,
-        last => say!("mcp-last-words", why, last = words(posse_core::text::suffix(last, WORDS_MAX))),
+        last => localized!("mcp-last-words", why, last = words(posse_core::text::suffix(last, WORDS_MAX))),
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use posse_core::text::{prefix, visible};
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::{fixed, say};
+use posse_messages::{LocalizedText, fixed, localized};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -55,7 +55,7 @@ fn hex(bytes: &[u8], length: usize) -> String {
 }
 
 /// What came over the wire for these names, and what cannot be told apart.
-pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<String>) {
+pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<LocalizedText>) {
     let (mut definitions, mut problems) = (Definitions::new(), Vec::new());
     let mut said: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for tool in raw {
@@ -69,17 +69,17 @@ pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<St
         let tool = found.pop().unwrap_or_default();
         bytes += tool.to_string().len();
         if !found.is_empty() {
-            problems.push(say!("mcp-tool-twice", tool = shown(name)));
+            problems.push(localized!("mcp-tool-twice", tool = shown(name)));
         } else if bytes > ALL_BYTES_MAX || definitions.len() == TOOLS_MAX {
-            problems.push(say!("mcp-tools-too-many", tool = shown(name), most = TOOLS_MAX));
+            problems.push(localized!("mcp-tools-too-many", tool = shown(name), most = TOOLS_MAX));
         } else {
             definitions.insert(name.clone(), tool);
         }
     }
     // The SDK takes no tool from a server elsewhere whose parameters could not be sent as headers.
     for name in said.keys() {
-        let why = say!("mcp-tool-headers-invalid");
-        problems.push(say!("mcp-tool-unusable", tool = shown(name), why));
+        let why = localized!("mcp-tool-headers-invalid");
+        problems.push(localized!("mcp-tool-unusable", tool = shown(name), why));
     }
     (definitions, problems)
 }
@@ -89,15 +89,15 @@ pub fn offered(
     server: &ServerName,
     definitions: &Definitions,
     annotations: Annotations,
-) -> (Vec<Offered>, Vec<String>) {
+) -> (Vec<Offered>, Vec<LocalizedText>) {
     let (mut all, mut problems) = (Vec::<Offered>::new(), Vec::new());
     for (remote, raw) in definitions {
         match one(server, remote, raw, annotations) {
-            Err(why) => problems.push(say!("mcp-tool-unusable", tool = shown(remote), why)),
+            Err(why) => problems.push(localized!("mcp-tool-unusable", tool = shown(remote), why)),
             // Which of the two is meant cannot be told, so the first stays what it is.
             Ok(tool) if all.iter().any(|other| other.spec.name == tool.spec.name) => {
-                let why = say!("mcp-tool-name-taken", name = tool.spec.name);
-                problems.push(say!("mcp-tool-unusable", tool = shown(remote), why));
+                let why = localized!("mcp-tool-name-taken", name = tool.spec.name);
+                problems.push(localized!("mcp-tool-unusable", tool = shown(remote), why));
             }
             Ok(tool) => all.push(tool),
         }
@@ -105,15 +105,20 @@ pub fn offered(
     (all, problems)
 }
 
-fn one(server: &ServerName, remote: &str, raw: &Value, annotations: Annotations) -> Result<Offered, String> {
-    let name = local_name(server, remote).ok_or_else(|| say!("mcp-tool-nameless"))?;
+fn one(
+    server: &ServerName,
+    remote: &str,
+    raw: &Value,
+    annotations: Annotations,
+) -> Result<Offered, LocalizedText> {
+    let name = local_name(server, remote).ok_or_else(|| localized!("mcp-tool-nameless"))?;
     let schema =
         raw.get("inputSchema").filter(|schema| schema.get("type").is_some_and(|kind| kind == "object"));
-    let mut schema = schema.ok_or_else(|| say!("tool-schema-type"))?.clone();
+    let mut schema = schema.ok_or_else(|| localized!("tool-schema-type"))?.clone();
     plain(&mut schema);
     let input_schema = schema.to_string();
     if input_schema.len() > SCHEMA_BYTES_MAX {
-        return Err(say!("mcp-schema-too-large", most = SCHEMA_BYTES_MAX));
+        return Err(localized!("mcp-schema-too-large", most = SCHEMA_BYTES_MAX));
     }
     let words = raw.get("description").and_then(Value::as_str).unwrap_or_default();
     let description = fixed!("mcp-described-by", server = server.as_str(), words = bounded(words));

@@ -15,7 +15,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, Limited};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_net::{Body, Pool, causes};
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
@@ -26,7 +26,7 @@ use sse_stream::{Sse, SseStream};
 
 use super::MESSAGE_BYTES_MAX;
 use super::lines::{discovered, discovery, unusable};
-use super::oauth::{Challenge, Keeper};
+use super::oauth::{Challenge, Denied, Keeper};
 use super::pace::Pace;
 use super::tap::Tap;
 
@@ -69,16 +69,16 @@ impl Http {
             own.extend(bearer.as_ref().map(bearing));
             return self.transmit(method, uri, own, custom, body).await;
         };
-        let said = keeper.token().await.map_err(|denied| not_let_in(denied.why()))?;
+        let said = keeper.token().await.map_err(|denied| not_let_in(&denied))?;
         let with = |token: &Option<String>| own.iter().cloned().chain(token.as_ref().map(bearing)).collect();
         let response = self.transmit(method.clone(), uri, with(&said), custom.clone(), body.clone()).await?;
         let Some(challenge) = challenge(&response) else { return Ok(response) };
         let other = keeper.refused(&challenge, said.as_deref()).await;
-        let other = other.map_err(|denied| not_let_in(denied.why()))?;
+        let other = other.map_err(|denied| not_let_in(&denied))?;
         let response = self.transmit(method, uri, with(&other), custom, body).await?;
         match self::challenge(&response) {
             None => Ok(response),
-            Some(challenge) => Err(not_let_in(keeper.refused_again(&challenge).why())),
+            Some(challenge) => Err(not_let_in(&keeper.refused_again(&challenge))),
         }
     }
 
@@ -121,7 +121,7 @@ impl Http {
             if event.as_ref().is_err_and(is_too_large)
                 && let Some(id) = asked.take()
             {
-                let told = unusable(id, say!("mcp-message-too-large", most = MESSAGE_BYTES_MAX));
+                let told = unusable(id, fixed!("mcp-message-too-large", most = MESSAGE_BYTES_MAX));
                 event = Ok(Sse::default().data(serde_json::to_string(&told).unwrap_or_default()));
             }
             Some((event, (events, pace, tap, asked)))
@@ -280,8 +280,8 @@ fn challenge(response: &Response<Body>) -> Option<Challenge> {
     Challenge::of(response.status().as_u16(), said.as_deref())
 }
 
-fn not_let_in(why: String) -> Failed {
-    StreamableHttpError::AuthRequired(AuthRequiredError::new(why))
+fn not_let_in(denied: &Denied) -> Failed {
+    StreamableHttpError::AuthRequired(AuthRequiredError::new(denied.why().english().to_owned()))
 }
 
 fn is_reserved(name: &HeaderName) -> bool {
@@ -301,7 +301,7 @@ async fn whole(body: Body, most: usize) -> Result<Bytes, Failed> {
     let read = Limited::new(body, most).collect().await;
     read.map(|body| body.to_bytes()).map_err(|cause| {
         let why = match cause.is::<http_body_util::LengthLimitError>() {
-            true => say!("mcp-message-too-large", most),
+            true => fixed!("mcp-message-too-large", most),
             false => causes(&*cause),
         };
         StreamableHttpError::Client(io::Error::other(why))

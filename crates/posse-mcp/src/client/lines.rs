@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 use rmcp::RoleClient;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage, ServerResult,
@@ -111,7 +111,7 @@ where
                 }
                 Line::TooLong => {
                     let id = asker(&self.line, &self.tail.take().unwrap_or_default());
-                    id.map(|id| unusable(id, say!("mcp-message-too-large", most = MESSAGE_BYTES_MAX)))
+                    id.map(|id| unusable(id, fixed!("mcp-message-too-large", most = MESSAGE_BYTES_MAX)))
                 }
             };
             self.line.clear();
@@ -169,7 +169,7 @@ fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let message: Value = serde_json::from_slice(line).ok()?;
     let is_answer = message.get("result").is_some() || message.get("error").is_some();
     let id = serde_json::from_value(message.get("id").filter(|_| is_answer)?.clone()).ok()?;
-    Some(unusable(id, say!("mcp-answer-not-understood")))
+    Some(unusable(id, localized!("mcp-answer-not-understood").english().to_owned()))
 }
 
 pub(super) fn unusable(id: RequestId, why: String) -> ServerJsonRpcMessage {

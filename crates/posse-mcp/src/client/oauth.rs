@@ -19,7 +19,7 @@ use http::Uri;
 use posse_core::redact::Redactor;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use posse_net::Exception;
 use posse_runtime::ports::BoxFuture;
 use rmcp::transport::auth::{
@@ -131,7 +131,7 @@ pub(super) enum Denied {
     /// What it wants was asked for and not granted. Asking again would not help.
     Withheld(String),
     /// What is needed could not be had.
-    Failed(String),
+    Failed(LocalizedText),
 }
 
 /// Knows what one server is told about who asks.
@@ -196,7 +196,7 @@ impl Keeper {
         said: Option<&str>,
     ) -> Result<Option<String>, Denied> {
         if !self.is_safe() {
-            return Err(self.deny(Denied::Failed(say!("mcp-secret-in-the-clear"))));
+            return Err(self.deny(Denied::Failed(localized!("mcp-secret-in-the-clear"))));
         }
         let _alone = self.alone().await?;
         if let Some(token) = self.newer(said)? {
@@ -219,7 +219,7 @@ impl Keeper {
 
     /// What a failure that says this was about, if it was a refusal.
     pub(super) fn denied(&self, said: &str) -> Option<Denied> {
-        held(&self.denied).iter().find(|denied| said.contains(&denied.why())).cloned()
+        held(&self.denied).iter().find(|denied| said.contains(denied.why().english())).cloned()
     }
 
     /// A text of the server, without what it was told.
@@ -239,7 +239,7 @@ impl Keeper {
     }
 
     fn failed(&self, error: &Error) -> Denied {
-        self.deny(Denied::Failed(error.message().to_owned()))
+        self.deny(Denied::Failed(error.message().clone()))
     }
 
     fn deny(&self, denied: Denied) -> Denied {
@@ -312,7 +312,7 @@ impl Keeper {
     async fn manager(&self) -> Result<AuthorizationManager, Denied> {
         let egress = Arc::new(Egress::new(&self.server, &self.oauth.exceptions));
         let made = AuthorizationManager::new_with_oauth_http_client(self.server.to_string(), egress).await;
-        made.map_err(|error| Denied::Failed(words(&error.to_string())))
+        made.map_err(|error| Denied::Failed(words(&error.to_string()).into()))
     }
 
     /// What is kept of this server. What is kept of another one under its key is nothing.
@@ -429,28 +429,28 @@ impl Challenge {
 fn unrenewed(error: AuthError) -> Denied {
     match error {
         AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => Denied::SignIn,
-        other => Denied::Failed(words(&posse_net::causes(&other))),
+        other => Denied::Failed(words(&posse_net::causes(&other)).into()),
     }
 }
 
 impl Denied {
     /// For people and for the model, in one sentence.
-    pub fn why(&self) -> String {
+    pub fn why(&self) -> LocalizedText {
         match self {
-            Self::SignIn => say!("mcp-sign-in-needed"),
-            Self::Scopes(scopes) => say!("mcp-scopes-needed", scopes),
-            Self::Withheld(scopes) => say!("mcp-scopes-withheld", scopes),
-            Self::Failed(why) => say!("mcp-token-not-renewed", why),
+            Self::SignIn => localized!("mcp-sign-in-needed"),
+            Self::Scopes(scopes) => localized!("mcp-scopes-needed", scopes),
+            Self::Withheld(scopes) => localized!("mcp-scopes-withheld", scopes),
+            Self::Failed(why) => localized!("mcp-token-not-renewed", why),
         }
     }
 
     pub fn error(&self, server: &str) -> Error {
-        let text = say!("mcp-remark", server, text = self.why());
+        let text = localized!("mcp-remark", server, text = self.why());
         let error = Error::new(ErrorCode::McpSignInRequired, text);
         match self {
-            Self::SignIn | Self::Scopes(_) => error.hint(say!("mcp-sign-in-hint", server)),
-            Self::Withheld(_) => error.hint(say!("mcp-scopes-withheld-hint")),
-            Self::Failed(_) => error.hint(say!("mcp-token-not-renewed-hint", server)),
+            Self::SignIn | Self::Scopes(_) => error.hint(localized!("mcp-sign-in-hint", server)),
+            Self::Withheld(_) => error.hint(localized!("mcp-scopes-withheld-hint")),
+            Self::Failed(_) => error.hint(localized!("mcp-token-not-renewed-hint", server)),
         }
     }
 }

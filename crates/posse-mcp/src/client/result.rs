@@ -1,7 +1,7 @@
 //! What a call returned, as text for a model: bounded, exact about what is missing.
 
 use posse_core::text::{head_and_tail, visible};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
@@ -16,11 +16,11 @@ pub(super) fn output(result: &CallToolResult, asked: Asked, bytes_max: usize) ->
         parts.push(value.to_string());
     }
     if parts.is_empty() {
-        parts.push(say!("mcp-answer-empty"));
+        parts.push(fixed!("mcp-answer-empty"));
     }
     // Otherwise a model takes the answer for that of somebody who could choose.
     if asked == Asked::Person {
-        parts.insert(0, say!("mcp-asked-in-vain"));
+        parts.insert(0, fixed!("mcp-asked-in-vain"));
     }
     let text = parts.join("\n");
     let text = head_and_tail(&visible(&text), bytes_max);
@@ -31,7 +31,7 @@ pub(super) fn output(result: &CallToolResult, asked: Asked, bytes_max: usize) ->
 }
 
 fn part(content: &ContentBlock) -> String {
-    let left_out = |kind: &str, what: &str, bytes: usize| say!("mcp-content-left-out", kind, what, bytes);
+    let left_out = |kind: &str, what: &str, bytes: usize| fixed!("mcp-content-left-out", kind, what, bytes);
     match content {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => left_out("image", &image.mime_type, image.data.len()),

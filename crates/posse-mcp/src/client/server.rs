@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, fixed, localized};
 use posse_runtime::ports::{Tool, ToolInput, ToolOutput};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -34,7 +34,7 @@ pub struct Server {
     keeper: Option<Arc<Keeper>>,
     /// Held while it is started, so that it is started once.
     state: Mutex<State>,
-    remarks: StdMutex<Vec<String>>,
+    remarks: StdMutex<Vec<LocalizedText>>,
 }
 
 #[derive(Default)]
@@ -113,7 +113,7 @@ impl Server {
     }
 
     /// What a person should know, each said once.
-    pub fn remarks(&self) -> Vec<String> {
+    pub fn remarks(&self) -> Vec<LocalizedText> {
         std::mem::take(&mut *self.noted())
     }
 
@@ -129,7 +129,7 @@ impl Server {
     fn tools_of(self: &Arc<Self>, known: &Known) -> Vec<Arc<dyn Tool>> {
         let (tools, problems) = offered(&self.config.name, &known.accepted, self.config.annotations);
         for problem in problems {
-            self.note(say!("mcp-remark", server = self.config.name, text = problem));
+            self.note(localized!("mcp-remark", server = self.config.name, text = problem));
         }
         let bound = |tool| Arc::new(ServerTool::new(self.clone(), tool)) as Arc<dyn Tool>;
         tools.into_iter().map(bound).collect()
@@ -143,17 +143,17 @@ impl Server {
         let over = |is_called: bool| async move {
             tokio::select! {
                 () = input.context.cancel.cancelled() => match is_called {
-                    true => say!("mcp-call-cancelled"),
-                    false => say!("mcp-cancelled-before"),
+                    true => localized!("mcp-call-cancelled"),
+                    false => localized!("mcp-cancelled-before"),
                 },
                 () = sleep_until(until) => match is_called {
-                    true => say!("mcp-call-too-long", seconds),
-                    false => say!("mcp-start-too-long", seconds),
+                    true => localized!("mcp-call-too-long", seconds),
+                    false => localized!("mcp-start-too-long", seconds),
                 },
             }
         };
         let Ok(Value::Object(arguments)) = serde_json::from_str(input.arguments) else {
-            return ToolOutput::mistake(say!("mcp-arguments-no-object"));
+            return ToolOutput::mistake(fixed!("mcp-arguments-no-object"));
         };
         let ready = tokio::select! {
             biased;
@@ -183,34 +183,34 @@ impl Server {
         }
     }
 
-    fn denied(&self, why: &str) -> Option<Denied> {
-        self.keeper.as_ref()?.denied(why)
+    fn denied(&self, why: &LocalizedText) -> Option<Denied> {
+        self.keeper.as_ref()?.denied(why.english())
     }
 
     /// A connection to a server whose tool is the one that was accepted.
-    async fn ready(&self, tool: &str, pinned: &str) -> Result<Arc<Connection>, String> {
+    async fn ready(&self, tool: &str, pinned: &str) -> Result<Arc<Connection>, LocalizedText> {
         let (connection, definitions) = self.connected().await?;
         match definitions.get(tool) {
             Some(raw) if hash(raw) == pinned => Ok(connection),
-            Some(_) => Err(say!("mcp-tool-changed", tool = shown(tool), server = self.config.name)),
-            None => Err(say!("mcp-tool-gone", tool = shown(tool))),
+            Some(_) => Err(localized!("mcp-tool-changed", tool = shown(tool), server = self.config.name)),
+            None => Err(localized!("mcp-tool-gone", tool = shown(tool))),
         }
     }
 
-    async fn connected(&self) -> Result<(Arc<Connection>, Arc<Definitions>), String> {
+    async fn connected(&self) -> Result<(Arc<Connection>, Arc<Definitions>), LocalizedText> {
         let mut state = self.state.lock().await;
         if state.is_over {
-            return Err(say!("mcp-session-over"));
+            return Err(localized!("mcp-session-over"));
         }
         if let Some(up) = &state.up
             && up.connection.is_closed()
         {
             let last = up.connection.close().await;
             state.failed();
-            self.note(say!(
+            self.note(localized!(
                 "mcp-remark",
                 server = self.config.name,
-                text = with_words(say!("mcp-server-ended"), last)
+                text = with_words(localized!("mcp-server-ended"), last)
             ));
         }
         if let Some(up) = &mut state.up {
@@ -221,7 +221,7 @@ impl Server {
             return Ok((up.connection.clone(), up.definitions.clone()));
         }
         if state.failures >= FAILURES_MAX {
-            return Err(say!("mcp-server-given-up", times = state.failures));
+            return Err(localized!("mcp-server-given-up", times = state.failures));
         }
         if let Some(at) = state.not_before {
             sleep_until(at).await;
@@ -242,7 +242,7 @@ impl Server {
         }
     }
 
-    async fn start(&self) -> Result<Up, String> {
+    async fn start(&self) -> Result<Up, LocalizedText> {
         let until = Instant::now() + self.config.startup;
         let connection = Connection::open(&self.config, &*self.starter, self.keeper.clone(), until).await?;
         match self.listed(&connection, until).await {
@@ -255,14 +255,14 @@ impl Server {
     }
 
     /// What the server says about its tools, compared with what was accepted and remembered.
-    async fn listed(&self, connection: &Connection, until: Instant) -> Result<Definitions, String> {
+    async fn listed(&self, connection: &Connection, until: Instant) -> Result<Definitions, LocalizedText> {
         let listing = timeout_at(until, connection.list()).await;
         let (now, problems) = listing.unwrap_or_else(|_| Err(too_long(self.config.startup)))?;
         for problem in problems {
-            self.note(say!("mcp-remark", server = self.config.name, text = problem));
+            self.note(localized!("mcp-remark", server = self.config.name, text = problem));
         }
         // What cannot be compared is not used.
-        self.remember(&now).map_err(|error| error.message().to_owned())?;
+        self.remember(&now).map_err(|error| error.message().clone())?;
         Ok(now)
     }
 
@@ -278,32 +278,33 @@ impl Server {
         for difference in known.differences() {
             let (tool, server) = (shown(&difference.tool), &self.config.name);
             self.note(match difference.kind {
-                Kind::New => say!("mcp-tool-new-remark", tool, server),
-                Kind::Changed => say!("mcp-tool-changed-remark", tool, server),
-                Kind::Gone => say!("mcp-tool-gone-remark", tool, server),
+                Kind::New => localized!("mcp-tool-new-remark", tool, server),
+                Kind::Changed => localized!("mcp-tool-changed-remark", tool, server),
+                Kind::Gone => localized!("mcp-tool-gone-remark", tool, server),
             });
         }
         Ok(())
     }
 
-    fn error(&self, why: String) -> ToolOutput {
+    fn error(&self, why: LocalizedText) -> ToolOutput {
         let Some(denied) = self.denied(&why) else {
-            return self.seen(ToolOutput::error(say!("mcp-remark", server = self.config.name, text = why)));
+            let text = localized!("mcp-remark", server = self.config.name, text = why);
+            return self.seen(ToolOutput::error(text.english()));
         };
         let error = denied.error(self.config.name.as_str());
-        let advice = error.advice().unwrap_or_default();
-        ToolOutput::error(say!("mcp-error-with-hint", text = error.message(), hint = advice))
+        let hint = error.advice().cloned().unwrap_or_default();
+        ToolOutput::error(fixed!("mcp-error-with-hint", text = error.message(), hint))
     }
 
-    fn unavailable(&self, why: String) -> Error {
+    fn unavailable(&self, why: LocalizedText) -> Error {
         if let Some(denied) = self.denied(&why) {
             return denied.error(self.config.name.as_str());
         }
-        let text = say!("mcp-remark", server = self.config.name, text = why);
-        Error::new(ErrorCode::McpServerUnavailable, text).hint(say!("mcp-server-unavailable-hint"))
+        let text = localized!("mcp-remark", server = self.config.name, text = why);
+        Error::new(ErrorCode::McpServerUnavailable, text).hint(localized!("mcp-server-unavailable-hint"))
     }
 
-    fn note(&self, text: String) {
+    fn note(&self, text: LocalizedText) {
         let mut noted = self.noted();
         // A server that is asked again and again says the same again and again.
         if noted.len() < 100 && !noted.contains(&text) {
@@ -311,7 +312,7 @@ impl Server {
         }
     }
 
-    fn noted(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+    fn noted(&self) -> std::sync::MutexGuard<'_, Vec<LocalizedText>> {
         self.remarks.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use posse_core::approval::{Answer, By, Parked, Scope, Verdict, described};
 use posse_core::text::head_and_tail;
-use posse_messages::say;
+use posse_messages::localized;
 use posse_runtime::context::now_ms;
 use posse_runtime::session::{Hosted, HostedTask};
 use rmcp::RoleServer;
@@ -55,7 +55,7 @@ impl Asked {
 
 async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, question: Value) {
     let options = question["options"].as_array().filter(|options| !options.is_empty());
-    let mut answer = json!({ "type": "string", "title": say!("mcp-your-answer") });
+    let mut answer = json!({ "type": "string", "title": localized!("mcp-your-answer").to_string() });
     if let Some(options) = options {
         answer["enum"] = json!(options);
     }
@@ -82,7 +82,8 @@ async fn approval(peer: Peer<RoleServer>, hosted: Arc<Hosted>, parked: Parked) {
         return;
     }
     let choices = ["allow once", "allow in this task", "deny"];
-    let decision = json!({ "type": "string", "enum": choices, "title": say!("mcp-your-decision") });
+    let decision =
+        json!({ "type": "string", "enum": choices, "title": localized!("mcp-your-decision").to_string() });
     let Some(given) = elicit(&peer, message, "decision", decision).await else { return };
     let (verdict, scope) = match given.as_str() {
         Some("allow once") => (Verdict::Approve, Scope::Once),

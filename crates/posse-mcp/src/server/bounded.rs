@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
 use posse_runtime::session::Hosted;
 use rmcp::RoleServer;
@@ -76,7 +76,7 @@ pub async fn answer(hosted: &Arc<Hosted>, call: Call) -> CallToolResult {
     }
     match tokio::time::timeout(GRACE, under_way).await {
         Ok(ended) => ended.map_or_else(|e| crashed(&e), result),
-        Err(_) => failed(&say!("mcp-call-over")),
+        Err(_) => failed(&fixed!("mcp-call-over")),
     }
 }
 
@@ -183,7 +183,7 @@ pub fn result(output: ToolOutput) -> CallToolResult {
 }
 
 fn still_running(id: &str) -> CallToolResult {
-    let note = say!("mcp-still-running", id);
+    let note = fixed!("mcp-still-running", id);
     result(ToolOutput::text(json!({ "task_id": id, "status": "running", "note": note }).to_string()))
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use posse_core::tool::ToolSpec;
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_runtime::ports::Agents;
 use posse_runtime::session::Hosted;
 use rmcp::model::{
@@ -141,7 +141,7 @@ impl Door {
             () = leaving.cancelled() => None,
             () = tokio::time::sleep(OPENING_MAX) => None,
         };
-        opened.ok_or_else(|| ErrorData::internal_error(say!("mcp-still-opening"), None))
+        opened.ok_or_else(|| ErrorData::internal_error(fixed!("mcp-still-opening"), None))
     }
 
     /// Tells one connection what changes, until it is closed.

@@ -1,6 +1,9 @@
 //! Streamable HTTP. Whoever connects must know the token, and must mean this server: a page that was rebound to this machine by its
 //! name server says another host, and a page of another site says its origin. Nothing that is answered is a page: a browser that is
-//! led here shows text and runs nothing.
+//! led here shows text and runs nothing. A crowd that does not know the token keeps nobody out who does.
+
+mod connections;
+mod guard;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -9,10 +12,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -20,20 +23,20 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use self::connections::{ConnectionPlace, ConnectionTable};
+pub use self::guard::Guard;
+use self::guard::HostError;
 use super::wire::LINE_BYTES_MAX;
 
 /// Where the protocol is spoken.
 pub const PATH: &str = "/mcp";
-/// Connections at once; each may be a stream that stays open.
-const CONNECTIONS_MAX: usize = 256;
 /// Whoever has not sent its request's head by then does not mean to.
 const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// After the system refused a connection, for want of descriptors for instance.
@@ -51,45 +54,10 @@ const HARMLESS: [(HeaderName, &str); 4] = [
 const SPOKEN: [&str; 2] = ["application/json", "text/event-stream"];
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
-/// Who is let in.
-#[derive(Debug, Clone)]
-pub struct Guard {
-    /// `None` lets in whoever reaches the socket: for servers without anything to guard.
-    pub token: Option<String>,
-    /// Names under which the server may be reached.
-    pub hosts: Vec<String>,
-    /// Pages that may use it; none if empty. What is no page says no origin.
-    pub origins: Vec<String>,
-}
-
-impl Guard {
-    /// Of a server that only this machine is to reach.
-    pub fn of_this_machine(token: Option<String>) -> Self {
-        let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
-        let origins =
-            ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned).to_vec();
-        Self { token, hosts, origins }
-    }
-
-    fn knows(&self, headers: &HeaderMap) -> bool {
-        let Some(token) = &self.token else { return true };
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let given = given.and_then(|value| value.split_once(' '));
-        given
-            .is_some_and(|(scheme, given)| scheme.eq_ignore_ascii_case("bearer") && same(given.trim(), token))
-    }
-}
-
-/// Takes as long for a wrong token as for the right one.
-fn same(given: &str, token: &str) -> bool {
-    given.len() == token.len()
-        && given.bytes().zip(token.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
-}
-
 pub async fn listen(address: SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|e| {
-        Error::new(ErrorCode::Io, say!("mcp-address-unusable", address))
-            .hint(say!("mcp-address-unusable-hint"))
+        Error::new(ErrorCode::Io, localized!("mcp-address-unusable", address))
+            .hint(localized!("mcp-address-unusable-hint"))
             .caused_by(e)
     })
 }
@@ -111,32 +79,39 @@ pub async fn serve<H: ServerHandler>(
         .with_max_request_body_bytes(LINE_BYTES_MAX)
         .with_cancellation_token(ending.clone());
     let service: Service<H> = StreamableHttpService::new(move || Ok(handler()), Arc::default(), config);
-    let (guard, places) = (Arc::new(guard), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+    let (guard, connections) = (Arc::new(guard), Arc::new(ConnectionTable::default()));
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = ending.cancelled() => return,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, peer)) = accepted else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let (service, guard, ending) = (service.clone(), guard.clone(), ending.clone());
+        let place = Arc::new(connections.enter(peer.ip()));
         tokio::spawn(async move {
             tokio::select! {
-                () = converse(stream, service, guard) => {}
+                // A token that has arrived is looked at before its connection makes room for another.
+                biased;
+                () = converse(stream, service, guard, place.clone()) => {}
+                () = place.evicted() => {}
                 () = ending.cancelled() => {}
             }
-            drop(place);
         });
     }
 }
 
-async fn converse<H: ServerHandler>(stream: TcpStream, service: Service<H>, guard: Arc<Guard>) {
+async fn converse<H: ServerHandler>(
+    stream: TcpStream,
+    service: Service<H>,
+    guard: Arc<Guard>,
+    place: Arc<ConnectionPlace>,
+) {
     let answer = service_fn(move |request: Request<Incoming>| {
-        let (service, guard) = (service.clone(), guard.clone());
-        async move { Ok::<_, Infallible>(harmless(answer(&service, &guard, request).await)) }
+        let (service, guard, place) = (service.clone(), guard.clone(), place.clone());
+        async move { Ok::<_, Infallible>(harmless(answer(&service, &guard, &place, request).await)) }
     });
     // What goes wrong with one connection concerns nobody else.
     let _ = http1::Builder::new()
@@ -146,17 +121,41 @@ async fn converse<H: ServerHandler>(stream: TcpStream, service: Service<H>, guar
         .await;
 }
 
-async fn answer<H: ServerHandler>(service: &Service<H>, guard: &Guard, request: Request<Incoming>) -> Answer {
+async fn answer<H: ServerHandler>(
+    service: &Service<H>,
+    guard: &Guard,
+    place: &ConnectionPlace,
+    request: Request<Incoming>,
+) -> Answer {
     if !guard.knows(request.headers()) {
         let mut refused =
-            plain(StatusCode::UNAUTHORIZED, "Unauthorized: the bearer token is missing or wrong");
+            last(StatusCode::UNAUTHORIZED, "Unauthorized: the bearer token is missing or wrong");
         refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return refused;
+    }
+    if !place.admit() {
+        return last(StatusCode::SERVICE_UNAVAILABLE, "Service unavailable: too many connections");
+    }
+    match guard.check_host(&request) {
+        Ok(()) => {}
+        Err(HostError::Malformed) => {
+            return last(StatusCode::BAD_REQUEST, "Bad request: one Host, as host or host:port");
+        }
+        Err(HostError::Foreign) => {
+            return last(StatusCode::FORBIDDEN, "Forbidden: the Host is not this server");
+        }
     }
     match request.uri().path() {
         PATH => service.handle(request).await,
         _ => plain(StatusCode::NOT_FOUND, "Not found: the server is at /mcp"),
     }
+}
+
+/// A refusal after which the connection is closed.
+fn last(status: StatusCode, text: &'static str) -> Answer {
+    let mut response = plain(status, text);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 fn plain(status: StatusCode, text: &'static str) -> Answer {
@@ -176,30 +175,4 @@ fn harmless(mut answer: Answer) -> Answer {
         headers.insert(CONTENT_TYPE, TEXT);
     }
     answer
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_whole_token_is_the_token() {
-        let guard = Guard::of_this_machine(Some("correct-horse".to_owned()));
-        let knows = |value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(AUTHORIZATION, value.parse().unwrap());
-            guard.knows(&headers)
-        };
-        assert!(knows("Bearer correct-horse") && knows("bearer correct-horse"));
-        for wrong in [
-            "Bearer correct-hors",
-            "Bearer correct-horse1",
-            "correct-horse",
-            "Basic correct-horse",
-            "Bearer ",
-        ] {
-            assert!(!knows(wrong), "{wrong}");
-        }
-        assert!(!guard.knows(&HeaderMap::new()));
-    }
 }

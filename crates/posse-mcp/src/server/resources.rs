@@ -151,8 +151,8 @@ async fn whole_result(hosted: &Hosted, id: &str) -> Option<String> {
 
 fn failed(e: &posse_core::Error) -> ErrorData {
     match e.code() {
-        ErrorCode::TaskNotFound => ErrorData::resource_not_found(e.message().to_owned(), None),
-        _ => ErrorData::internal_error(format!("{}: {}", e.code().wire(), e.message()), None),
+        ErrorCode::TaskNotFound => ErrorData::resource_not_found(e.message().english().to_owned(), None),
+        _ => ErrorData::internal_error(e.english(), None),
     }
 }
 

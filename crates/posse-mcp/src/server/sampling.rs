@@ -13,7 +13,7 @@ use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::text::{estimate_tokens, prefix, visible};
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{fixed, localized};
 use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -101,8 +101,8 @@ impl Hosts {
         match self.lender() {
             Lender::Here(..) | Lender::Expected => Ok(()),
             Lender::Nobody => {
-                Err(Error::new(ErrorCode::HostModelUnavailable, say!("host-model-unavailable"))
-                    .hint(say!("host-model-unavailable-hint")))
+                Err(Error::new(ErrorCode::HostModelUnavailable, localized!("host-model-unavailable"))
+                    .hint(localized!("host-model-unavailable-hint")))
             }
         }
     }

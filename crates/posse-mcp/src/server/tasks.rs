@@ -80,7 +80,7 @@ pub async fn cancel(hosted: &Hosted, id: &str) -> Result<(), ErrorData> {
 }
 
 async fn status(hosted: &Hosted, id: &str) -> Result<Value, ErrorData> {
-    let tasks = hosted.tasks().await.map_err(|e| ErrorData::internal_error(e.message().to_owned(), None))?;
+    let tasks = hosted.tasks().await.map_err(|e| ErrorData::internal_error(e.english(), None))?;
     let task = tasks.into_iter().find(|task| task.id.short() == id);
     task.map(|task| task.status).ok_or_else(|| ErrorData::invalid_params("there is no such task", None))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -56,8 +56,8 @@ impl Offer {
     fn parse(name: &str) -> Result<Offer> {
         Self::find(name).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|offer| offer.name()).collect();
-            Error::new(ErrorCode::InvalidTool, say!("mcp-tool-unknown", name))
-                .hint(say!("there-are", names = format!("all, {}", known.join(", "))))
+            Error::new(ErrorCode::InvalidTool, localized!("mcp-tool-unknown", name))
+                .hint(localized!("there-are", names = format!("all, {}", known.join(", "))))
         })
     }
 

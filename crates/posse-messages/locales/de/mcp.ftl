@@ -4,9 +4,6 @@
 
 mcp-loop-crashed = die Schleife, die mit dem Host spricht, ist abgestürzt
 mcp-tool-unknown = kein Werkzeug für Hosts heißt `{ $name }`
-mcp-call-over = dieser Aufruf dauerte zu lange und wurde beendet
-mcp-still-running = läuft noch: rufe subagent_wait mit { $id } auf
-mcp-still-opening = die Sitzung ist noch nicht offen: MCP-Server, die ihre Agenten benutzen, werden nach ihren Werkzeugen gefragt. Gleich noch einmal aufrufen
 mcp-address-unusable = auf { $address } kann nicht gelauscht werden
 mcp-address-unusable-hint = vielleicht ist dort ein anderes Programm; Port 0 nimmt irgendeinen freien
 mcp-your-answer = Deine Antwort

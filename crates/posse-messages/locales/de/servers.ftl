@@ -1,7 +1,6 @@
 # Deutsch. Das Glossar steht in core.ftl.
 
 mcp-server-name-invalid = `{ $name }` ist kein Name für einen MCP-Server: Buchstaben, Ziffern, `-` und `_`, höchstens { $most }, kein `__`
-mcp-message-too-large = er hat eine Nachricht von mehr als { $most } Bytes gesendet, die nicht behalten wurde
 mcp-answer-not-understood = seine Antwort entspricht nicht dem Protokoll
 mcp-tool-twice = das Werkzeug `{ $tool }` ist mehrfach beschrieben und wird nicht benutzt
 mcp-tools-too-many = das Werkzeug `{ $tool }` wird nicht benutzt: ein Server hat höchstens { $most } Werkzeuge und 1 MiB, um sie zu beschreiben
@@ -13,16 +12,12 @@ mcp-tool-headers-invalid = was es über Header sagt (`x-mcp-header`), entspricht
 mcp-list-endless = seine Liste der Werkzeuge hat mehr als { $most } Seiten
 mcp-wants-input = er will die Antwort eines Modells oder eine Liste von Verzeichnissen, bevor er weitermacht, und das bekommt kein Server
 mcp-asks-endlessly = er hat { $most }-mal etwas verlangt, bevor er antworten wollte
-mcp-asked-in-vain = [der Server hat vor dieser Antwort einen Menschen etwas gefragt; das wurde abgelehnt, denn kein Server bekommt die Antwort eines Menschen]
 mcp-server-ended = er hat sich beendet
 mcp-last-words = { $why }; zuletzt schrieb er: { $last }
-mcp-answer-empty = [die Antwort ist leer]
-mcp-content-left-out = [{ $kind } { $what }, { $bytes } Bytes: nicht gezeigt]
 mcp-remark = MCP-Server `{ $server }`: { $text }
 mcp-call-cancelled = abgebrochen; dem Server wurde es gesagt, und der Aufruf kann geschehen sein oder nicht
 mcp-cancelled-before = abgebrochen, bevor etwas aufgerufen wurde
 mcp-call-too-long = keine Antwort innerhalb von { $seconds } s; der Aufruf wurde abgebrochen und kann geschehen sein oder nicht
-mcp-arguments-no-object = die Argumente sind kein JSON-Objekt
 mcp-tool-changed = seine Beschreibung von `{ $tool }` ist nicht die, die angenommen wurde, also wurde nichts aufgerufen. Noch einmal hilft nicht: ein Mensch muss sie mit `posse servers show { $server }` ansehen
 mcp-tool-gone = er hat kein Werkzeug `{ $tool }` mehr
 mcp-session-over = die Sitzung ist vorbei
@@ -70,10 +65,7 @@ mcp-scopes-withheld = er will { $scopes }, worum gebeten wurde und was ihm nicht
 mcp-scopes-withheld-hint = wer den Server betreibt, muss diesem Konto mehr geben
 mcp-token-not-renewed = was er darüber erfährt, wer fragt, konnte nicht erneuert werden: { $why }
 mcp-token-not-renewed-hint = versuche es später, oder melde dich neu an mit `posse servers login { $server }`
-mcp-error-with-hint = { $text }. Nur ein Mensch kann das ändern: { $hint }
 mcp-sign-in-failed = niemand wurde angemeldet: { $why }
-mcp-sign-in-no-answer = keine Antwort innerhalb von { $seconds } s
-mcp-sign-in-in-the-clear = `{ $address }` wird nicht über https erreicht, und nur ein Server auf diesem Rechner darf darauf verzichten
 mcp-key-unusable = der private Schlüssel ist nicht benutzbar: er muss einer von P-256 oder RSA sein, als `-----BEGIN PRIVATE KEY-----`
 mcp-grant-refused = abgelehnt mit Status { $status }: { $words }
 mcp-other-issuer = `{ $other }` gewährt für ihn, und die Konfiguration sagt `{ $issuer }`

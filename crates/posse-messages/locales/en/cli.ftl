@@ -31,7 +31,7 @@ export-read-as = { $format } reads it as { $file }
 ## commands/approvals.rs
 
 no-approvals = nothing waits for an answer
-approval-left = { $default } in { $seconds }s
+approval-left = { $default } in { $left }
 approval-by = { $scope } by { $by }
 approval-is-open = open · { $default } unless answered by { $deadline }
 approval-is-answered = { $state } by { $by } ({ $scope }) at { $instant }
@@ -113,8 +113,19 @@ desk-page =
 doctor-no-configuration = none; `posse init` writes one, yours would be { $user }
 doctor-no-keys = none seen in the environment
 doctor-confinement = files: kernel-checked paths inside the workspace · commands: { $commands }
+doctor-unprotected = {" "}· not protected: { $names } (`sandbox.unprotected`)
 sandbox-top-ignored = `sandbox.top = "open"` has no effect at tier t1: commands make nothing new at the top of the workspace; tier t2 (`bwrap`) or `--isolation worktree` allow it
 doctor-only-with-allow = only with --allow: { $names }
+doctor-delegation =
+    depth { $depth } · up to { $running_max ->
+        [one] { $running_max } running task
+       *[other] { $running_max } running tasks
+    } per parent, { $beyond } · up to { $open_max ->
+        [one] { $open_max } open task
+       *[other] { $open_max } open tasks
+    }
+doctor-limit-rejects = more are refused
+doctor-limit-queues = more are queued
 doctor-not-trusted = { $untrusted } not trusted: posse trust
 doctor-agents = { $usable } of { $all } can be used
 doctor-agents-check = posse agents check tells about each
@@ -127,11 +138,13 @@ stopping-after-step = stopping after this step; press Ctrl-C again to stop now
 stopping-now = stopping now
 stopped-by-third = stopped by the third Ctrl-C
 stopped-by-third-hint = the task is in the store; `posse tasks resume` goes on with it
+task-interrupted = { $signal } ended this process; `{ $task }` is interrupted, not cancelled
+task-interrupted-hint = `posse tasks resume { $task }` continues it with everything it delegated
 signals-unavailable = signals cannot be received
 goes-on-with-worker = { $left } goes on with: posse worker --local --until-idle
 schema-unsatisfied = does not satisfy the schema: { $error }
 in-doubt-call = in doubt: { $call } (call { $key }) may or may not have happened
-tokens-with-subagents = { $tokens } tokens with its subagents
+with-subagents = { $tokens }, { $price } with its subagents
 verify-failed = verify failed: { $command } · { $ending }
 answer-is-empty = the answer was empty
 turn-limit-reached = turn limit ({ $turns }) reached
@@ -162,6 +175,7 @@ task-input-too-large = the task on standard input is larger than 1 MiB
 task-input-too-large-hint = put the details into a file in the workspace and name it in the task
 model-price-unknown = the price of `{ $model }` is not known, so a cost limit cannot be kept
 model-price-unknown-hint = add `[prices."{ $model }"]` with `input` and `output` in USD per million tokens to your configuration
+task-detached = continues in the background: posse tasks watch { $task } follows it, posse tasks cancel { $task } ends it
 
 ## commands/sessions.rs
 
@@ -254,6 +268,7 @@ project-agent-unknown-hint = `posse agents list` shows what there is; nothing wa
 worker-gave-up = could not go on with { $tasks }
 worker-gave-up-hint = the lines above say why; `posse tasks resume` or `posse tasks cancel` settles each of them
 worker-stopped = stopped; what was under way goes on with the next worker
+worker-not-started = no background worker could be started
 driver-crashed = a task crashed its driver
 was-to-be-cancelled = it was to be cancelled
 orchestrator-had-ended = its orchestrator had ended
@@ -307,6 +322,7 @@ live-retry = model: { $why }, next try in { $seconds }s
 waiting-for-model = waiting for the model
 tool-failed = { $tool } failed: { $why }
 verify-failing = verify { $command } failed: { $ending }
+tree-total = in all: { $tasks } · { $tokens } · { $price }
 
 ## render/plain.rs
 
@@ -335,6 +351,8 @@ no-place-for-tasks-hint = set HOME, or name a directory with --state
 
 sandbox-write-opens = `sandbox.write`: `{ $path }` would open `{ $secret }` to commands
 sandbox-write-opens-hint = name what lies beside it instead
+sandbox-unprotected-unknown = `sandbox.unprotected`: `{ $name }` is not a protected name
+sandbox-unprotected-unknown-hint = docs/protected.md lists the protected names; write one exactly as it is there
 
 ## telemetry.rs
 
@@ -458,6 +476,7 @@ topic-keys = keys
 topic-base-url = base URL
 topic-confinement = confinement
 topic-tools = tools
+topic-delegation = delegation
 topic-agents = agents
 topic-prompt-tokens = prompt tokens
 topic-store = store
@@ -494,6 +513,11 @@ did-you-mean = did you mean `{ $name }`?
 providers-there-are = there are: { $names }; others go into `[providers.{ $provider }]` of your configuration
 effort-invalid = must be low, medium, high or max
 dollars-invalid = an amount in US dollars is above zero, such as 0.50
+span-invalid = a span is a whole number with a unit: 45m, 12h, 30d or 8w
+span-seconds = { $n } s
+span-minutes = { $n } min
+span-hours = { $n } h
+span-days = { $n } days
 help-hint = `posse --help` shows what there is
 chat-help =
     /help   shows this
@@ -568,6 +592,8 @@ review-cut-more = the diff is too large to be given whole; cut: { $names } and {
 
 key-was-deleted = deleted { $key }
 context-wait-over = the time is over: nothing was written or deleted
+cost-no-name = (without a reply)
+cost-unpriced = no price is known for { $tokens }: add it under `[prices]` in your configuration
 nobody-else = nobody else
 audience-shown = readable by { $readers } · writable by { $writers }
 
@@ -581,7 +607,6 @@ mcp-sessions-deleted = too many sessions of this directory were deleted
 mcp-no-pipes = standard input and output cannot be used
 mcp-listening = listening on http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tasks that go on in a process of their own: { $count }
-mcp-worker-not-started = no process could be started for the tasks that are at work
 posse-inside-posse = this Posse was started by a task that may not delegate
 posse-inside-posse-hint = do the work in the task itself, or delegate from the task above it
 mcp-install-where = for { $host }, in { $file }:

@@ -4,8 +4,8 @@
 
 depends-on-unknown = `{ $unknown }` in depends_on is no task of this session
 depends-on-unknown-hint = a task can depend on tasks that were spawned before it
-session-tasks-limit = this session has spawned { $count } tasks, which is its limit
-session-tasks-limit-hint = finish with what there is
+open-tasks-limit = { $open_max } tasks are running or not collected, which is the most (`[session] max_open_tasks`)
+open-tasks-limit-hint = collect or cancel some of them first; `list_tasks` shows them
 task-still-running = `{ $id }` is still running
 task-waits-for = `{ $id }` waits for { $waits_for }
 task-waits-for-place = `{ $id }` waits for a place
@@ -14,15 +14,13 @@ collect-later-hint = do something else and collect it later
 task-not-tracked = no task `{ $shown }` is tracked here
 task-never-spawned = it was never spawned in this session
 task-already-collected = already_collected: `result` still has the full text
-tasks-running-limit = { $running } tasks are already running
+tasks-running-limit = { $running } tasks are already running, which is the most (`[session] max_running`)
 tasks-running-limit-hint = collect a finished task or wait for one, or spawn with `queue: true`
-tasks-waiting-limit = { $waiting } tasks are already waiting
-tasks-waiting-limit-hint = wait until some of them have run
 
 ## budget.rs
 
-shortfall-cost = the next call may cost up to ${ $wanted }, ${ $left } is left
-shortfall-tokens = the next call may take up to { $wanted } { $kind }, { $left } are left
+shortfall-cost = the next call needs up to ${ $wanted }, ${ $left } is left
+shortfall-tokens = the next call needs up to { $wanted } { $kind }, { $left } are left
 
 ## context.rs
 
@@ -71,6 +69,7 @@ action-needs-field = `{ $action }` needs `{ $name }`
 
 refused-command = { $why } (this is about `{ $command }`)
 refused-read-only = this task may only look: `{ $tool }` could change something
+delegation-too-deep = Max sub-agent depth ({ $depth_max }) reached. Cannot spawn further sub-agents.
 refused-not-granted = the tool `{ $tool }` is not granted to this task; granted: { $allowed }
 refused-other-calls = `{ $tool }` is allowed to this task only for: { $allowed }
 refused-denied = this task must not call `{ $pattern }`
@@ -156,14 +155,22 @@ tools-withdrawn = You are not allowed to use these tools any more: { $names }.
 announced-call-missing = the model announced a tool call and made none; asking again
 answer-empty-nudge = Your last message had no text. Give your answer to the task now.
 only-mistakes = { $mistakes } turns in a row had only wrong tool calls
-turns-limit-report = The limit of { $turns_max } turns is reached.
+turns-limit-report = This is the last of your { $turns_max } turns.
+tool-calls-max = { $tool_calls_max ->
+        [one] the limit is 1 tool call
+       *[other] the limit is { $tool_calls_max } tool calls
+    }
 tool-calls-limit-report = The limit of { $tool_calls_max } tool calls is reached.
 report-now = { $why } You cannot call tools any more. Report now: what you found and did, and what is still open.
+report-now-json = { $why } You cannot call tools any more. Answer now with what you have: only JSON that satisfies the schema, without a fence and without any other text.
 not-run-stopped = not run: the task was stopped
 stop-reason-unknown = unknown stop reason `{ $raw }`
 paused-too-often = paused too often
 announced-call-missing-twice = a tool call was announced twice and not made
-answer-cut-off = the answer was still cut off after { $continuations_max } continuations
+answer-cut-off = the answer was still cut off after { $continuations ->
+        [one] 1 continuation
+       *[other] { $continuations } continuations
+    }
 
 continue-answer = Your answer was cut off by the output limit. Continue exactly where it stopped, without repeating anything.
 go-on = You may go on with the task from where you stopped.
@@ -172,6 +179,7 @@ seconds = { $n } s
 ## run/context.rs
 
 context-full-report = The conversation fills the model's context window.
+window-full = the conversation fills the model's context window
 context-refused = the provider refused the conversation's length
 result-left-out = [left out to save context: { $bytes } bytes from `{ $tool }`. The full text is kept as result { $key } of this task; make the call again if you need it]
 

@@ -79,8 +79,9 @@ output-schema-invalid-hint = correct `output_schema` of the agent
 
 no-outcome = it has no outcome
 dependency-ended-before = one that ended before
-delegation-too-deep = delegation is not deeper than this here
 delegation-too-deep-hint = do the task yourself
+tree-running-limit = { $running_max } tasks are running in this session, which is the most
+tree-running-limit-hint = do the task yourself, or wait until some of them have ended
 dependency-failed = { $because_of } did not complete
 child-cancelled = { $id } was still running when its orchestrator ended, and was cancelled
 orchestrator-ended = its orchestrator ended
@@ -240,7 +241,6 @@ arguments-misfit = the arguments do not fit the tool's schema, nothing was run:
 ## subagent.rs of the library
 
 nested-nowhere = there is no run to be part of
-nested-too-deep = Max sub-agent depth ({ $depth }) reached. Cannot spawn further sub-agents.
 prompt-required = prompt is required
 nested-misconfigured = Sub-agent configuration error: { $why }
 nested-failed = Sub-agent error: { $why }

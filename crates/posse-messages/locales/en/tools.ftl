@@ -228,7 +228,7 @@ tool-defined-twice-hint = rename or remove one of the two
 
 ## protected.rs
 
-path-protected = `{ $path }` is protected: files that configure programs or hold secrets (`{ $name }` here) are not written by tools. Nothing was written. Say in your answer what should be changed there, so that a person can do it
+path-protected = `{ $path }` is protected: { $program } { $reason }, so no tool writes it. Nothing was written. Say in your answer what should be changed there, so that a person can do it. The operator can open it with `unprotected = ["{ $pattern }"]` under `[sandbox]` in the user's configuration
 
 ## read.rs
 
@@ -290,8 +290,8 @@ skill-file-too-large = `{ $path }` has more than { $max }
 
 supervisor-silent = it did not answer in time
 supervisor-without-report = it ended without a report
-supervisor-lost = the supervisor of the command was lost: { $how }; { $ended } processes of the command were ended
-supervisor-lost-hint = the command may have done some of its work; it must not kill or stop its parent process
+supervisor-lost = the supervisor of the command was lost: { $how }. What was left of the command was ended (processes: { $ended }). The command may have done all, some or none of its work, and it was not repeated
+supervisor-lost-hint = check its effect before you decide whether to make the call again. A command must not kill or stop its parent process
 supervisor-not-started = cannot start the supervisor `{ $program }`: { $error }
 supervisor-not-started-hint = check that the working directory exists and that processes and file descriptors are left
 

@@ -4,9 +4,6 @@
 
 mcp-loop-crashed = el bucle que habla con el anfitrión ha fallado
 mcp-tool-unknown = ninguna herramienta para anfitriones se llama `{ $name }`
-mcp-call-over = esta llamada tardó demasiado y se terminó
-mcp-still-running = sigue en marcha: llama a subagent_wait con { $id }
-mcp-still-opening = la sesión aún no está abierta: se pregunta a los servidores MCP de sus agentes por sus herramientas. Llame de nuevo en un momento
 mcp-address-unusable = no se puede escuchar en { $address }
 mcp-address-unusable-hint = quizá haya otro programa allí; el puerto 0 toma cualquiera que esté libre
 mcp-your-answer = Tu respuesta

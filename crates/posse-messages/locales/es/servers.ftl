@@ -1,7 +1,6 @@
 # Español. El glosario está en core.ftl.
 
 mcp-server-name-invalid = `{ $name }` no es un nombre para un servidor MCP: letras, dígitos, `-` y `_`, como máximo { $most }, sin `__`
-mcp-message-too-large = envió un mensaje de más de { $most } bytes, que no se conservó
 mcp-answer-not-understood = su respuesta no es del protocolo
 mcp-tool-twice = la herramienta `{ $tool }` está descrita más de una vez y no se usa
 mcp-tools-too-many = la herramienta `{ $tool }` no se usa: un servidor tiene como máximo { $most } herramientas y 1 MiB para describirlas
@@ -13,16 +12,12 @@ mcp-tool-headers-invalid = lo que dice de las cabeceras (`x-mcp-header`) no cump
 mcp-list-endless = su lista de herramientas tiene más de { $most } páginas
 mcp-wants-input = quiere la respuesta de un modelo o una lista de directorios antes de seguir, y ningún servidor la recibe
 mcp-asks-endlessly = pidió algo { $most } veces antes de responder
-mcp-asked-in-vain = [el servidor preguntó algo a una persona antes de esta respuesta; se rechazó, porque ningún servidor recibe la respuesta de una persona]
 mcp-server-ended = terminó
 mcp-last-words = { $why }; lo último que escribió: { $last }
-mcp-answer-empty = [la respuesta está vacía]
-mcp-content-left-out = [{ $kind } { $what }, { $bytes } bytes: no se muestra]
 mcp-remark = servidor MCP `{ $server }`: { $text }
 mcp-call-cancelled = cancelado; se avisó al servidor, y la llamada puede haber ocurrido o no
 mcp-cancelled-before = cancelado antes de llamar a nada
 mcp-call-too-long = sin respuesta en { $seconds } s; la llamada se canceló y puede haber ocurrido o no
-mcp-arguments-no-object = los argumentos no son un objeto JSON
 mcp-tool-changed = su descripción de `{ $tool }` no es la que se aceptó, así que no se llamó a nada. Repetir no ayuda: una persona tiene que verla con `posse servers show { $server }`
 mcp-tool-gone = ya no tiene la herramienta `{ $tool }`
 mcp-session-over = la sesión terminó
@@ -70,10 +65,7 @@ mcp-scopes-withheld = quiere { $scopes }, que se pidió y no le basta; volver a 
 mcp-scopes-withheld-hint = quien opera el servidor tiene que dar más a esta cuenta
 mcp-token-not-renewed = lo que se le dice sobre quién pregunta no se pudo renovar: { $why }
 mcp-token-not-renewed-hint = inténtalo más tarde, o inicia sesión de nuevo con `posse servers login { $server }`
-mcp-error-with-hint = { $text }. Solo una persona puede cambiarlo: { $hint }
 mcp-sign-in-failed = no se inició ninguna sesión: { $why }
-mcp-sign-in-no-answer = sin respuesta en { $seconds } s
-mcp-sign-in-in-the-clear = a `{ $address }` no se llega por https, y solo un servidor en esta máquina puede prescindir de él
 mcp-key-unusable = la clave privada no sirve: tiene que ser de P-256 o RSA, como `-----BEGIN PRIVATE KEY-----`
 mcp-grant-refused = rechazado con el estado { $status }: { $words }
 mcp-other-issuer = `{ $other }` concede por él, y la configuración dice `{ $issuer }`

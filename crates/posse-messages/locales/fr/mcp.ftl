@@ -4,9 +4,6 @@
 
 mcp-loop-crashed = la boucle qui parle avec l'hôte s'est arrêtée brutalement
 mcp-tool-unknown = aucun outil pour les hôtes ne s'appelle `{ $name }`
-mcp-call-over = cet appel a duré trop longtemps et a été terminé
-mcp-still-running = encore en cours : appelez subagent_wait avec { $id }
-mcp-still-opening = la session n'est pas encore ouverte : les serveurs MCP de ses agents sont interrogés sur leurs outils. Rappelez dans un instant
 mcp-address-unusable = impossible d'écouter sur { $address }
 mcp-address-unusable-hint = un autre programme s'y trouve peut-être ; le port 0 prend n'importe quel port libre
 mcp-your-answer = Votre réponse

@@ -1,7 +1,6 @@
 # Français. Le glossaire est dans core.ftl.
 
 mcp-server-name-invalid = `{ $name }` n'est pas un nom de serveur MCP : lettres, chiffres, `-` et `_`, { $most } au plus, sans `__`
-mcp-message-too-large = il a envoyé un message de plus de { $most } octets, qui n'a pas été gardé
 mcp-answer-not-understood = sa réponse n'est pas conforme au protocole
 mcp-tool-twice = l'outil `{ $tool }` est décrit plusieurs fois et n'est pas utilisé
 mcp-tools-too-many = l'outil `{ $tool }` n'est pas utilisé : un serveur a au plus { $most } outils et 1 Mio pour les décrire
@@ -13,16 +12,12 @@ mcp-tool-headers-invalid = ce qu'il dit des en-têtes (`x-mcp-header`) ne respec
 mcp-list-endless = sa liste d'outils fait plus de { $most } pages
 mcp-wants-input = il veut la réponse d'un modèle ou une liste de répertoires avant de continuer, ce qu'aucun serveur n'obtient
 mcp-asks-endlessly = il a demandé quelque chose { $most } fois avant de vouloir répondre
-mcp-asked-in-vain = [le serveur a posé une question à une personne avant cette réponse ; elle a été refusée, car aucun serveur n'obtient la réponse d'une personne]
 mcp-server-ended = il s'est terminé
 mcp-last-words = { $why } ; il a écrit en dernier : { $last }
-mcp-answer-empty = [la réponse est vide]
-mcp-content-left-out = [{ $kind } { $what }, { $bytes } octets : non affiché]
 mcp-remark = serveur MCP `{ $server }` : { $text }
 mcp-call-cancelled = annulé ; le serveur en a été averti, et l'appel a pu avoir lieu ou non
 mcp-cancelled-before = annulé avant tout appel
 mcp-call-too-long = pas de réponse en { $seconds } s ; l'appel a été annulé et a pu avoir lieu ou non
-mcp-arguments-no-object = les arguments ne sont pas un objet JSON
 mcp-tool-changed = sa description de `{ $tool }` n'est pas celle qui a été acceptée, donc rien n'a été appelé. Réessayer n'aide pas : une personne doit la regarder avec `posse servers show { $server }`
 mcp-tool-gone = il n'a plus d'outil `{ $tool }`
 mcp-session-over = la session est terminée
@@ -70,10 +65,7 @@ mcp-scopes-withheld = il veut { $scopes }, ce qui a été demandé et ne lui suf
 mcp-scopes-withheld-hint = qui exploite le serveur doit donner plus à ce compte
 mcp-token-not-renewed = ce qui lui est dit sur qui demande n'a pas pu être renouvelé : { $why }
 mcp-token-not-renewed-hint = réessayez plus tard, ou reconnectez-vous avec `posse servers login { $server }`
-mcp-error-with-hint = { $text }. Seule une personne peut changer cela : { $hint }
 mcp-sign-in-failed = personne n'a été connecté : { $why }
-mcp-sign-in-no-answer = pas de réponse en { $seconds } s
-mcp-sign-in-in-the-clear = `{ $address }` n'est pas atteint en https, et seul un serveur sur cette machine peut s'en passer
 mcp-key-unusable = la clé privée est inutilisable : il en faut une de P-256 ou RSA, comme `-----BEGIN PRIVATE KEY-----`
 mcp-grant-refused = refusé avec le statut { $status } : { $words }
 mcp-other-issuer = `{ $other }` accorde pour lui, et la configuration dit `{ $issuer }`

@@ -4,9 +4,6 @@
 
 mcp-loop-crashed = ホストと通信するループが異常終了しました
 mcp-tool-unknown = `{ $name }` というホスト向けツールはありません
-mcp-call-over = この呼び出しは時間がかかりすぎたため終了しました
-mcp-still-running = まだ実行中です。{ $id } を指定して subagent_wait を呼び出してください
-mcp-still-opening = セッションはまだ開いていません。エージェントが使う MCP サーバーのツールを確認中です。少し後でもう一度呼び出してください
 mcp-address-unusable = { $address } で待ち受けできません
 mcp-address-unusable-hint = 別のプログラムが使用中かもしれません。ポート 0 なら空いているポートが選ばれます
 mcp-your-answer = 回答

@@ -1,7 +1,6 @@
 # 日本語。用語集は core.ftl にあります。
 
 mcp-server-name-invalid = `{ $name }` は MCP サーバーの名前として使えません。英数字、`-`、`_` を { $most } 文字まで、`__` は不可
-mcp-message-too-large = { $most } バイトを超えるメッセージを送ってきたため、保持しませんでした
 mcp-answer-not-understood = その応答はプロトコルに従っていません
 mcp-tool-twice = ツール `{ $tool }` は複数回記述されているため使いません
 mcp-tools-too-many = ツール `{ $tool }` は使いません。サーバーのツールは { $most } 個まで、説明は合計 1 MiB までです
@@ -13,16 +12,12 @@ mcp-tool-headers-invalid = ヘッダーについての記述 (`x-mcp-header`) �
 mcp-list-endless = ツール一覧が { $most } ページを超えています
 mcp-wants-input = 続ける前にモデルの応答かディレクトリの一覧を求めていますが、どのサーバーにも渡しません
 mcp-asks-endlessly = 応答する前に { $most } 回も何かを求めました
-mcp-asked-in-vain = [この応答の前にサーバーが人に質問しました。人の回答はどのサーバーにも渡さないため、断りました]
 mcp-server-ended = 終了しました
 mcp-last-words = { $why }。最後の出力: { $last }
-mcp-answer-empty = [応答は空です]
-mcp-content-left-out = [{ $kind } { $what }、{ $bytes } バイト: 表示しません]
 mcp-remark = MCP サーバー `{ $server }`: { $text }
 mcp-call-cancelled = 取り消しました。サーバーには伝えましたが、呼び出しが実行されたかどうかは不明です
 mcp-cancelled-before = 何も呼び出さないうちに取り消しました
 mcp-call-too-long = { $seconds } 秒以内に応答がありません。呼び出しは取り消され、実行されたかどうかは不明です
-mcp-arguments-no-object = 引数が JSON オブジェクトではありません
 mcp-tool-changed = `{ $tool }` の説明が承認されたものと違うため、何も呼び出していません。再試行しても変わりません。人が `posse servers show { $server }` で確認する必要があります
 mcp-tool-gone = ツール `{ $tool }` はもうありません
 mcp-session-over = セッションは終了しました
@@ -70,10 +65,7 @@ mcp-scopes-withheld = { $scopes } が求められ、要求しましたが足り�
 mcp-scopes-withheld-hint = サーバーの運営者がこのアカウントに権限を与える必要があります
 mcp-token-not-renewed = 誰が尋ねているかを示す情報を更新できませんでした: { $why }
 mcp-token-not-renewed-hint = 後でもう一度試すか、`posse servers login { $server }` でサインインし直してください
-mcp-error-with-hint = { $text }。これを変えられるのは人だけです: { $hint }
 mcp-sign-in-failed = サインインできませんでした: { $why }
-mcp-sign-in-no-answer = { $seconds } 秒以内に応答がありません
-mcp-sign-in-in-the-clear = `{ $address }` は https ではありません。https なしでよいのはこのマシンのサーバーだけです
 mcp-key-unusable = 秘密鍵が使えません: P-256 か RSA の鍵を `-----BEGIN PRIVATE KEY-----` の形で指定してください
 mcp-grant-refused = ステータス { $status } で拒否されました: { $words }
 mcp-other-issuer = 許可を出すのは `{ $other }` ですが、設定では `{ $issuer }` です

@@ -4,9 +4,6 @@
 
 mcp-loop-crashed = 与主机通信的循环崩溃了
 mcp-tool-unknown = 没有名为 `{ $name }` 的主机工具
-mcp-call-over = 此调用耗时过长，已被结束
-mcp-still-running = 仍在运行：请用 { $id } 调用 subagent_wait
-mcp-still-opening = 会话尚未打开：正在询问其代理所用 MCP 服务器的工具。请稍后再调用
 mcp-address-unusable = 无法监听 { $address }
 mcp-address-unusable-hint = 可能有其他程序占用；端口 0 会选用任意空闲端口
 mcp-your-answer = 您的回答

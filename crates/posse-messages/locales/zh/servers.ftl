@@ -1,7 +1,6 @@
 # 中文。术语表在 core.ftl 中。
 
 mcp-server-name-invalid = `{ $name }` 不能作为 MCP 服务器的名称：字母、数字、`-` 和 `_`，最多 { $most } 个，不能有 `__`
-mcp-message-too-large = 它发送了超过 { $most } 字节的消息，没有保留
 mcp-answer-not-understood = 它的回答不符合协议
 mcp-tool-twice = 工具 `{ $tool }` 被描述了不止一次，不会使用
 mcp-tools-too-many = 工具 `{ $tool }` 不会使用：一个服务器最多有 { $most } 个工具，描述总共 1 MiB
@@ -13,16 +12,12 @@ mcp-tool-headers-invalid = 它对请求头的说明（`x-mcp-header`）不符合
 mcp-list-endless = 它的工具列表超过 { $most } 页
 mcp-wants-input = 它在继续之前要模型的回答或目录列表，任何服务器都不会得到
 mcp-asks-endlessly = 它在回答之前 { $most } 次要求别的东西
-mcp-asked-in-vain = [服务器在此回答之前向人提问；已拒绝，因为任何服务器都得不到人的回答]
 mcp-server-ended = 它结束了
 mcp-last-words = { $why }；它最后写道：{ $last }
-mcp-answer-empty = [回答为空]
-mcp-content-left-out = [{ $kind } { $what }，{ $bytes } 字节：不显示]
 mcp-remark = MCP 服务器 `{ $server }`：{ $text }
 mcp-call-cancelled = 已取消；已告知服务器，调用可能已发生，也可能没有
 mcp-cancelled-before = 在调用之前已取消
 mcp-call-too-long = { $seconds } 秒内没有回答；调用已取消，可能已发生，也可能没有
-mcp-arguments-no-object = 参数不是 JSON 对象
 mcp-tool-changed = 它对 `{ $tool }` 的描述不是已接受的那个，因此没有调用。重试没有用：需要有人用 `posse servers show { $server }` 查看
 mcp-tool-gone = 它不再有工具 `{ $tool }`
 mcp-session-over = 会话已结束
@@ -70,10 +65,7 @@ mcp-scopes-withheld = 它要求 { $scopes }，已经请求过但仍不满足；�
 mcp-scopes-withheld-hint = 需要服务器的运营者给这个账号更多权限
 mcp-token-not-renewed = 向它说明是谁在请求的凭据无法续期：{ $why }
 mcp-token-not-renewed-hint = 请稍后再试，或用 `posse servers login { $server }` 重新登录
-mcp-error-with-hint = { $text }。只有人能改变这一点：{ $hint }
 mcp-sign-in-failed = 没有登录成功：{ $why }
-mcp-sign-in-no-answer = { $seconds } 秒内没有回答
-mcp-sign-in-in-the-clear = `{ $address }` 不是通过 https 访问的，只有本机上的服务器可以不用 https
 mcp-key-unusable = 私钥不可用：必须是 P-256 或 RSA 的密钥，形如 `-----BEGIN PRIVATE KEY-----`
 mcp-grant-refused = 被拒绝，状态 { $status }：{ $words }
 mcp-other-issuer = 为它授权的是 `{ $other }`，而配置里写的是 `{ $issuer }`

@@ -1,4 +1,4 @@
-//! Finds every `say!` and `fixed!` in the workspace and compares keys and arguments with the catalogue, both ways.
+//! Finds every `say!`, `localized!` and `fixed!` in the workspace and compares keys and arguments with the catalogue, both ways.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +21,7 @@ struct Use {
 /// Every use of a message in a source.
 fn uses(source: &str) -> Vec<Use> {
     let mut found = Vec::new();
-    for (name, is_fixed) in [("say!(", false), ("fixed!(", true)] {
+    for (name, is_fixed) in [("say!(", false), ("localized!(", false), ("fixed!(", true)] {
         for (at, _) in source.match_indices(name) {
             let line = &source[source[..at].rfind('\n').map_or(0, |end| end + 1)..at];
             let is_word = !line.ends_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -137,6 +137,28 @@ fn what_is_said_is_in_the_catalogue_and_what_is_in_the_catalogue_is_said() {
         catalogue.extend(catalogue::messages(Language::English, area));
     }
     assert_eq!(compare(&all_uses(), &catalogue), [""; 0]);
+}
+
+/// `say!` is a text for people alone. What is made below the binary may reach a model, which reads English.
+#[test]
+fn nothing_below_the_binary_speaks_the_language_of_people_alone() {
+    let binary = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("posse-cli");
+    let mut files = Vec::new();
+    for member in fs::read_dir(binary.parent().unwrap()).unwrap() {
+        rust_files(&member.unwrap().path().join("src"), &mut files);
+    }
+    let is_below =
+        |file: &&PathBuf| !file.starts_with(&binary) && !file.starts_with(env!("CARGO_MANIFEST_DIR"));
+    let says = |file: &&PathBuf| {
+        let source = fs::read_to_string(file).unwrap();
+        source.match_indices("say!(\"").any(|(at, _)| !source[..at].ends_with(|c: char| c.is_alphanumeric()))
+    };
+    let wrong: Vec<PathBuf> = files.iter().filter(is_below).filter(says).cloned().collect();
+    assert_eq!(
+        wrong,
+        Vec::<PathBuf>::new(),
+        "use `localized!` for errors, `fixed!` for what only models read"
+    );
 }
 
 #[test]

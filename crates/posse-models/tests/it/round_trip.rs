@@ -52,7 +52,7 @@ async fn two_turns(format: Format, buffered: bool) -> Vec<Recorded> {
             cache_read: 900,
             cache_write: if counts_writes { 100 } else { 0 },
             reasoning: if counts_writes { 0 } else { 7 },
-            estimated: false,
+            ..Usage::default()
         }
     );
     assert_eq!(watcher.all("text "), "Looking — 日本.", "fragments are shown once each");

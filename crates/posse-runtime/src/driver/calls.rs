@@ -27,7 +27,8 @@ use crate::toolbox::Answer;
 
 impl Life<'_> {
     pub(super) async fn call_tools(&mut self, run: &mut Run, calls: Vec<Planned>) -> Result<()> {
-        for batch in batches(calls) {
+        let tools = &self.scene.ports.tools;
+        for batch in batches(calls, |call| tools.delegates(&call.name)) {
             if self.scene.ports.stop.now.is_cancelled() {
                 break;
             }

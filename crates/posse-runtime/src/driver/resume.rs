@@ -6,14 +6,13 @@ use std::sync::Arc;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
-use posse_core::journal::{Record, start_of};
+use posse_core::journal::{Record, lost_usage, start_of};
 use posse_core::message::find_fault;
 use posse_core::outcome::{Outcome, StopReason};
 use posse_core::run::{Action, Planned, Replayed, Run, Step, replay};
 use posse_core::tool::Effect;
-use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{fixed, localized};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
@@ -42,21 +41,27 @@ pub async fn resume(
     if let Onward::Finish { turns_max, wall_ms_max } = &onward {
         match found.run.next_step(0) {
             Step::Finish(outcome) if outcome.stop == StopReason::Answered => return Ok(outcome),
-            Step::Finish(outcome) => {
+            Step::Finish(_) => {
                 refuse_without_time(&id, &found, *wall_ms_max)?;
-                refuse_without_turns(&id, &outcome, found.run.limits().turns_max, *turns_max)?;
+                refuse_without_turns(&id, &found.run, *turns_max)?;
             }
             // One that was interrupted and has no time left ends now, with what it has.
             _ => {}
         }
     }
     let epoch = ports.store.claim(&id, owner).await?;
+    if !found.run.is_finished() {
+        // Before anything is read or written: a command of the dead driver may still be at work.
+        ports.tools.sweep(&id, epoch).await;
+    }
     // The last owner may have written until the moment of the claim.
     let Replayed { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
         read(ports, &id).await?;
     let tariff = &ports.model.tariff;
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
-    ports.budget.charge(tariff.of_lost(&Usage { input: lost_tokens, ..Usage::default() }));
+    let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
+    ports.budget.charge(tariff.of_lost(&lost));
+    let lost_cost_micros = lost.cost_micros;
     let withdrawn = run.grant().beyond(allowed);
     let had_commands = has_commands(&start.grant);
     start.grant = run.grant().meet(allowed);
@@ -64,11 +69,18 @@ pub async fn resume(
     let opening = (start.opening().0, ports.tools.offered(&start.grant));
     let mut life = Life::new(ports, id, Arc::new(start), opening, epoch, elapsed_ms);
     life.scene.commands_withdrawn = commands_withdrawn;
-    run.on_lost(lost_tokens);
+    run.on_lost(&lost);
     let doubtful = match onward {
         Onward::Finish { turns_max, wall_ms_max } => {
             run.on_resume(turns_max, wall_ms_max);
-            life.journal.note(Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, elapsed_ms });
+            life.journal.note(Record::Resumed {
+                epoch,
+                turns_max,
+                wall_ms_max,
+                lost_tokens,
+                lost_cost_micros,
+                elapsed_ms,
+            });
             life.withdraw(&mut run, withdrawn);
             // Pure calls and calls with an idempotency key are simply made again, if that is still allowed.
             life.say_doubt(&mut run, |planned| {
@@ -87,7 +99,7 @@ pub async fn resume(
             ports.store.close_approvals(&life.scene.id, &fixed!("approval-passed-over")).await?;
             run.on_message(&text, elapsed_ms);
             life.scene.payload(Payload::Message(&text));
-            life.journal.note(Record::Said { text, epoch, lost_tokens, elapsed_ms });
+            life.journal.note(Record::Said { text, epoch, lost_tokens, lost_cost_micros, elapsed_ms });
             life.withdraw(&mut run, withdrawn);
             doubtful
         }
@@ -96,7 +108,16 @@ pub async fn resume(
     leases::wait(ports, &life.scene.id, epoch, &life.scene.start).await?;
     life.scene.payload(Payload::Start(&life.scene.start));
     let agent = life.scene.start.agent.name.to_string();
-    life.scene.event(|| Event::Resumed { agent, epoch, finished_calls, in_doubt: doubtful });
+    life.scene.event(|| Event::Resumed {
+        agent,
+        epoch,
+        finished_calls,
+        in_doubt: doubtful,
+        turns: run.turns(),
+        turns_max: run.limits().turns_max,
+        tool_calls: run.tool_calls(),
+        usage: *run.usage(),
+    });
     drive(ports, life, Box::new(run)).await
 }
 
@@ -113,10 +134,12 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     {
         return Ok(outcome);
     }
-    run.on_lost(lost_tokens);
+    // No model is opened here, so what the lost call cost is not known.
+    run.on_lost(&lost_usage(lost_tokens, None));
     run.on_resume(None, None);
+    let (turns_max, wall_ms_max, lost_cost_micros) = (None, None, None);
     let mut ending =
-        vec![Record::Resumed { epoch, turns_max: None, wall_ms_max: None, lost_tokens, elapsed_ms }];
+        vec![Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, lost_cost_micros, elapsed_ms }];
     if let Step::CallTools(open) = run.next_step(0) {
         let begun = |planned: &&Planned| unresolved.iter().any(|(key, _)| *key == planned.call.key);
         for planned in open.iter().filter(begun) {
@@ -128,7 +151,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     run.on_cancel();
     ending.push(Record::Cancelled { elapsed_ms });
     let Step::Finish(mut outcome) = run.next_step(elapsed_ms) else {
-        return Err(Error::new(ErrorCode::Internal, say!("cancel-without-end", id)));
+        return Err(Error::new(ErrorCode::Internal, localized!("cancel-without-end", id)));
     };
     Arc::make_mut(&mut outcome).detail.get_or_insert_with(|| why.to_owned());
     ending.push(Record::Finished { outcome: outcome.clone(), elapsed_ms });
@@ -171,7 +194,7 @@ async fn read(ports: &Ports, id: &TaskId) -> Result<Replayed> {
     let replayed = replay(&records, ports.tools.effects(), fixed)?;
     match (replayed.run.next_step(0), find_fault(replayed.run.messages())) {
         (Step::CallModel(_), Some(fault)) => {
-            Err(Error::new(ErrorCode::JournalInvalid, say!("conversation-broken", id, fault)))
+            Err(Error::new(ErrorCode::JournalInvalid, localized!("conversation-broken", id, fault)))
         }
         _ => Ok(replayed),
     }
@@ -181,13 +204,14 @@ fn has_commands(grant: &Grant) -> bool {
     grant.tools().any(|tool| tool == "bash")
 }
 
-/// Another report of what is there would cost as much as the first, and say no more.
-fn refuse_without_turns(id: &TaskId, outcome: &Outcome, had: u32, turns_max: Option<u32>) -> Result<()> {
-    if outcome.stop != StopReason::TurnsExhausted || turns_max.is_some_and(|turns| turns > had) {
+/// A task that used all of its turns goes on only with a higher limit.
+fn refuse_without_turns(id: &TaskId, run: &Run, turns_max: Option<u32>) -> Result<()> {
+    let had = run.limits().turns_max;
+    if run.turns_left() > 0 || turns_max.is_some_and(|turns| turns > had) {
         return Ok(());
     }
-    Err(Error::new(ErrorCode::TaskNotResumable, say!("task-out-of-turns", id, turns = had))
-        .hint(say!("task-out-of-turns-hint", turns = had.saturating_mul(2).max(1))))
+    Err(Error::new(ErrorCode::TaskNotResumable, localized!("task-out-of-turns", id, turns = had))
+        .hint(localized!("task-out-of-turns-hint", turns = had.saturating_mul(2).max(1))))
 }
 
 fn refuse_without_time(id: &TaskId, found: &Replayed, wall_ms_max: Option<u64>) -> Result<()> {
@@ -196,6 +220,6 @@ fn refuse_without_time(id: &TaskId, found: &Replayed, wall_ms_max: Option<u64>) 
     if used < allowed {
         return Ok(());
     }
-    Err(Error::new(ErrorCode::TaskNotResumable, say!("task-out-of-time", id, seconds = allowed / 1000))
-        .hint(say!("task-out-of-time-hint", seconds = allowed / 1000 * 2)))
+    Err(Error::new(ErrorCode::TaskNotResumable, localized!("task-out-of-time", id, seconds = allowed / 1000))
+        .hint(localized!("task-out-of-time-hint", seconds = allowed / 1000 * 2)))
 }

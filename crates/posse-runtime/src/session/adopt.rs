@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use posse_core::Result;
 use posse_core::board::{Admission, End, Past};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
@@ -14,7 +13,8 @@ use posse_core::message::{Block, Message};
 use posse_core::outcome::Outcome;
 use posse_core::run::replay;
 use posse_core::tool::{DELEGATION, canonical, own_name};
-use posse_messages::{fixed, say};
+use posse_core::{ErrorCode, Result};
+use posse_messages::fixed;
 use serde_json::Value;
 
 use super::family::{Family, Parent, end_of};
@@ -118,7 +118,7 @@ impl Session {
         let ports = match self.child_ports(&family.parent, &task) {
             // One that cannot go on here, for want of a key for instance, must not keep a host from all others.
             Err(e) if family.parent.outside => {
-                task.finish(Err(e.to_string()), row.turns);
+                task.finish(Err(e.english()), row.turns);
                 family.recall(&task, Past::Ended { end: End::Failed, collected }, now_ms());
                 return Ok(());
             }
@@ -142,14 +142,25 @@ impl Session {
         }
         match admission {
             Admission::Start => self.launch(family, &task, ports, Course::Again),
-            Admission::Queued | Admission::Waiting => self.take_over(&task).await?,
-            Admission::Leasing => {
-                self.take_over(&task).await?;
-                self.lease_later(family, &task);
-            }
-            Admission::Dependency => {
-                self.take_over(&task).await?;
-                self.fail_dependant(family, &task, &fixed!("a-dependency")).await;
+            Admission::Queued | Admission::Waiting | Admission::Leasing | Admission::Dependency => {
+                match self.claim(&task).await {
+                    // Another process was faster: its end is heard of from there.
+                    Err(e) if e.code() == ErrorCode::OwnerLost && task.start.detached => {
+                        self.follow(family, &task);
+                        return Ok(());
+                    }
+                    claimed => claimed?,
+                }
+                if begun {
+                    self.tools.sweep(&task.id, task.epoch.load(Ordering::Relaxed)).await;
+                }
+                match admission {
+                    Admission::Leasing => self.lease_later(family, &task),
+                    Admission::Dependency => {
+                        self.fail_dependant(family, &task, &fixed!("a-dependency")).await;
+                    }
+                    Admission::Start | Admission::Queued | Admission::Waiting => {}
+                }
             }
         }
         if begun {
@@ -185,10 +196,11 @@ impl Session {
                 if (session.lives)(&row) {
                     continue;
                 }
+                task.epoch.store(row.epoch, Ordering::Relaxed);
                 match session.child_ports(&family.parent, &task) {
                     Ok(ports) => return session.launch(&family, &task, ports, Course::Again),
                     Err(e) => {
-                        let moves = family.ended(&task, Err(e.to_string()), row.turns, now_ms());
+                        let moves = family.ended(&task, Err(e.english()), row.turns, now_ms());
                         return session.perform(&family, moves).await;
                     }
                 }
@@ -196,9 +208,10 @@ impl Session {
         });
     }
 
-    /// What does not begin yet belongs to this process from now on.
-    async fn take_over(&self, task: &Task) -> Result<()> {
-        let epoch = self.store.claim(&task.id, &self.owner).await?;
+    /// Claims a task of a dead owner for this process; `OWNER_LOST` if another process was faster.
+    pub(super) async fn claim(&self, task: &Task) -> Result<()> {
+        let seen = task.epoch.load(Ordering::Relaxed);
+        let epoch = self.store.claim_from(&task.id, seen, &self.owner).await?;
         task.epoch.store(epoch, Ordering::Relaxed);
         Ok(())
     }
@@ -320,5 +333,5 @@ fn last_outcome(records: Vec<Record>) -> Done {
         Record::Finished { outcome, .. } => Some(outcome),
         _ => None,
     });
-    finished.ok_or_else(|| say!("outcome-lost"))
+    finished.ok_or_else(|| fixed!("outcome-lost"))
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use posse_core::definition::Definition;
 use posse_core::id::AgentName;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 
 use super::{Session, subagent};
 use crate::context::now_ms;
@@ -65,8 +65,10 @@ impl Session {
             None if in_files && if_exists == IfExists::Replace => 2,
             None if !in_files => 1,
             Some(_) | None => {
-                let text = say!("agent-exists", name);
-                return Err(Error::new(ErrorCode::AgentAlreadyExists, text).hint(say!("agent-exists-hint")));
+                let text = localized!("agent-exists", name);
+                return Err(
+                    Error::new(ErrorCode::AgentAlreadyExists, text).hint(localized!("agent-exists-hint"))
+                );
             }
         };
         defined.insert(name, Defined { definition: Arc::new(definition), version, key: key.to_owned() });

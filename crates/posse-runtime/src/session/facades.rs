@@ -20,7 +20,7 @@ use posse_core::task::TaskRequest;
 use posse_core::text::estimate_tokens;
 use posse_core::tool::{Effect, ToolSpec, own_name};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 
 use super::task::{Done, Task};
 use super::{Session, shared_context, subagent};
@@ -70,8 +70,8 @@ impl Facade {
         let wanted = own_name(name);
         Self::ALL.iter().copied().find(|facade| facade.wire() == wanted).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|facade| facade.wire()).collect();
-            Error::new(ErrorCode::InvalidTool, say!("facade-unknown", wanted))
-                .hint(say!("there-are", names = known.join(", ")))
+            Error::new(ErrorCode::InvalidTool, localized!("facade-unknown", wanted))
+                .hint(localized!("there-are", names = known.join(", ")))
         })
     }
 }
@@ -148,6 +148,11 @@ fn spec(name: &str, description: impl Into<String>, input_schema: impl Into<Stri
     }
 }
 
+/// Terms of a task whose caller waits for it: the caller waits for its place too.
+fn waited_for() -> Terms {
+    Terms { queue: Some(true), ..Terms::default() }
+}
+
 /// Nobody is asked about a task that there is no place for. One that was made before has its place.
 pub(super) fn check_room(session: &Session, input: &ToolInput<'_>, terms: &Terms) -> Result<Proposal> {
     let family = session.family(&input.context.task)?;
@@ -169,6 +174,7 @@ async fn delegate(session: &Session, input: &ToolInput<'_>, mut request: TaskReq
     let time_left = u64::try_from(context.time_left.as_millis()).unwrap_or(u64::MAX);
     request.bounds.wall_ms = Some(request.bounds.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
     request.key = Some(input.idempotency_key.to_owned());
+    request.terms = waited_for();
     request.turns_usual = Some(TURNS);
     // Whoever could answer waits here.
     request.rights.deny.push(ToolPattern::tool("ask_parent"));
@@ -217,7 +223,7 @@ impl Delegated {
             None => text.to_owned(),
             Some((at, _)) => {
                 let id = self.task.id.short();
-                format!("{}\n{}", &text[..at], say!("answer-shortened", id))
+                format!("{}\n{}", &text[..at], fixed!("answer-shortened", id))
             }
         }
     }
@@ -225,6 +231,6 @@ impl Delegated {
     /// What a person or a model should know beside the answer.
     fn notes(&self) -> String {
         let warnings = self.outcome().map_or(&[][..], |outcome| &outcome.warnings);
-        warnings.iter().map(|warning| format!("\n\n{}", say!("answer-note", warning))).collect()
+        warnings.iter().map(|warning| format!("\n\n{}", fixed!("answer-note", warning))).collect()
     }
 }

@@ -10,7 +10,7 @@ use posse_core::id::TaskId;
 use posse_core::outcome::Status;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 
 use super::facades::{alias_tag, task_tag};
 use super::task::{Done, Task, Tasks};
@@ -160,8 +160,8 @@ impl Family {
     pub fn task(&self, id: &str) -> Result<Arc<Task>> {
         let children = self.lock();
         children.tasks.get(&children.own_id(id)).cloned().ok_or_else(|| {
-            let text = say!("task-not-yours", task = prefix(id, 80));
-            Error::new(ErrorCode::TaskNotFound, text).hint(say!("task-not-yours-hint"))
+            let text = localized!("task-not-yours", task = prefix(id, 80));
+            Error::new(ErrorCode::TaskNotFound, text).hint(localized!("task-not-yours-hint"))
         })
     }
 
@@ -181,6 +181,11 @@ impl Family {
     /// Results nobody asked for yet.
     pub fn uncollected(&self) -> usize {
         self.lock().board.uncollected()
+    }
+
+    /// Tasks that run or can come to run without another admission.
+    pub fn places_taken(&self) -> usize {
+        self.lock().board.places_taken()
     }
 
     pub fn running(&self) -> Vec<Arc<Task>> {

@@ -57,7 +57,7 @@ impl Session {
     /// `agent` is what a definition that does not say gets its model and its limits from. `writing_advice` is told to whoever asks
     /// for tasks that write, if they may not.
     pub async fn host(self: &Arc<Self>, agent: Agent, writing_advice: Option<String>) -> Result<Hosted> {
-        self.store.create_session(&self.id, now_ms()).await?;
+        self.store.create_session(&self.id, &self.workspace, now_ms()).await?;
         let grant = self.grant.keep(&agent.rights);
         let own = self.stop.child();
         let parent = Parent {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use posse_core::text::prefix;
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use serde::Deserialize;
 
 use super::Session;
@@ -64,12 +64,12 @@ impl Tool for AskParent {
         Box::pin(async move {
             let task = self.session.upgrade().and_then(|session| session.find_task(&input.context.task));
             let Some(task) = task.filter(|task| !task.alone) else {
-                let text = say!("nobody-to-ask");
+                let text = fixed!("nobody-to-ask");
                 return ToolOutput::error(text);
             };
             let ask: Ask = match serde_json::from_str(input.arguments) {
                 Ok(ask) => ask,
-                Err(e) => return ToolOutput::error(say!("question-unreadable", why = e)),
+                Err(e) => return ToolOutput::error(fixed!("question-unreadable", why = e)),
             };
             let deadline = ask.deadline_s.unwrap_or(DEADLINE_USUAL_S).min(DEADLINE_MAX_S);
             let wait = Duration::from_secs(deadline).min(input.context.time_left);
@@ -83,8 +83,8 @@ impl Tool for AskParent {
             task.close_question();
             match (answered, ask.default) {
                 (Some(text), _) => ToolOutput::text(text),
-                (None, Some(default)) => ToolOutput::text(say!("no-answer-default", deadline, default)),
-                (None, None) => ToolOutput::error(say!("no-answer", deadline)),
+                (None, Some(default)) => ToolOutput::text(fixed!("no-answer-default", deadline, default)),
+                (None, None) => ToolOutput::error(fixed!("no-answer", deadline)),
             }
         })
     }
@@ -110,7 +110,7 @@ impl Tool for ReportProgress {
                     task.report(prefix(message, 500).to_owned());
                     ToolOutput::text("noted")
                 }
-                None => ToolOutput::error(say!("nobody-to-tell")),
+                None => ToolOutput::error(fixed!("nobody-to-tell")),
             }
         })
     }

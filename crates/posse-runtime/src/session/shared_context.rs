@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use posse_core::Result;
 use posse_core::context::wire::{Answer, Request, Waited};
 use posse_core::tool::{Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 
 use super::{Session, subagent::wire_error};
 use crate::context::{Caller, perform};
@@ -35,7 +35,7 @@ impl Tool for SharedContextTool {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error(say!("session-closed"));
+                return ToolOutput::error(fixed!("session-closed"));
             };
             match answer(&session, &input).await {
                 Ok(answer) => ToolOutput::text(answer.to_json().to_string()),

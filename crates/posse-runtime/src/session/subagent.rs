@@ -13,7 +13,7 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, say};
+use posse_messages::{fixed, localized};
 use serde_json::{Map, Value, json};
 
 use super::Session;
@@ -93,7 +93,7 @@ impl Tool for SubagentTool {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error(say!("session-closed"));
+                return ToolOutput::error(fixed!("session-closed"));
             };
             let arguments: Map<String, Value> = serde_json::from_str(input.arguments).unwrap_or_default();
             if launch::is_meant(&arguments) {
@@ -125,9 +125,9 @@ fn with_launch(schema: &str) -> String {
 }
 
 pub(super) fn wire_error(error: &Error) -> Value {
-    let mut value = json!({ "error": error.code().wire(), "message": error.message() });
+    let mut value = json!({ "error": error.code().wire(), "message": error.message().english() });
     if let Some(hint) = error.advice() {
-        value["hint"] = json!(hint);
+        value["hint"] = json!(hint.english());
     }
     value
 }
@@ -167,7 +167,7 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
         Request::Send { task_id, message } => send(&family, &task_id, message, key),
         Request::Answer { task_id, answer } => {
             let answered = family.tracked(&task_id)?.answer(answer);
-            let note = if answered { "answered".to_owned() } else { say!("nobody-waited") };
+            let note = if answered { "answered".to_owned() } else { fixed!("nobody-waited") };
             Ok(json!({ "task_id": task_id, "answered": answered, "note": note }))
         }
         Request::Result { task_id, offset, limit } => result(session, &family, &task_id, offset, limit).await,
@@ -222,8 +222,8 @@ async fn collect(family: &Family, id: &str, key: &str, context: &ToolContext) ->
     let task = family.collect(id).map_err(|e| match (e.code(), progress.stage) {
         (ErrorCode::TaskNotReady, Stage::Running) => {
             let seconds = family.task(id).map_or(0, |task| task.seconds());
-            let text = say!("task-running-since", id, turns = progress.turns, seconds);
-            Error::new(ErrorCode::TaskNotReady, text).hint(say!("collect-later-hint"))
+            let text = localized!("task-running-since", id, turns = progress.turns, seconds);
+            Error::new(ErrorCode::TaskNotReady, text).hint(localized!("collect-later-hint"))
         }
         _ => e,
     })?;
@@ -273,7 +273,7 @@ async fn wait(
     let timed_out = !enough(&tasks);
     let mut value = json!({ "finished": shown(ended), "running": shown(running), "timed_out": timed_out });
     if timed_out {
-        value["hint"] = json!(say!("still-at-work"));
+        value["hint"] = json!(fixed!("still-at-work"));
     }
     Ok(value)
 }
@@ -286,7 +286,7 @@ async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Val
     }
     let mut value = collected(&task, &task.progress());
     if let Met::Ended(_) = met {
-        value["note"] = json!(say!("ended-before-cancel"));
+        value["note"] = json!(fixed!("ended-before-cancel"));
     }
     Ok(value)
 }
@@ -303,8 +303,8 @@ fn send(family: &Family, id: &str, text: String, key: &str) -> Result<Value> {
         }
         Receipt::Missed => json!("missed"),
         Receipt::Full => {
-            return Err(Error::new(ErrorCode::InvalidRequest, say!("messages-unread", id))
-                .hint(say!("messages-unread-hint")));
+            return Err(Error::new(ErrorCode::InvalidRequest, localized!("messages-unread", id))
+                .hint(localized!("messages-unread-hint")));
         }
     };
     Ok(value)
@@ -320,9 +320,8 @@ async fn result(
 ) -> Result<Value> {
     let task = family.task(id)?;
     let Some(done) = task.progress().done else {
-        return Err(
-            Error::new(ErrorCode::TaskNotReady, say!("task-not-ended", id)).hint(say!("task-not-ended-hint"))
-        );
+        return Err(Error::new(ErrorCode::TaskNotReady, localized!("task-not-ended", id))
+            .hint(localized!("task-not-ended-hint")));
     };
     let text = match done {
         Ok(outcome) => outcome.text.clone(),

@@ -323,7 +323,7 @@ impl Observer for Task {
 pub(crate) fn outcome_of(ended: Result<Result<Arc<Outcome>>, String>) -> Done {
     match ended {
         Ok(Ok(outcome)) => Ok(outcome),
-        Ok(Err(e)) => Err(e.to_string()),
+        Ok(Err(e)) => Err(e.english()),
         Err(panic) => Err(format!("internal_error: {panic}")),
     }
 }

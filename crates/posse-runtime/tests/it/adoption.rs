@@ -9,11 +9,11 @@ use posse_core::journal::Record;
 use posse_core::outcome::{Status, StopReason};
 use posse_runtime::driver::{Onward, end_cancelled};
 use posse_runtime::observe::Observers;
-use posse_runtime::ports::Store;
+use posse_runtime::ports::{Store, TaskRow};
 use posse_testkit::memory::MemoryStore;
 use tokio::time::Instant;
 
-use crate::session::{agent, results, session, session_where};
+use crate::session::{agent, results, session, session_of, session_where};
 
 const WAITS: &str = r#"
     boss:
@@ -159,4 +159,25 @@ async fn a_detached_task_whose_driver_is_gone_goes_on_by_itself() {
     assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "looked"));
     assert_eq!(status(&left, &child).await, "completed");
     assert_eq!(alone.left_running(), []);
+}
+
+// G9 Seen to fail with `claim` in place of `claim_from` in `Session::claim`.
+#[tokio::test(start_paused = true)]
+async fn of_two_processes_that_see_the_same_dead_owner_one_adopts_the_task() {
+    let store = Arc::new(MemoryStore::new());
+    let dies = session_of("dead", |_| true, DETACHES, store.clone(), Observers::default());
+    dies.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
+    let (left, child) = (Arc::new(store.snapshot()), TaskId::child("s1", 1));
+    let lives = |row: &TaskRow| row.owner != "dead";
+    let [one, two] =
+        ["one", "two"].map(|owner| session_of(owner, lives, DETACHES, left.clone(), Observers::default()));
+    let hosts = tokio::join!(one.host(agent("host", None), None), two.host(agent("host", None), None));
+    let hosts = [hosts.0.unwrap(), hosts.1.unwrap()];
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let records = left.records(&child).await.unwrap();
+    let resumed = records.iter().filter(|record| matches!(record, Record::Resumed { .. })).count();
+    assert_eq!((resumed, status(&left, &child).await.as_str()), (1, "completed"), "{records:?}");
+    for host in hosts {
+        assert_eq!(host.at_work(), [], "both have heard of its end");
+    }
 }

@@ -38,7 +38,7 @@ async fn tasks_wait_for_a_place_and_for_each_other() {
               - subagent: {action: spawn, agent: helper, task: "5"}
               - subagent: {action: spawn, agent: helper, task: "6"}
               - subagent: {action: spawn, agent: helper, task: "7", queue: true, priority: high}
-              - subagent: {action: spawn, agent: helper, task: "8", depends_on: [t_07]}
+              - subagent: {action: spawn, agent: helper, task: "8", depends_on: [t_06]}
               - subagent: {action: spawn, agent: helper, task: "9", depends_on: [t_99]}
           - calls: [{subagent: {action: wait, mode: all, timeout_ms: 45000}}]
           - calls: [{subagent: {action: list_tasks}}]
@@ -58,7 +58,7 @@ async fn tasks_wait_for_a_place_and_for_each_other() {
     assert_eq!(waited["finished"].as_array().unwrap().len(), 7, "{waited}");
     let tasks = answers[10]["tasks"].as_array().unwrap();
     assert!(tasks.iter().all(|task| task["status"] == "completed"), "{tasks:?}");
-    // The refused spawn took a number, and nobody was told it.
+    assert_eq!(answers[6]["task_id"], "t_06", "the refused spawn took no number");
     let rows = store.tasks(100).await.unwrap();
     assert_eq!(rows.iter().filter(|row| row.parent.is_some()).count(), 7);
 }

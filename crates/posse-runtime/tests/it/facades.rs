@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use posse_core::approval::{Mode, Policy, Scope, State};
+use posse_core::board::Rules;
 use posse_core::budget::Caps;
 use posse_core::definition::{Definition, ModelChoice};
 use posse_core::grant::{Grant, Rights, Rule, Verdict};
@@ -74,6 +75,10 @@ fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore
     room_asking(script, facades, depth, store, Policy::default(), Rights::default())
 }
 
+fn room_ruled(script: &'static str, facades: &[Facade], depth: u32, rules: Rules) -> Room {
+    room_of(script, facades, depth, MemoryStore::new(), (Policy::default(), Rights::default()), rules)
+}
+
 fn room_asking(
     script: &'static str,
     facades: &[Facade],
@@ -82,6 +87,17 @@ fn room_asking(
     policy: Policy,
     asks: Rights,
 ) -> Room {
+    room_of(script, facades, depth, store, (policy, asks), RULES)
+}
+
+fn room_of(
+    script: &'static str,
+    facades: &[Facade],
+    depth: u32,
+    store: MemoryStore,
+    (policy, asks): (Policy, Rights),
+    rules: Rules,
+) -> Room {
     let calls: Arc<Mutex<Vec<String>>> = Arc::default();
     let tool = |name: &str, effect| -> Arc<dyn Tool> {
         let (name, schema) = (name.to_owned(), r#"{"type":"object"}"#.to_owned());
@@ -89,6 +105,8 @@ fn room_asking(
         Arc::new(Probe { spec, calls: calls.clone() })
     };
     let (store, stop) = (Arc::new(store), Stop::default());
+    let mut agents = agents();
+    agents.extend((depth > 1).then(|| definition("chief", &["subagent"])));
     let granted = ["read", "write", "subagent", "shared_context", "ask_parent", "report_progress"];
     let session = Session::new(SessionConfig {
         id: "s1".to_owned(),
@@ -104,10 +122,10 @@ fn room_asking(
             .unwrap()
             .with_approvals(policy),
         observers: Observers::default(),
-        agents: Arc::new(agents()),
+        agents: Arc::new(agents),
         grant: Grant::root(granted.map(str::to_owned), depth).keep(&asks),
         caps: Caps::default(),
-        rules: RULES,
+        rules,
         stop: stop.clone(),
         verifier: None,
         facades: facades.iter().copied().collect(),
@@ -337,6 +355,66 @@ async fn an_investigation_delegates_nothing_even_where_depth_allows_it() {
     let room = room(script, &facades, 3, MemoryStore::new());
     assert_eq!(room.run().await.status(), Status::Completed);
     assert_eq!(room.store.tasks(10).await.unwrap().len(), 2, "the orchestrator and the investigation");
+}
+
+// R004 R360
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_lists_the_right_delegates_until_the_depth_is_used_up() {
+    let script = r#"
+        boss:
+          - calls: [{Agent: {prompt: go, type: chief}}]
+          - text: "{result:0}"
+        chief:
+          - calls: [{subagent: {action: list_agents}}, {Agent: {prompt: go, type: chief}}]
+          - text: "{result:1}"
+        "#;
+    let room = room(script, &[Facade::Subagent, Facade::Agent], 2, MemoryStore::new());
+    let outcome = room.run().await;
+    assert_eq!(outcome.text, "refused: Max sub-agent depth (2) reached. Cannot spawn further sub-agents.");
+    assert_eq!(room.store.tasks(10).await.unwrap().len(), 3);
+    let told =
+        |records: &[Record]| start_of(records).unwrap().agent.system_prompt.contains("specialist agents");
+    assert!(told(&room.child(1).await), "who can delegate is told to whom");
+    assert!(!told(&room.child(2).await), "who cannot is not");
+}
+
+#[tokio::test(start_paused = true)]
+async fn recursion_does_not_multiply_the_tasks_of_a_session() {
+    let spawn = "- subagent: {action: spawn, agent: chief, task: go}\n              ".repeat(63);
+    let script = format!(
+        r#"
+        boss:
+          - calls:
+              {spawn}
+          - calls: [{{subagent: {{action: wait, mode: all, timeout_ms: 45000}}}}]
+          - text: done
+        chief:
+          - calls: [{{subagent: {{action: spawn, agent: helper, task: go}}}}]
+            delay_ms: 1000
+          - text: done
+            delay_ms: 5000
+        helper:
+          - text: went
+            delay_ms: 1000
+        "#
+    );
+    let script: &'static str = Box::leak(script.into_boxed_str());
+    let rules = Rules { running_max: 64, ..RULES };
+    let room = room_ruled(script, &[Facade::Subagent], 2, rules);
+    let boss = posse_core::agent::Agent {
+        limits: Limits { calls_per_turn_max: 64, ..Limits::default() },
+        ..agent("boss", None)
+    };
+    let outcome = room.session.run(boss, "go".to_owned(), Vec::new(), Vec::new()).await.unwrap();
+    assert_eq!(outcome.status(), Status::Completed);
+    let rows = room.store.tasks(200).await.unwrap();
+    assert_eq!(rows.len(), 1 + 64, "63 of the orchestrator, and one more of one of them");
+    let mut refused = 0;
+    for number in 1..=63 {
+        let records = room.child(number).await;
+        refused += usize::from(format!("{records:?}").contains("64 tasks are running in this session"));
+    }
+    assert_eq!(refused, 62);
 }
 
 // R278 R279 R280 R283 R286 R290 R293 R305
@@ -828,13 +906,13 @@ fn the_guide_has_numbers_to_begin_with() {
 
 /// A room where somebody is asked about calls of this tool.
 fn asking(script: &'static str, tool: &str) -> Room {
-    asking_through(script, tool, &[Facade::Launch])
+    asking_through(script, tool, &[Facade::Launch], RULES)
 }
 
-fn asking_through(script: &'static str, tool: &str, doors: &[Facade]) -> Room {
+fn asking_through(script: &'static str, tool: &str, doors: &[Facade], rules: Rules) -> Room {
     let rule = Rule { pattern: ToolPattern::tool(tool), verdict: Verdict::Ask };
     let asks = Rights { rules: vec![rule], ..Rights::default() };
-    room_asking(script, doors, 1, MemoryStore::new(), Policy::new(Mode::Ask), asks)
+    room_of(script, doors, 1, MemoryStore::new(), (Policy::new(Mode::Ask), asks), rules)
 }
 
 // R412 R413
@@ -930,8 +1008,11 @@ async fn nobody_is_asked_through_any_door_when_there_is_no_place() {
     for (door, refused) in [
         ("subagent: {action: spawn, agent: general, task: look}", "MAX_TASKS_EXCEEDED"),
         ("subagent: {action: spawn, agent: general}", "INVALID_REQUEST"),
-        ("Agent: {type: general, prompt: look}", "5 tasks are already running"),
-        ("run_subagent: {task: \"Look at everything that is here, please.\"}", "5 tasks are already running"),
+        ("Agent: {type: general, prompt: look}", "5 tasks are running or not collected"),
+        (
+            "run_subagent: {task: \"Look at everything that is here, please.\"}",
+            "5 tasks are running or not collected",
+        ),
         ("run_subagent: {task: \"Look.\"}", "too brief"),
     ] {
         let script = format!(
@@ -939,7 +1020,8 @@ async fn nobody_is_asked_through_any_door_when_there_is_no_place() {
             spawn.repeat(5)
         );
         let doors = [Facade::Subagent, Facade::Agent, Facade::RunSubagent];
-        let room = asking_through(script.leak(), "subagent", &doors);
+        let rules = Rules { open_max: 5, ..RULES };
+        let room = asking_through(script.leak(), "subagent", &doors, rules);
         let answering = async {
             let first = question(&room.store).await;
             let yes = answer(&first, posse_core::approval::Verdict::Approve);

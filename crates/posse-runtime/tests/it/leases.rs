@@ -164,8 +164,8 @@ async fn of_two_launches_that_want_the_same_files_the_second_is_not_created() {
     let start = start_of(&room.store.records(&child.id).await.unwrap()).unwrap();
     assert_eq!(start.write_lease, ["src/**/*.ts", "docs/a.md"]);
     assert_eq!(start.agent.limits.file_operations_max, 1_000);
-    // The third has no right to write src/a.ts; the number of the second is not used again.
-    assert_eq!(room.written(), ["t_01 src/a.ts", "t_04 src/a.ts"]);
+    // The third has no right to write src/a.ts; the second took no number.
+    assert_eq!(room.written(), ["t_01 src/a.ts", "t_03 src/a.ts"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,7 +179,7 @@ async fn a_task_can_wait_until_its_files_are_free_and_for_those_it_depends_on() 
               - subagent: {action: spawn, agent: two, task: third, on_conflict: wait}
               - subagent: {action: spawn, agent: one, task: fourth, depends_on: [t_01]}
               - subagent: {action: spawn, agent: docs, task: fifth}
-          - calls: [{subagent: {action: collect, task_id: t_03}}]
+          - calls: [{subagent: {action: collect, task_id: t_02}}]
           - calls: [{subagent: {action: wait, mode: all}}]
             repeat_until: '"timed_out":false'
           - text: done
@@ -200,10 +200,10 @@ async fn a_task_can_wait_until_its_files_are_free_and_for_those_it_depends_on() 
     assert!(results[1].text.contains("LEASE_CONFLICT") && results[1].text.contains("`s1.t_01` holds src/**"));
     assert!(results[5].text.contains("waits until its write paths are free"), "{}", results[5].text);
     let written = room.written();
-    assert_eq!(written[..2], ["t_05 docs/a", "t_01 src/a.rs"]);
+    assert_eq!(written[..2], ["t_04 docs/a", "t_01 src/a.rs"]);
     let mut later = written[2..].to_vec();
     later.sort();
-    assert_eq!(later, ["t_03 src/a.rs", "t_04 src/a.rs"], "each when the one before has ended");
+    assert_eq!(later, ["t_02 src/a.rs", "t_03 src/a.rs"], "each when the one before has ended");
 }
 
 #[tokio::test(start_paused = true)]

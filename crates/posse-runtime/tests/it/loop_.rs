@@ -149,7 +149,7 @@ async fn a_truncated_answer_goes_on_where_it_stopped() {
 #[tokio::test]
 async fn a_message_after_a_limit_is_not_contradicted() {
     let mut stage = Stage::new("[{calls: [{look: {}}]}, {text: report}, {text: sure}]");
-    stage.limits = Limits { turns_max: 1, ..Limits::default() };
+    stage.limits = Limits { turns_max: 2, ..Limits::default() };
     stage.run().await.unwrap();
     let outcome = stage.go_on(Onward::Message("go on".to_owned())).await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::Answered, "sure"));
@@ -186,14 +186,17 @@ async fn a_model_that_takes_too_long_meets_the_deadline() {
 #[tokio::test]
 async fn a_spent_budget_ends_in_a_report_and_is_never_exceeded() {
     let mut stage = Stage::new(
-        "[{text: a, calls: [{look: {}}], usage: {input: 10, output: 8000}}, \
-          {text: b, calls: [{look: {}}], usage: {input: 10, output: 8000}}, \
-          {text: report, usage: {input: 10, output: 100}}]",
+        "[{text: a, calls: [{look: {}}], usage: {input: 10, output: 6000}}, \
+          {text: b, calls: [{look: {n: 2}}], usage: {input: 10, output: 4725}}, \
+          {text: c, calls: [{look: {n: 3}}], usage: {input: 10, output: 1181}}, \
+          {text: d, calls: [{look: {n: 4}}], usage: {input: 10, output: 196}}, \
+          {text: report, usage: {input: 10, output: 198}}]",
     );
-    stage.caps = Caps { output_tokens: Some(8_192 + 8_000 + 2_048), ..Caps::default() };
+    let output_tokens = 12_300;
+    stage.caps = Caps { output_tokens: Some(output_tokens), ..Caps::default() };
     let outcome = stage.run().await.unwrap();
     assert_eq!((outcome.stop, outcome.text.as_str()), (StopReason::BudgetExhausted, "report"));
-    assert!(outcome.usage.output <= 8_192 + 8_000 + 2_048);
+    assert_eq!(outcome.usage.output, output_tokens, "all of it was given out, and no more");
     let mut stage = Stage::new("[{text: never}]");
     stage.caps = Caps { output_tokens: Some(10), ..Caps::default() };
     let outcome = stage.run().await.unwrap();
@@ -226,10 +229,9 @@ async fn a_full_disk_stops_before_the_effect_and_loses_nothing() {
 #[tokio::test]
 async fn more_turns_can_be_given_to_a_task_that_ran_out_of_them() {
     let mut stage = Stage::new("[{calls: [{look: {}}]}, {text: half}, {text: whole}]");
-    stage.limits = Limits { turns_max: 1, ..Limits::default() };
+    stage.limits = Limits { turns_max: 2, ..Limits::default() };
     assert_eq!(stage.run().await.unwrap().stop, StopReason::TurnsExhausted);
-    // Without them it would only report once more.
-    for turns_max in [None, Some(1)] {
+    for turns_max in [None, Some(2)] {
         let refused = stage.go_on(Onward::Finish { turns_max, wall_ms_max: None }).await;
         assert_eq!(code(refused), ErrorCode::TaskNotResumable);
     }

@@ -43,7 +43,7 @@ pub fn agent(name: &str, tools: Option<&[&str]>) -> Agent {
     let (name, prompt) = (AgentName::parse(name).unwrap(), format!("You are the {name}."));
     Agent {
         rights: tools.map_or_else(Rights::default, |tools| Rights::only(tools.iter().copied())),
-        limits: Limits { turns_max: 30, ..Limits::default() },
+        limits: Limits { turns_max: 31, ..Limits::default() },
         ..Agent::new(name, "scripted:test", prompt)
     }
 }

@@ -34,7 +34,7 @@ use serde_json::{Value, json};
 
 /// Turns in which the orchestrator does something.
 const DEEDS: u32 = 14;
-const RULES: Rules = Rules { running_max: 3, waiting_max: 6, spawned_max: 12, on_limit: OnLimit::Queue };
+const RULES: Rules = Rules { running_max: 3, open_max: 12, on_limit: OnLimit::Queue };
 const TOKENS: Caps = Caps { input_tokens: Some(30_000), output_tokens: Some(4_000), cost_micros: None };
 
 // R156, R311

@@ -7,8 +7,9 @@ use posse_core::ErrorCode;
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::usage::Usage;
-use posse_runtime::ports::Store;
-use posse_testkit::store_suite::{self, asked, new_task, replied};
+use posse_runtime::ports::{NewTask, Store};
+use posse_store::{SpendingGroup, SpendingLine};
+use posse_testkit::store_suite::{self, asked, new_task, priced, replied};
 use posse_testkit::{approval_suite, context_suite};
 
 use crate::{block_on, open, place};
@@ -104,8 +105,15 @@ fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
     let id = TaskId::root("s");
     let store = open(&path);
     let Record::Replied { mut reply, elapsed_ms } = replied("much", 1, 1) else { unreachable!() };
-    reply.usage =
-        Usage { input: u64::MAX, output: 5, cache_read: 4, cache_write: 3, reasoning: 2, estimated: true };
+    reply.usage = Usage {
+        input: u64::MAX,
+        output: 5,
+        cache_read: 4,
+        cache_write: 3,
+        reasoning: 2,
+        estimated: true,
+        cost_micros: None,
+    };
     let much = Record::Replied { reply, elapsed_ms };
     block_on(async {
         store.create(new_task("s")).await.unwrap();
@@ -126,7 +134,52 @@ fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    assert_eq!(rows, [[1, i64::MAX, 5, 4, 3, 2], [2, 7, 8, 0, 0, 0], [3, i64::MAX, 5, 4, 3, 2]]);
+    // With the attempt that was lost before each.
+    assert_eq!(rows, [[1, i64::MAX, 6, 4, 3, 2], [2, 8, 9, 0, 0, 0], [3, i64::MAX, 6, 4, 3, 2]]);
+}
+
+#[test]
+fn spending_is_summed_by_agent_model_day_and_workspace() {
+    let (_directory, path) = place();
+    let store = open(&path);
+    let in_workspace = |id: &str, workspace: &str, agent: &str| {
+        let mut task = new_task(id);
+        if let Record::Started(start) = &mut task.records[0] {
+            std::sync::Arc::make_mut(start).workspace = workspace.to_owned();
+        }
+        task.agent = agent.to_owned();
+        task
+    };
+    let names = |lines: Vec<SpendingLine>| -> Vec<(String, u64, u64, u64)> {
+        let parts = lines.into_iter().map(|line| (line.name, line.total));
+        parts.map(|(name, total)| (name, total.tasks, total.cost_micros, total.unpriced_tokens)).collect()
+    };
+    block_on(async {
+        store.create(in_workspace("a", "/one", "cook")).await.unwrap();
+        store.create(in_workspace("b", "/two", "writer")).await.unwrap();
+        let child = NewTask {
+            id: TaskId::child("a", 1),
+            parent: Some(TaskId::root("a")),
+            ..in_workspace("unused", "/one/copy", "writer")
+        };
+        store.create(child).await.unwrap();
+        for (id, records) in [
+            (TaskId::root("a"), vec![priced(1, Some(5)), priced(1, Some(5))]),
+            (TaskId::child("a", 1), vec![priced(1, Some(1))]),
+            (TaskId::root("b"), vec![priced(3, None)]),
+        ] {
+            store.append(&id, 1, records).await.unwrap();
+        }
+        let of = async |by| names(store.spending(by, 0).await.unwrap());
+        let line = |name: &str, tasks, cost, unpriced| (name.to_owned(), tasks, cost, unpriced);
+        assert_eq!(of(SpendingGroup::Agent).await, [line("cook", 1, 10, 0), line("writer", 2, 1, 4)]);
+        assert_eq!(of(SpendingGroup::Model).await, [line("test:model", 3, 11, 4)]);
+        assert_eq!(of(SpendingGroup::Workspace).await, [line("/one", 2, 11, 0), line("/two", 1, 0, 4)]);
+        let days = store.spending(SpendingGroup::Day, 0).await.unwrap();
+        assert!(days.len() <= 2 && days.iter().all(|line| line.name.starts_with("20")), "{days:?}");
+        let later = store.task(&TaskId::root("b")).await.unwrap().updated_ms + 1_000_000;
+        assert_eq!(store.spending(SpendingGroup::Agent, later).await.unwrap(), []);
+    });
 }
 
 /// A file of the time when each record had a row of its own and the task's row was written with each of them.
@@ -156,6 +209,7 @@ fn a_journal_of_an_earlier_version_goes_on_where_it_ended() {
         assert_eq!(store.records(&id).await.unwrap(), records);
         let row = store.task(&id).await.unwrap();
         assert_eq!((row.turns, row.input_tokens, row.output_tokens, row.updated_ms), (1, 8, 4, 400));
+        assert_eq!((row.cost_micros, row.unpriced_tokens), (0, 12), "it was written without prices");
         let epoch = store.claim(&id, "now").await.unwrap();
         let Record::Replied { mut reply, elapsed_ms } = replied("b", 20, 10) else { unreachable!() };
         reply.lost = Usage::default();
@@ -164,5 +218,8 @@ fn a_journal_of_an_earlier_version_goes_on_where_it_ended() {
         assert_eq!(store.records(&id).await.unwrap(), [&records[..], &more].concat());
         let row = store.task(&id).await.unwrap();
         assert_eq!((row.turns, row.input_tokens, row.output_tokens), (2, 28, 14));
+        store.append(&id, epoch, vec![priced(1, Some(9))]).await.unwrap();
+        let row = store.task(&id).await.unwrap();
+        assert_eq!((row.cost_micros, row.unpriced_tokens), (9, 42));
     });
 }

@@ -106,10 +106,24 @@ fn a_deleted_session_leaves_no_value_in_any_table() {
 fn an_older_file_gets_its_sessions_from_its_tasks() {
     let (_directory, path) = place();
     std::fs::create_dir(path.parent().unwrap()).unwrap();
-    rusqlite::Connection::open(&path).unwrap().execute_batch(include_str!("schema_1.sql")).unwrap();
+    let older = rusqlite::Connection::open(&path).unwrap();
+    older.execute_batch(include_str!("schema_1.sql")).unwrap();
+    // The first task of a session says where it works, or what its worktree was copied from.
+    for (task, line) in [
+        ("first.t_01", r#"{"record":"started","workspace":"/state/copy"}"#),
+        ("first", r#"{"record":"started","workspace":"/state/copy","apart_from":"/one"}"#),
+        ("second", r#"{"record":"started","workspace":"/two"}"#),
+    ] {
+        let insert = "INSERT INTO journal (position, kind, at_ms, payload)
+                      SELECT number << 32, 'started', 1, CAST(?2 AS BLOB) FROM tasks WHERE id = ?1";
+        assert_eq!(older.execute(insert, [task, line]).unwrap(), 1);
+    }
+    drop(older);
     let store = open(&path);
     block_on(async {
         let rows = store.sessions(10, 1).await.unwrap();
+        let places: Vec<&str> = rows.iter().map(|row| row.workspace.as_str()).collect();
+        assert_eq!(places, ["/two", "/one"]);
         let rows: Vec<_> =
             rows.iter().map(|row| (row.id.as_str(), row.title.as_str(), row.created_ms, row.tasks)).collect();
         assert_eq!(rows, [("second", "do more", 300, 2), ("first", "do it", 100, 2)]);
@@ -127,7 +141,7 @@ const WRITES: u64 = 30;
 pub fn share(path: &Path, name: &str) {
     let store = open(path);
     block_on(async {
-        store.create_session("s", 1).await.unwrap();
+        store.create_session("s", "/w", 1).await.unwrap();
         for turn in 0..WRITES {
             let who = format!("subagent:{name}:t_01");
             let change = |change| ChangeRequest { participant: who.clone(), ..at(10, "", change) };

@@ -29,7 +29,14 @@ fn transition(number: u64) -> Record {
     if number % 2 == 1 {
         return finished(StopReason::TurnsExhausted, "half");
     }
-    Record::Resumed { epoch: 1, turns_max: None, wall_ms_max: None, lost_tokens: 0, elapsed_ms: number }
+    Record::Resumed {
+        epoch: 1,
+        turns_max: None,
+        wall_ms_max: None,
+        lost_tokens: 0,
+        lost_cost_micros: None,
+        elapsed_ms: number,
+    }
 }
 
 /// The child's part: every transition is on disk before the next one.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use posse_core::context::wire::utc;
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
@@ -136,9 +136,9 @@ const OURS: &str = "posse";
 
 impl Filter {
     /// The error says what is allowed.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, LocalizedText> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-        let rules: Result<Vec<_>, String> = parts.map(rule).collect();
+        let rules: Result<Vec<_>, LocalizedText> = parts.map(rule).collect();
         Ok(Self(rules?)).map(|filter| if filter.0.is_empty() { Self::default() } else { filter })
     }
 
@@ -157,11 +157,11 @@ fn covers(of: &str, target: &str) -> bool {
     }
 }
 
-fn rule(part: &str) -> Result<(String, LevelFilter), String> {
+fn rule(part: &str) -> Result<(String, LevelFilter), LocalizedText> {
     let (target, level) = part.split_once('=').unwrap_or((OURS, part));
     let wrong = || {
         let shown = posse_core::text::prefix(part, 80);
-        say!("log-level-invalid", shown)
+        localized!("log-level-invalid", shown)
     };
     if !target.starts_with(OURS) || level.trim().is_empty() {
         return Err(wrong());

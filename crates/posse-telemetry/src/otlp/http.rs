@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use posse_core::text::{prefix, visible};
 use posse_core::web::Address;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use posse_net::{Pool, is_loopback, system_proxies};
 
 const CONNECT_WAIT: Duration = Duration::from_secs(3);
@@ -25,12 +25,12 @@ pub struct Collector {
 impl Collector {
     /// `url` is the whole address, such as `http://localhost:4318/v1/traces`. The values of headers are secrets.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self> {
-        let invalid = |why: String| {
-            Error::new(ErrorCode::ConfigInvalid, say!("otlp-endpoint-invalid", why))
-                .hint(say!("otlp-endpoint-invalid-hint"))
+        let invalid = |why: LocalizedText| {
+            Error::new(ErrorCode::ConfigInvalid, localized!("otlp-endpoint-invalid", why))
+                .hint(localized!("otlp-endpoint-invalid-hint"))
         };
-        let address = Address::parse(url.trim()).map_err(|why| invalid(why.to_owned()))?;
-        let url = Uri::try_from(address.to_string()).map_err(|e| invalid(e.to_string()))?;
+        let address = Address::parse(url.trim()).map_err(|why| invalid(why.into()))?;
+        let url = Uri::try_from(address.to_string()).map_err(|e| invalid(e.to_string().into()))?;
         let host = address.host().to_string();
         let mut checked = HeaderMap::new();
         checked.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -38,9 +38,9 @@ impl Collector {
         for (name, value) in headers {
             let shown = visible(prefix(name, 80)).into_owned();
             let name = HeaderName::from_bytes(name.as_bytes())
-                .map_err(|_| invalid(say!("header-name-invalid", name = shown)))?;
+                .map_err(|_| invalid(localized!("header-name-invalid", name = shown)))?;
             let mut value = HeaderValue::from_str(value)
-                .map_err(|_| invalid(say!("header-value-invalid", name = shown)))?;
+                .map_err(|_| invalid(localized!("header-value-invalid", name = shown)))?;
             value.set_sensitive(true);
             checked.insert(name, value);
         }

@@ -32,7 +32,7 @@ async fn transcript(script: &'static str, limits: Limits) -> Vec<Value> {
 fn usage(input: u64, output: u64) -> Value {
     json!({
         "input_tokens": input, "output_tokens": output, "cache_read_tokens": 0, "cache_write_tokens": 0,
-        "reasoning_tokens": 0, "estimated": false,
+        "reasoning_tokens": 0, "estimated": false, "cost_usd": null,
     })
 }
 
@@ -91,11 +91,11 @@ async fn what_a_run_says_of_its_own_accord_and_what_went_wrong_are_in_it() {
       - {calls: [{shared_context: {action: list_keys}}]}
       - {text: A report.}
     "#;
-    let lines = transcript(script, Limits { turns_max: 1, ..Limits::default() }).await;
+    let lines = transcript(script, Limits { turns_max: 2, ..Limits::default() }).await;
     let roles: Vec<String> =
         lines.iter().map(|line| line["role"].as_str().unwrap_or("-").to_owned()).collect();
     assert_eq!(roles, ["-", "system", "user", "assistant", "tool", "user", "assistant", "-"]);
-    assert!(lines[5]["text"].as_str().unwrap().contains("The limit of 1 turns is reached"), "{lines:#?}");
+    assert!(lines[5]["text"].as_str().unwrap().contains("This is the last of your 2 turns."), "{lines:#?}");
     assert_eq!((&lines[7]["status"], &lines[7]["reason"]), (&json!("partial"), &json!("turns_exhausted")));
 
     let lines = transcript("boss: [{fail: {kind: unauthorised, message: no key}}]", Limits::default()).await;
@@ -115,11 +115,24 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
     let records = [
         Record::Started(Arc::new(start)),
         Record::Steered { text: "Faster".to_owned(), key: "k".to_owned(), elapsed_ms },
-        Record::Resumed { epoch, turns_max: None, wall_ms_max: None, lost_tokens, elapsed_ms },
+        Record::Resumed {
+            epoch,
+            turns_max: None,
+            wall_ms_max: None,
+            lost_tokens,
+            lost_cost_micros: None,
+            elapsed_ms,
+        },
         Record::Withdrawn { tools: vec!["bash".to_owned()], left: None, elapsed_ms },
-        Record::BudgetSpent { shortfall: "no money".to_owned(), elapsed_ms },
+        Record::BudgetSpent { shortfall: "no money".to_owned(), input_excess: 0, elapsed_ms },
         Record::Cancelled { elapsed_ms },
-        Record::Said { text: "Go on".to_owned(), epoch: 3, lost_tokens: 0, elapsed_ms },
+        Record::Said {
+            text: "Go on".to_owned(),
+            epoch: 3,
+            lost_tokens: 0,
+            lost_cost_micros: None,
+            elapsed_ms,
+        },
     ];
     let row = TaskRow {
         id: TaskId::child("s1", 1),
@@ -136,6 +149,8 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
         input_tokens: 0,
         output_tokens: 0,
         turns: 0,
+        cost_micros: 0,
+        unpriced_tokens: 0,
     };
     let lines = transcript::lines(&row, "interrupted", &records).unwrap();
     let event = |event: &str, more: Value| {

@@ -17,6 +17,7 @@ pub(super) struct Contexts(Vec<Session>);
 #[derive(Default)]
 struct Session {
     id: String,
+    workspace: String,
     created_ms: u64,
     archived_ms: Option<u64>,
     deleted: bool,
@@ -29,24 +30,29 @@ struct Session {
 
 #[derive(Clone)]
 pub(super) enum SessionChange {
-    Create,
+    Create(String),
     Archive,
     Keep(KeptAgent),
     Delete,
 }
 
 impl Contexts {
-    pub fn ensure_session(&mut self, id: &str, now_ms: u64) {
-        if !self.0.iter().any(|session| session.id == id) {
-            self.0.push(Session { id: id.to_owned(), created_ms: now_ms, ..Session::default() });
+    pub fn ensure_session(&mut self, id: &str, workspace: &str, now_ms: u64) {
+        match self.0.iter_mut().find(|session| session.id == id) {
+            Some(session) if session.workspace.is_empty() => session.workspace = workspace.to_owned(),
+            Some(_) => {}
+            None => {
+                let (id, workspace) = (id.to_owned(), workspace.to_owned());
+                self.0.push(Session { id, workspace, created_ms: now_ms, ..Session::default() });
+            }
         }
     }
 
     pub fn change_session(&mut self, id: &str, change: &SessionChange, now_ms: u64) -> Result<()> {
         match change {
-            SessionChange::Create => {
+            SessionChange::Create(workspace) => {
                 context::check_session_id(id)?;
-                self.ensure_session(id, now_ms);
+                self.ensure_session(id, workspace, now_ms);
             }
             SessionChange::Archive => {
                 let session = self.enter(id, Access::Read)?;
@@ -178,8 +184,13 @@ impl MemoryStore {
 }
 
 impl ContextStore for MemoryStore {
-    fn create_session<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        self.change_session(session, SessionChange::Create, now_ms)
+    fn create_session<'a>(
+        &'a self,
+        session: &'a str,
+        workspace: &'a str,
+        now_ms: u64,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.change_session(session, SessionChange::Create(workspace.to_owned()), now_ms)
     }
 
     fn sessions(&self, limit: u32, now_ms: u64) -> BoxFuture<'_, Result<Vec<SessionRow>>> {
@@ -191,6 +202,7 @@ impl ContextStore for MemoryStore {
             let rows = rows.take(limit as usize).map(|session| SessionRow {
                 id: session.id.clone(),
                 title: title(&session.id).map(|held| held.row.title.clone()).unwrap_or_default(),
+                workspace: session.workspace.clone(),
                 created_ms: session.created_ms,
                 archived_ms: session.archived_ms,
                 tasks: tasks(&session.id) as u64,

@@ -12,7 +12,7 @@ use super::fence::Here;
 use super::survey::open_beneath;
 use crate::confinement::Walls;
 use crate::launch::SHOWN_MAX;
-use crate::protected;
+use crate::protected::FileProtection;
 
 /// What is set aside gets this ending, which no program looks for, and a number if it has to.
 pub(crate) const ENDING: &str = ".set-aside";
@@ -20,6 +20,7 @@ const TRIES: u32 = 100;
 
 pub(crate) struct Aside {
     here: Here,
+    protection: FileProtection,
     before: BTreeSet<PathBuf>,
 }
 
@@ -29,13 +30,16 @@ impl Aside {
         if !walls.opens_top() || walls.apart {
             return None;
         }
-        let before = protected_at_top(&here).into_iter().chain(walls.guarded.iter().cloned()).collect();
-        Some(Self { here, before })
+        let protection = walls.protection.clone();
+        let there = protected_at_top(&here, &protection).into_iter();
+        let before = there.chain(walls.guarded.iter().cloned()).collect();
+        Some(Self { here, protection, before })
     }
 
     /// Some of what was set aside, by its new name. What could not be is still there under its own name.
     pub fn undo(&self) -> Vec<String> {
-        let made = protected_at_top(&self.here).into_iter().filter(|path| !self.before.contains(path));
+        let now = protected_at_top(&self.here, &self.protection).into_iter();
+        let made = now.filter(|path| !self.before.contains(path));
         let mut names: Vec<PathBuf> = made.filter_map(|path| self.set_aside(&path)).collect();
         names.truncate(SHOWN_MAX);
         names.iter().map(|path| path.to_string_lossy().into_owned()).collect()
@@ -55,14 +59,15 @@ impl Aside {
     }
 }
 
-/// Names at the top, and pairs of names of which the first is there.
-fn protected_at_top(here: &Here) -> Vec<PathBuf> {
+/// Protected names at the top, and those further down whose first name is at the top.
+fn protected_at_top(here: &Here, protection: &FileProtection) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for name in names(here, Path::new("")) {
-        if protected::name_in(&name).is_some() {
-            found.push(name);
-        } else if protected::begins_pair(&name) {
-            found.extend(names(here, &name).into_iter().filter(|path| protected::name_in(path).is_some()));
+    let mut next = names(here, Path::new(""));
+    while let Some(path) = next.pop() {
+        if protection.guards(&path) {
+            found.push(path);
+        } else if protection.begins(&path) {
+            next.extend(names(here, &path));
         }
     }
     found

@@ -9,6 +9,7 @@ use super::landlock::Rulesets;
 use super::layout::Layout;
 use super::survey::{Stamp, Survey, or_here};
 use crate::confinement::Walls;
+use crate::protected::FileProtection;
 
 /// Tasks that work side by side have rulesets of their own.
 const BUILT_MAX: usize = 16;
@@ -32,7 +33,7 @@ struct Built {
 
 impl Kept {
     /// What is protected in a workspace now.
-    pub fn protected(&self, workspace: &Path) -> Result<Vec<PathBuf>, String> {
+    pub fn protected(&self, workspace: &Path, protection: &FileProtection) -> Result<Vec<PathBuf>, String> {
         let here = Here::at(workspace)?;
         let survey = {
             let mut surveys = lock(&self.surveys);
@@ -41,7 +42,7 @@ impl Kept {
             }
             surveys.entry(workspace.to_owned()).or_default().clone()
         };
-        lock(&survey).protected(&here.open)
+        lock(&survey).protected(&here.open, protection)
     }
 
     /// Those of an earlier command, if every place is still the same.

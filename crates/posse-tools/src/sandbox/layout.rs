@@ -9,7 +9,7 @@ use posse_core::pattern::{Fit, Purpose, Subject};
 
 use super::survey::is_bulk;
 use crate::confinement::Walls;
-use crate::protected;
+use crate::protected::FileProtection;
 
 /// Entries that a glob with a pattern in the middle is compared with.
 const COMPARED_MAX: usize = 4_096;
@@ -50,15 +50,18 @@ impl Layout {
         // What the operator opens by name is open.
         self.guarded.retain(|guarded| !also.iter().any(|also| guarded.starts_with(also)));
         for path in also.iter().filter(|path| path.extension().is_none()) {
-            make_directory(workspace, path);
+            make_directory(workspace, path, &walls.protection);
         }
         let everything = vec!["**".to_owned()];
         let lists = if walls.write.is_empty() { std::slice::from_ref(&everything) } else { &walls.write };
-        let opens_top = walls.opens_top();
         for globs in lists {
             let mut places = Vec::new();
-            for wanted in globs.iter().filter(|_| walls.writes()).flat_map(|glob| resolve(glob, workspace)) {
-                self.open_for_writing(workspace, &wanted, opens_top, &walls.leased, &mut places);
+            for wanted in globs
+                .iter()
+                .filter(|_| walls.writes())
+                .flat_map(|glob| resolve(glob, workspace, &walls.protection))
+            {
+                self.open_for_writing(workspace, &wanted, walls, &mut places);
             }
             if places.len() > PLACES_MAX {
                 return Err(format!(
@@ -90,18 +93,12 @@ impl Layout {
         }
     }
 
-    fn open_for_writing(
-        &self,
-        workspace: &Path,
-        path: &Path,
-        opens_top: bool,
-        leased: &[PathBuf],
-        places: &mut Vec<PathBuf>,
-    ) {
+    fn open_for_writing(&self, workspace: &Path, path: &Path, walls: &Walls, places: &mut Vec<PathBuf>) {
+        let (opens_top, leased) = (walls.opens_top(), &walls.leased);
         let guarded = self.first_guarded(path);
         if places.len() > PLACES_MAX
             || leased.iter().any(|leased| path.starts_with(leased))
-            || protected::name_in(path).is_some()
+            || walls.protection.guards(path)
             || guarded.is_some_and(|guarded| path == guarded)
         {
             return;
@@ -115,7 +112,7 @@ impl Layout {
             return;
         }
         for entry in entries(&workspace.join(path)).filter(|entry| !is_link(entry)) {
-            self.open_for_writing(workspace, &path.join(entry.file_name()), opens_top, leased, places);
+            self.open_for_writing(workspace, &path.join(entry.file_name()), walls, places);
         }
     }
 
@@ -127,7 +124,7 @@ impl Layout {
 }
 
 /// What a glob stands for in this workspace, relative to it.
-fn resolve(glob: &str, workspace: &Path) -> Vec<PathBuf> {
+fn resolve(glob: &str, workspace: &Path, protection: &FileProtection) -> Vec<PathBuf> {
     let glob = match glob.strip_prefix('/') {
         None => glob.to_owned(),
         Some(_) => match Path::new(glob).strip_prefix(workspace) {
@@ -145,7 +142,7 @@ fn resolve(glob: &str, workspace: &Path) -> Vec<PathBuf> {
     match rest {
         [] => vec![start],
         ["**"] | ["*"] | ["**", "*"] => {
-            make_directory(workspace, &start);
+            make_directory(workspace, &start, protection);
             vec![start]
         }
         _ => matching(workspace, &start, &parts.join("/")),
@@ -174,8 +171,8 @@ fn matching(workspace: &Path, start: &Path, glob: &str) -> Vec<PathBuf> {
 
 /// A task that may write below a directory may have it, but could not make it where it may not write. Not behind a link
 /// and not in a protected place; if it cannot be made, there is one place less to write to.
-fn make_directory(workspace: &Path, path: &Path) {
-    if protected::name_in(path).is_some() {
+fn make_directory(workspace: &Path, path: &Path, protection: &FileProtection) {
+    if protection.find(path).is_some() {
         return;
     }
     let mut so_far = workspace.to_owned();

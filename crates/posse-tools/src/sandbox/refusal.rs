@@ -2,7 +2,7 @@
 
 use posse_core::confinement::Reach;
 use posse_core::grant::Tier;
-use posse_messages::say;
+use posse_messages::fixed;
 
 use crate::confinement::{Top, Walls};
 use crate::supervisor::{End, Output, Report};
@@ -47,15 +47,15 @@ impl Walled {
         let says = |words: &[&str]| words.iter().any(|words| said.iter().any(|said| said.contains(words)));
         let tier = self.tier;
         match &self.network {
-            Reach::None if says(CUT_OFF) => return Some(say!("sandbox-no-network", tier)),
+            Reach::None if says(CUT_OFF) => return Some(fixed!("sandbox-no-network", tier)),
             Reach::Ports(_) if says(CUT_OFF) => {
-                return Some(say!("sandbox-some-ports", tier, reach = self.network));
+                return Some(fixed!("sandbox-some-ports", tier, reach = self.network));
             }
             Reach::None | Reach::Ports(_) | Reach::Full => {}
         }
         says(DENIED).then(|| match self.writes_around {
-            true => say!("sandbox-denied-top", tier),
-            false => say!("sandbox-denied", tier),
+            true => fixed!("sandbox-denied-top", tier),
+            false => fixed!("sandbox-denied", tier),
         })
     }
 }

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Statx, StatxFlags};
 use rustix::io::Errno;
 
-use crate::protected;
+use crate::protected::FileProtection;
 
 /// A workspace with more directories is not worked in by commands: what is protected in it could not be found.
 const DIRECTORIES_MAX: usize = 65_536;
@@ -90,7 +90,11 @@ struct Seen {
 
 impl Survey {
     /// Everything protected in a workspace, relative to it and sorted. The error says why it cannot be told.
-    pub fn protected(&mut self, workspace: &OwnedFd) -> Result<Vec<PathBuf>, String> {
+    pub fn protected(
+        &mut self,
+        workspace: &OwnedFd,
+        protection: &FileProtection,
+    ) -> Result<Vec<PathBuf>, String> {
         let mut found = Vec::new();
         let mut kept = HashMap::with_capacity(self.seen.len());
         let mut next = vec![PathBuf::new()];
@@ -101,7 +105,7 @@ impl Survey {
                      part of it"
                 ));
             }
-            let seen = match self.look(workspace, &directory) {
+            let seen = match self.look(workspace, &directory, protection) {
                 Ok(seen) => seen,
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !directory.as_os_str().is_empty() => {
                     continue;
@@ -124,7 +128,12 @@ impl Survey {
         Ok(found)
     }
 
-    fn look(&mut self, workspace: &OwnedFd, directory: &Path) -> Result<Seen, Errno> {
+    fn look(
+        &mut self,
+        workspace: &OwnedFd,
+        directory: &Path,
+        protection: &FileProtection,
+    ) -> Result<Seen, Errno> {
         if let Some(seen) = self.seen.remove(directory)
             && seen.stamp.is_some()
             && seen.stamp == Stamp::of(Some(workspace), or_here(directory))
@@ -144,7 +153,7 @@ impl Survey {
                 continue;
             }
             let path = directory.join(name);
-            if protected::name_in(&path).is_some() {
+            if protection.find_last(&path).is_some() {
                 seen.protected.push(name.to_owned());
             } else if is_directory(workspace, &path, entry.file_type()) && !is_bulk(name) {
                 seen.below.push(name.to_owned());
@@ -212,7 +221,7 @@ mod tests {
             [".env".into(), "a/.github/workflows".into(), deep.join(".git"), "wide/d399/.env".into()].into();
         let mut survey = Survey::default();
         for _ in 0..2 {
-            assert_eq!(survey.protected(&open(dir.path())), Ok(expected.clone()));
+            assert_eq!(survey.protected(&open(dir.path()), &FileProtection::default()), Ok(expected.clone()));
         }
     }
 
@@ -224,16 +233,19 @@ mod tests {
         let (workspace, mut survey) = (open(dir.path()), Survey::default());
         for number in 0..200 {
             let file = format!("a/b/.env{number}");
-            assert_eq!(survey.protected(&workspace), Ok(Vec::new()));
+            assert_eq!(survey.protected(&workspace, &FileProtection::default()), Ok(Vec::new()));
             put(dir.path(), &[&file]);
-            assert_eq!(survey.protected(&workspace), Ok(paths(&[&file])));
+            assert_eq!(survey.protected(&workspace, &FileProtection::default()), Ok(paths(&[&file])));
             std::fs::remove_file(dir.path().join(&file)).unwrap();
         }
         // A directory in the place of another one, and what is behind a link.
         std::fs::rename(dir.path().join("a"), dir.path().join("c")).unwrap();
         put(dir.path(), &["a/b/.env", "c/b/.npmrc"]);
         std::os::unix::fs::symlink("c", dir.path().join("link")).unwrap();
-        assert_eq!(survey.protected(&workspace), Ok(paths(&["a/b/.env", "c/b/.npmrc"])));
+        assert_eq!(
+            survey.protected(&workspace, &FileProtection::default()),
+            Ok(paths(&["a/b/.env", "c/b/.npmrc"]))
+        );
     }
 
     #[test]
@@ -241,13 +253,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), &["a/.env"]);
         let (workspace, mut survey) = (open(dir.path()), Survey::default());
-        survey.protected(&workspace).unwrap();
+        survey.protected(&workspace, &FileProtection::default()).unwrap();
         // As if it had been seen long ago, with something else in it.
         let seen = survey.seen.get_mut(Path::new("a")).unwrap();
         seen.stamp = Stamp::of(Some(&workspace), Path::new("a"));
         seen.protected = vec!["kept".into()];
-        assert_eq!(survey.protected(&workspace), Ok(paths(&["a/kept"])));
+        assert_eq!(survey.protected(&workspace, &FileProtection::default()), Ok(paths(&["a/kept"])));
         put(dir.path(), &["a/new"]);
-        assert_eq!(survey.protected(&workspace), Ok(paths(&["a/.env"])));
+        assert_eq!(survey.protected(&workspace, &FileProtection::default()), Ok(paths(&["a/.env"])));
     }
 }

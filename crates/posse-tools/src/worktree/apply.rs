@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 
 use super::{Changed, Kind, Side, Worktree, failed, inside, remove};
-use crate::protected;
+use crate::protected::FileProtection;
 use crate::replace::{Content, Target};
 use crate::workspace::Workspace;
 
@@ -42,13 +42,13 @@ impl Worktree {
         Ok(self.changed(&self.tree_now()?)?.into_iter().map(|changed| changed.path).collect())
     }
 
-    /// Merges the changes into the origin, then removes the copy; the patch stays. Without `protected` no file is changed
-    /// that configures programs or holds secrets.
-    pub fn apply(mut self, protected: bool) -> Result<Applied> {
+    /// Merges the changes into the origin, then removes the copy; the patch stays. With a protection, no protected file is
+    /// changed.
+    pub fn apply(mut self, protection: Option<&FileProtection>) -> Result<Applied> {
         self.keep()?;
         let changed = self.changed(&self.tree_now()?)?;
-        if !protected {
-            refuse_protected(&changed)?;
+        if let Some(protection) = protection {
+            refuse_protected(&changed, &protection.within(&self.about.origin))?;
         }
         let objects = self.objects(&changed)?;
         let workspace = Workspace::open(&self.about.origin)?;
@@ -79,10 +79,10 @@ impl Worktree {
         let more = conflicts.len().saturating_sub(NAMED);
         let conflicts = conflicts[..conflicts.len() - more].join("; ");
         let text = match more {
-            0 => say!("apply-conflicts", conflicts),
-            more => say!("apply-conflicts-more", conflicts, more),
+            0 => localized!("apply-conflicts", conflicts),
+            more => localized!("apply-conflicts-more", conflicts, more),
         };
-        let hint = say!("apply-conflicts-hint", place = self.workspace().display());
+        let hint = localized!("apply-conflicts-hint", place = self.workspace().display());
         Error::new(ErrorCode::MergeConflict, text).hint(hint)
     }
 
@@ -114,9 +114,9 @@ impl Worktree {
         ) = (&current, &after)
         else {
             return Ok(Err(match (&current, &after) {
-                (None, _) => say!("conflict-gone"),
-                (_, None) => say!("conflict-deleted"),
-                _ => say!("conflict-kind"),
+                (None, _) => localized!("conflict-gone").to_string(),
+                (_, None) => localized!("conflict-deleted").to_string(),
+                _ => localized!("conflict-kind").to_string(),
             }));
         };
         let (was, was_program) = match &before {
@@ -144,8 +144,8 @@ impl Worktree {
         let answer = call.run()?;
         Ok(match answer.code {
             0 => Ok(answer.output),
-            places @ 1..=127 => Err(say!("conflict-places", places)),
-            _ => Err(say!("conflict-binary")),
+            places @ 1..=127 => Err(localized!("conflict-places", places).to_string()),
+            _ => Err(localized!("conflict-binary").to_string()),
         })
     }
 
@@ -157,8 +157,8 @@ impl Worktree {
                 let put = Target::put(workspace, path, expected.as_ref(), wanted.as_ref());
                 put.map_err(|why| {
                     let done = applied.written.len() + applied.merged.len();
-                    Error::new(ErrorCode::Io, say!("apply-broke-off", why, done))
-                        .hint(say!("apply-broke-off-hint"))
+                    Error::new(ErrorCode::Io, localized!("apply-broke-off", why, done))
+                        .hint(localized!("apply-broke-off-hint"))
                 })?;
                 if merged { applied.merged.push(name) } else { applied.written.push(name) }
             }
@@ -178,7 +178,7 @@ impl Worktree {
         let mut rest = batch.as_slice();
         let mut objects = HashMap::new();
         for name in names {
-            let missing = || Error::new(ErrorCode::Io, say!("git-no-object", name));
+            let missing = || Error::new(ErrorCode::Io, localized!("git-no-object", name));
             let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
             let header = String::from_utf8_lossy(&rest[..end]).into_owned();
             let size: Option<usize> = header.rsplit(' ').next().and_then(|size| size.parse().ok());
@@ -196,21 +196,21 @@ fn content(side: &Side, objects: &HashMap<String, Vec<u8>>) -> Result<Content, S
         Kind::File => Ok(Content::File { bytes, program: false }),
         Kind::Program => Ok(Content::File { bytes, program: true }),
         Kind::Link => Ok(Content::Link(OsStr::from_bytes(&bytes).to_owned())),
-        Kind::Repository => Err(say!("conflict-repository")),
+        Kind::Repository => Err(localized!("conflict-repository").to_string()),
     }
 }
 
-fn refuse_protected(changed: &[Changed]) -> Result<()> {
+fn refuse_protected(changed: &[Changed], protection: &FileProtection) -> Result<()> {
     let protected: Vec<String> = changed
         .iter()
-        .filter(|changed| protected::refuse(&changed.path).is_err())
+        .filter(|changed| protection.find(&changed.path).is_some())
         .map(|changed| shown(&changed.path))
         .collect();
     if protected.is_empty() {
         return Ok(());
     }
-    let text = say!("apply-protected", paths = protected.join(", "));
-    Err(Error::new(ErrorCode::InvalidRequest, text).hint(say!("apply-protected-hint")))
+    let text = localized!("apply-protected", paths = protected.join(", "));
+    Err(Error::new(ErrorCode::InvalidRequest, text).hint(localized!("apply-protected-hint")))
 }
 
 fn shown(path: &Path) -> String {

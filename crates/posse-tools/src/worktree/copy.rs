@@ -8,7 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
@@ -22,7 +22,7 @@ const BYTES_MAX: u64 = 8 << 30;
 /// Copies what is there of these files, and says what that was.
 pub(super) fn copy(from: &Path, to: &Path, names: Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     if names.len() > FILES_MAX {
-        return Err(too_much(say!("worktree-too-many-files", count = names.len())));
+        return Err(too_much(localized!("worktree-too-many-files", count = names.len())));
     }
     let source = Workspace::open(from)?;
     make_directory(to)?;
@@ -36,7 +36,7 @@ pub(super) fn copy(from: &Path, to: &Path, names: Vec<PathBuf>) -> Result<Vec<Pa
             Ok((mut file, stat)) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
                 bytes += u64::try_from(stat.st_size).unwrap_or(0);
                 if bytes > BYTES_MAX {
-                    return Err(too_much(say!("worktree-too-large", gib = BYTES_MAX >> 30)));
+                    return Err(too_much(localized!("worktree-too-large", gib = BYTES_MAX >> 30)));
                 }
                 let mode = if stat.st_mode & 0o100 != 0 { 0o755 } else { 0o644 };
                 write(&mut file, &to.join(&name), mode)?;
@@ -113,6 +113,6 @@ fn make_directory(path: &Path) -> Result<()> {
     builder.recursive(true).mode(0o755).create(path).map_err(|e| failed("make", path, e))
 }
 
-fn too_much(text: String) -> Error {
-    Error::new(ErrorCode::IsolationUnavailable, text).hint(say!("worktree-too-much-hint"))
+fn too_much(text: LocalizedText) -> Error {
+    Error::new(ErrorCode::IsolationUnavailable, text).hint(localized!("worktree-too-much-hint"))
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 
 /// A repository can make git wait for ever, with a pipe in the place of a file that it reads.
 const TIME_MAX: Duration = Duration::from_secs(120);
@@ -84,7 +84,7 @@ impl Call<'_> {
             0 => Ok(answer.output),
             code => Err(Error::new(
                 ErrorCode::Io,
-                say!("worktree-git-failed", what = what.display(), code, errors = answer.errors.trim()),
+                localized!("worktree-git-failed", what = what.display(), code, errors = answer.errors.trim()),
             )),
         }
     }
@@ -93,17 +93,17 @@ impl Call<'_> {
     pub fn line(self) -> Result<String> {
         let output = self.output()?;
         let text = String::from_utf8(output)
-            .map_err(|e| Error::new(ErrorCode::Io, say!("git-path-not-text")).caused_by(e))?;
+            .map_err(|e| Error::new(ErrorCode::Io, localized!("git-path-not-text")).caused_by(e))?;
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
     pub fn run(self) -> Result<Answer> {
         let failed = |e: std::io::Error| {
             let text = match e.kind() {
-                std::io::ErrorKind::NotFound => say!("git-not-found"),
-                _ => say!("git-not-run", cause = e),
+                std::io::ErrorKind::NotFound => localized!("git-not-found"),
+                _ => localized!("git-not-run", cause = e),
             };
-            Error::new(ErrorCode::IsolationUnavailable, text).hint(say!("git-not-run-hint"))
+            Error::new(ErrorCode::IsolationUnavailable, text).hint(localized!("git-not-run-hint"))
         };
         let mut child = self.command().spawn().map_err(failed)?;
         let input = self.input;
@@ -120,7 +120,7 @@ impl Call<'_> {
         let errors = String::from_utf8_lossy(&errors.join().unwrap_or_default()).into_owned();
         match code {
             Some(code) => Ok(Answer { code, output, errors }),
-            None => Err(Error::new(ErrorCode::Io, say!("git-endless", seconds = TIME_MAX.as_secs()))),
+            None => Err(Error::new(ErrorCode::Io, localized!("git-endless", seconds = TIME_MAX.as_secs()))),
         }
     }
 

@@ -19,6 +19,7 @@ use posse_runtime::ports::{ToolOutput, Verifier};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 use posse_tools::confinement::{Confinement, ProcessLimits, Top};
+use posse_tools::protected::{FileProtection, names};
 use posse_tools::sandbox::{Sandbox, Settings, Wish};
 use posse_tools::supervisor::{Directory, Job, Streams};
 use posse_tools::verify::Commands;
@@ -26,7 +27,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::attacks::has_bubblewrap;
-use crate::support::{Place, task_without};
+use crate::support::{Place, task_with, task_without};
 use crate::world::World;
 
 /// The tiers that can be built here.
@@ -200,6 +201,13 @@ const PROTECTED: &[&str] = &[
     ".husky/pre-commit",
     ".gitmodules",
     ".cargo/config.toml",
+    "opencode.json",
+    "crush.json",
+    ".hg/hgrc",
+    ".gitea/workflows/ci.yml",
+    "lefthook.yaml",
+    "mise.toml",
+    "AGENTS.md",
 ];
 
 /// Tries hard: writes, makes the directory, puts something else in its place, takes away what holds it.
@@ -251,6 +259,81 @@ async fn protected_files_are_written_by_no_tool_and_by_no_command() {
                 .for_each(|(_, text)| *text = "old\n".to_owned());
             assert_eq!(after, before, "{wish:?}, existing: {existing}");
         }
+    }
+}
+
+// G20 S04 S11 Seen to fail with a table of the file tools that has one name more than that of the sandbox, and the other way
+// round.
+#[tokio::test]
+async fn every_name_of_the_table_is_kept_from_the_file_tools_and_from_commands() {
+    let paths: Vec<String> = names().map(|name| name.pattern.replace('*', "x")).collect();
+    for wish in tiers() {
+        for existing in [false, true] {
+            let world = world("table", settings(wish), &all());
+            let place = Place { outside: tempfile::tempdir().unwrap(), root: world.path().to_owned() };
+            put(world.path(), &["src/a.rs"]);
+            if existing {
+                put(world.path(), &paths.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+            let before = snapshot(&place);
+            let tools = || {
+                let task = place.task();
+                for path in &paths {
+                    task.refused("write", json!({"path": path, "content": "evil"}), "is protected");
+                }
+            };
+            // They have a runtime of their own.
+            std::thread::scope(|scope| scope.spawn(tools).join().unwrap());
+            let list = paths.join("' '");
+            let script = format!(
+                "for path in '{list}'; do case $path in */*) mkdir -p \"${{path%/*}}\";; esac; echo evil >\"$path\"; done"
+            );
+            world.bash(&format!("exec 2>/dev/null; {script}; true")).await;
+            assert_eq!(snapshot(&place), before, "{wish:?}, existing: {existing}");
+        }
+    }
+}
+
+// G20 Seen to fail with the whole table in `Sandbox::confine`.
+#[tokio::test]
+async fn what_the_operator_opens_by_name_is_written_by_tools_and_by_commands() {
+    for wish in tiers() {
+        let opened = ["AGENTS.md", ".github/workflows"].map(str::to_owned);
+        let protection = FileProtection::without(&opened).unwrap();
+        let world = world("opened", Settings { protection: protection.clone(), ..settings(wish) }, &all());
+        let files = ["AGENTS.md", ".github/workflows/ci.yml", ".github/actions/a.yml", "CLAUDE.md"];
+        put(world.path(), &files);
+        assert_eq!(written(&world, &files).await, set(&files[..2]), "{wish:?}");
+        let root = world.path().to_owned();
+        let tools = move || {
+            let task = task_with(&root, &protection);
+            for path in files {
+                task.ok("read", json!({"path": path}));
+            }
+            for path in &files[..2] {
+                task.ok("write", json!({"path": path, "content": "new"}));
+            }
+            for path in &files[2..] {
+                task.refused("write", json!({"path": path, "content": "new"}), "is protected");
+            }
+        };
+        std::thread::spawn(tools).join().unwrap();
+    }
+}
+
+// Monorepos have such files everywhere, and builds make files beside them.
+#[tokio::test]
+async fn instructions_below_the_top_do_not_close_their_directory_and_new_ones_are_reported() {
+    for wish in tiers() {
+        let world = world("prose", settings(wish), &all());
+        put(world.path(), &["AGENTS.md", "app/AGENTS.md", "app/main.py", "lib/a.py"]);
+        let files = ["AGENTS.md", "app/dist", "app/main.py"];
+        assert_eq!(written(&world, &files).await, set(&files[1..]), "{wish:?}");
+        let output = world.bash("echo obey >lib/CLAUDE.md").await;
+        let told = "protected files appeared meanwhile: lib/CLAUDE.md.";
+        assert!(output.text.contains(told), "{wish:?} {}", output.text);
+        let output = world.bash("true").await;
+        assert!(!output.text.contains("appeared"), "{wish:?} {}", output.text);
     }
 }
 
@@ -353,7 +436,13 @@ async fn what_is_protected_and_made_at_an_open_top_is_taken_away_when_the_comman
         let is_protected = |name: &String| PROTECTED.iter().any(|path| Path::new(path).starts_with(name));
         let names = place.names().into_iter();
         names
-            .filter(|name| is_protected(name) && name != ".github" && name != ".GitHub" && name != ".cargo")
+            .filter(|name| {
+                is_protected(name)
+                    && name != ".github"
+                    && name != ".GitHub"
+                    && name != ".cargo"
+                    && name != ".gitea"
+            })
             .collect()
     };
     assert_eq!(left(&place), Vec::<String>::new());

@@ -10,6 +10,7 @@ mod escape;
 mod fetch;
 mod find;
 mod own;
+mod protected;
 mod read;
 mod skill;
 mod source;

@@ -219,7 +219,7 @@ fn a_bad_manifest_is_refused_with_its_place_and_key() {
         assert!(tools.is_empty(), "{text}");
         let place = format!("{}:{expected}", dir.path().join("it/tool.json").display());
         let found: Vec<(ErrorCode, &str)> =
-            errors.iter().map(|error| (error.code(), error.message())).collect();
+            errors.iter().map(|error| (error.code(), error.message().as_str())).collect();
         assert_eq!(found, [(code, place.as_str())]);
     }
 }

@@ -8,6 +8,7 @@ use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
 use posse_runtime::ports::{Tool, ToolContext, ToolInput, ToolOutput};
 use posse_tools::files::toolset;
+use posse_tools::protected::FileProtection;
 use posse_tools::skill::Skills;
 use posse_tools::workspace::Workspace;
 use serde_json::Value;
@@ -137,6 +138,11 @@ impl Task {
 /// The tools for a directory that exists already.
 pub fn task_in(root: &Path) -> Task {
     task_without(root, &[])
+}
+
+/// The same where the operator opened protected names.
+pub fn task_with(root: &Path, protection: &FileProtection) -> Task {
+    Task::new(toolset(Workspace::open_with(root, &[], protection).unwrap(), Skills::default()))
 }
 
 /// The same where some places are closed.

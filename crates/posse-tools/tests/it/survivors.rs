@@ -116,7 +116,8 @@ async fn dropping_the_future_stops_everything() {
 async fn a_command_that_kills_its_supervisor_does_not_escape() {
     let world = World::new("parricide");
     let output = world.bash("setsid sleep 300 & sleep 301 & kill -9 $PPID; sleep 302").await;
-    assert!(output.is_error && output.text.contains("supervisor of the command was lost"), "{}", output.text);
+    assert!(output.is_error && output.cut_off, "{output:?}");
+    assert!(output.text.contains("supervisor of the command was lost"), "{}", output.text);
     world.assert_nothing_is_left();
     until(|| zombies() == 0).await;
 }
@@ -208,11 +209,26 @@ async fn a_sweep_ends_what_a_dead_runtime_left() {
     until(|| crate::world::alive(task.as_str()).len() == 3).await;
     let swept = task.clone();
     // This process is the parent here and has to reap what a dead runtime's children leave to init.
-    let sweeping = std::thread::spawn(move || sweep(&swept));
+    let sweeping = std::thread::spawn(move || sweep(&swept, 1));
     orphan.wait().unwrap();
     assert_eq!(sweeping.join().unwrap(), 3);
     assert!(crate::world::alive(task.as_str()).is_empty());
-    assert_eq!(sweep(&task), 0);
+    assert_eq!(sweep(&task, 1), 0);
+}
+
+// G9 Seen to fail with `<=` in `sweep`.
+#[test]
+fn a_sweep_spares_the_processes_of_the_epoch_that_it_was_made_for() {
+    let task = TaskId::root(&format!("spared-{}", std::process::id()));
+    let mut later = std::process::Command::new("sleep");
+    let mut later =
+        later.arg("300").env("POSSE_TASK", task.as_str()).env("POSSE_EPOCH", "7").spawn().unwrap();
+    assert_eq!(sweep(&task, 7), 0);
+    assert!(later.try_wait().unwrap().is_none());
+    let swept = task.clone();
+    let sweeping = std::thread::spawn(move || sweep(&swept, 8));
+    later.wait().unwrap();
+    assert_eq!(sweeping.join().unwrap(), 1);
 }
 
 fn job(command: &str) -> Job {

@@ -29,7 +29,8 @@ use crate::stage::Stage;
 
 const FORMAT: Format = Format::OpenAiChat;
 const CHILDREN: usize = 16;
-const TURNS: usize = 25;
+/// One less than a worker may take: it answers before its wrap-up.
+const TURNS: usize = 24;
 const QUOTA: usize = 4;
 const CALL: Duration = Duration::from_millis(100);
 

@@ -68,14 +68,19 @@ async fn a_resumed_task_is_charged_what_it_had_cost_before() {
 
 /// 1000 tokens of an answer, and then the end of the connection.
 fn broken() -> Answer {
-    let events = Say::text(&"word ".repeat(800)).events(FORMAT);
+    broken_after(1_000)
+}
+
+fn broken_after(tokens: u64) -> Answer {
+    let events = Say::text(&"word ".repeat(tokens as usize * 4 / 5)).events(FORMAT);
     Answer::sse("").chunks([events[..events.len() - 3].concat()]).cut_after(1)
 }
 
 #[tokio::test(start_paused = true)]
 async fn attempts_without_an_answer_never_cost_more_than_there_is() {
-    let broken = broken();
-    let server = Server::handler(move |_| broken.clone()).await;
+    let server =
+        Server::handler(|request| broken_after(request.json()["max_completion_tokens"].as_u64().unwrap()))
+            .await;
     let limits = Limits { output_tokens_per_call: 1000, wrap_up_tokens: 1000, ..Limits::default() };
     let price = Price { input: 0.0, output: 10.0, cache_read: None, cache_write: None };
     let mut attempts = BTreeSet::new();

@@ -13,7 +13,7 @@ use posse::core::grant::Grant;
 use posse::core::id::{AgentName, TaskId};
 use posse::core::journal::{Record, TaskStart, start_of};
 use posse::core::message::{Message, ToolResult};
-use posse::core::outcome::{Outcome, StopReason};
+use posse::core::outcome::{Outcome, Status, StopReason};
 use posse::core::reply::{ModelFailure, Reply};
 use posse::core::tool::{Effect, ToolSpec};
 use posse::driver::{Onward, Ports, Stop, resume, start};
@@ -253,6 +253,61 @@ async fn an_agent_of_an_agent_ends_at_the_depth() {
     assert_eq!(stage.store.tasks(10).await.unwrap().len(), 3);
 }
 
+const FIVE: &str = r#"
+    lead:
+      - calls:
+          - agent: {prompt: one}
+          - writer: {prompt: two}
+          - agent: {prompt: three}
+          - writer: {prompt: four}
+          - agent: {prompt: five}
+      - text: "{result:0} {result:1} {result:2} {result:3} {result:4}"
+    child:
+      - calls: [{read: {path: a}}]
+        delay_ms: 500
+      - text: fine
+        delay_ms: 500
+    "#;
+
+// R319 R358
+#[tokio::test(start_paused = true)]
+async fn agents_that_are_called_in_one_reply_work_side_by_side() {
+    let stage = Stage::new(FIVE);
+    let began = tokio::time::Instant::now();
+    let outcome = stage.run(vec![stage.agent("child"), stage.agent("child").name("writer")]).await;
+    assert_eq!(outcome.text, "fine fine fine fine fine");
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(1_500), "five agents of a second each took {took:?}");
+    let records = stage.store.records(&TaskId::root("s1")).await.unwrap();
+    let intents = records.iter().filter(|record| matches!(record, Record::Intended { .. })).count();
+    assert_eq!(intents, 5);
+}
+
+// R319
+#[tokio::test(start_paused = true)]
+async fn after_a_crash_each_agent_of_a_reply_goes_on_with_its_own_task() {
+    let stage = Stage::new(FIVE);
+    let agents = || vec![stage.agent("child"), stage.agent("child").name("writer")];
+    let crashed = tokio::time::timeout(Duration::from_millis(750), stage.run(agents())).await;
+    assert!(crashed.is_err(), "every agent has read, and none has answered");
+    let (ports, onward) = (stage.ports(agents()), Onward::Finish { turns_max: None, wall_ms_max: None });
+    let names: Vec<String> = ports.tools.names().map(str::to_owned).collect();
+    let grant = Grant::root(names, stage.depth);
+    let outcome = resume(&ports, TaskId::root("s1"), "test", onward, &grant).await.unwrap();
+    assert_eq!((outcome.status(), outcome.text.as_str()), (Status::Completed, "fine fine fine fine fine"));
+    let rows = stage.store.tasks(20).await.unwrap();
+    assert_eq!(rows.len(), 6, "no agent was begun twice");
+    for row in rows.iter().filter(|row| row.parent.is_some()) {
+        let read = stage.results(row.id.as_str()).await.len();
+        assert_eq!(
+            (row.status.as_str(), read),
+            ("completed", 1),
+            "{}: what was read is not read again",
+            row.id
+        );
+    }
+}
+
 // R361 R367 R371
 #[tokio::test]
 async fn what_goes_wrong_is_a_result_that_the_caller_can_act_on() {
@@ -378,7 +433,7 @@ async fn every_part_of_an_agent_can_be_set_and_its_end_is_heard() {
     let sent = stage.first();
     assert_eq!((sent.system.as_str(), sent.tools.as_slice()), ("You look.", &["read".to_owned()][..]));
     assert_eq!((sent.output_tokens_max, sent.settings.thinking_tokens), (1024, Some(2048)));
-    assert_eq!(*ended.lock().unwrap(), [1], "after its one turn it only reports");
+    assert_eq!(*ended.lock().unwrap(), [1], "its one turn is its report");
 }
 
 /// Notes what its context says.

@@ -7,7 +7,7 @@ use posse_core::grant::Verdict;
 use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::registry::{Candidate, Entry, Snapshot, Standing, State};
-use posse_messages::say;
+use posse_messages::{LocalizedText, say};
 use serde_json::{Value, json};
 
 use super::view::{Eyes, conditions, severity, severity_word};
@@ -91,7 +91,12 @@ impl<'a> Report<'a> {
         problems.extend(agent.as_ref().and_then(|agent| eyes.exposure(agent)));
         let severity =
             if definition.is_some() && agent.is_none() { Severity::Error } else { Severity::Warning };
-        remarks.extend(problems.into_iter().map(|text| Remark { severity, text, line: None, hint: None }));
+        remarks.extend(problems.into_iter().map(|text| Remark {
+            severity,
+            text: text.into(),
+            line: None,
+            hint: None,
+        }));
         Self {
             candidate,
             place: eyes.place(&candidate.read.origin.path),
@@ -187,11 +192,12 @@ impl<'a> Report<'a> {
                     Fate::Mapped(into) => ("mapped", Some(into)),
                     Fate::Ignored(why) => ("ignored", Some(why)),
                 };
-                json!({ "key": field.key, "fate": fate, "detail": detail })
+                json!({ "key": field.key, "fate": fate, "detail": detail.map(LocalizedText::as_str) })
             })
             .collect();
         let remarks: Vec<Value> = self.remarks.iter().map(|remark| {
-            json!({ "severity": severity(remark), "text": remark.text, "line": remark.line, "hint": remark.hint })
+            let hint = remark.hint.as_ref().map(LocalizedText::as_str);
+            json!({ "severity": severity(remark), "text": remark.text.as_str(), "line": remark.line, "hint": hint })
         }).collect();
         json!({
             "path": read.origin.path,

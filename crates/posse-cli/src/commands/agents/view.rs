@@ -106,7 +106,7 @@ impl Eyes {
         let description = definition.as_ref().map(|d| d.description.clone()).unwrap_or_default();
         let would_be = entry.state.once_trusted();
         let mut problems: Vec<String> = match would_be {
-            State::Invalid(remarks) => remarks.iter().map(|remark| remark.text.clone()).collect(),
+            State::Invalid(remarks) => remarks.iter().map(|remark| remark.text.to_string()).collect(),
             State::Ready(_) | State::Disabled | State::NotTrusted { .. } => Vec::new(),
         };
         let agent = definition.as_ref().and_then(|definition| self.fit(definition, &mut problems));
@@ -150,7 +150,7 @@ impl Eyes {
                 Some(agent)
             }
             Err(e) => {
-                problems.push(e.message().to_owned());
+                problems.push(e.message().to_string());
                 None
             }
         }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use super::leave::joined;
 use crate::args::{Global, How};
+use crate::commands::worker::joined;
 use crate::models::NONE;
 use crate::setup::Setup;
 use crate::terminal;

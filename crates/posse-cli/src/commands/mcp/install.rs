@@ -302,6 +302,8 @@ fn cannot_write(path: &Path) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use posse_tools::protected::FileProtection;
+
     use super::*;
 
     fn into(before: &str, syntax: Syntax) -> Option<Option<String>> {
@@ -345,6 +347,17 @@ mod tests {
         );
         assert_eq!(into(&after, Syntax::Yaml), Some(None));
         assert_eq!(into("extensions: {}\n", Syntax::Yaml), None);
+    }
+
+    // G20 S11 Seen to fail without `opencode.json` in the table.
+    #[test]
+    fn every_file_that_install_writes_is_protected() {
+        let home = PathBuf::from(process_env("HOME").unwrap_or_default());
+        for host in <HostName as clap::ValueEnum>::value_variants() {
+            let file = entry(*host, "/usr/bin/posse").unwrap().file;
+            let path = file.strip_prefix(&home).unwrap_or(&file);
+            assert!(FileProtection::default().find(path).is_some(), "{host:?}: {}", path.display());
+        }
     }
 
     #[test]

@@ -65,7 +65,9 @@ pub async fn apply(global: &Global, wanted: &str, protected: bool) -> Result<Exi
     }
     refuse_leased(&store, &row, &worktree).await?;
     let origin = worktree.origin().display().to_string();
-    let Applied { written, merged, same } = worktree.apply(protected)?;
+    let setup = Setup::load_in(global, worktree.origin().to_owned())?;
+    let protection = (!protected).then(|| setup.sandbox.protection());
+    let Applied { written, merged, same } = worktree.apply(protection)?;
     if global.json {
         terminal::out(
             &json!({

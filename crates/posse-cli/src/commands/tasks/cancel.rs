@@ -70,7 +70,7 @@ fn tell(row: &TaskRow, note: &str, json: bool) -> ExitCode {
 /// Ends what a dead process left of a task and of its children. Those that were detached go on without it.
 pub async fn end_tree(store: &SqliteStore, row: &TaskRow, why: &str) -> Result<Arc<Outcome>> {
     let epoch = store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
-    sweep(vec![row.id.clone()]).await;
+    sweep(row.id.clone(), epoch).await;
     let outcome = end_cancelled(store, &row.id, epoch, why).await?;
     let (of, status) = (Which::ChildrenOf(row.id.clone()), Some("running".to_owned()));
     for child in store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await? {

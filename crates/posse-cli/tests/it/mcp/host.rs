@@ -57,7 +57,12 @@ pub struct Host {
 
 impl Host {
     pub fn start(place: &Place, args: &[&str]) -> Self {
+        Self::start_with(place, args, &[])
+    }
+
+    pub fn start_with(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Self {
         let mut command = place.posse(["mcp"].iter().chain(args).copied());
+        command.envs(environment.iter().copied());
         // A group of its own, as hosts do it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
         let mut child = command.spawn().unwrap();

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::json;
@@ -11,7 +11,7 @@ use serde_json::json;
 const LIFE_S: u64 = 300;
 
 /// Says that `client` asks `audience`, signed with a key as `-----BEGIN PRIVATE KEY-----`: of a P-256 curve, or RSA.
-pub(super) fn assertion(client: &str, audience: &str, key: &str, now: u64) -> Result<String, String> {
+pub(super) fn assertion(client: &str, audience: &str, key: &str, now: u64) -> Result<String, LocalizedText> {
     let random = SystemRandom::new();
     let mut id = [0; 16];
     random.fill(&mut id).map_err(|_| unusable())?;
@@ -46,8 +46,8 @@ fn pem(text: &str) -> Option<Vec<u8>> {
     BASE64_STANDARD.decode(compact).ok()
 }
 
-fn unusable() -> String {
-    say!("mcp-key-unusable")
+fn unusable() -> LocalizedText {
+    localized!("mcp-key-unusable")
 }
 
 #[cfg(test)]

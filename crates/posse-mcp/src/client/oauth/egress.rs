@@ -8,7 +8,7 @@ use http::header::{ACCEPT, HeaderValue};
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Limited};
 use posse_core::web::{Address, Host};
-use posse_messages::say;
+use posse_messages::fixed;
 use posse_net::{Exception, Failure, Pinned, Pool, SystemResolver, causes, is_loopback, system_proxies};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 
@@ -37,7 +37,7 @@ impl Egress {
     pub async fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
         tokio::time::timeout(PATIENCE, self.sent(request))
             .await
-            .map_err(|_| Cause::from(say!("mcp-sign-in-no-answer", seconds = PATIENCE.as_secs())))?
+            .map_err(|_| Cause::from(fixed!("mcp-sign-in-no-answer", seconds = PATIENCE.as_secs())))?
     }
 
     async fn sent(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
@@ -75,7 +75,7 @@ pub(super) fn check(server: &Uri, target: &Uri) -> Result<(), String> {
     let is_clear = target.scheme_str() == Some("http") && is_here(server) && is_here(target);
     match target.scheme_str() == Some("https") || is_clear {
         true => Ok(()),
-        false => Err(say!("mcp-sign-in-in-the-clear", address = target)),
+        false => Err(fixed!("mcp-sign-in-in-the-clear", address = target)),
     }
 }
 

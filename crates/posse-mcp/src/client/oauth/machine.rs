@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use http::Request;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use rmcp::transport::auth::AuthorizationMetadata;
 use serde_json::Value;
 use url::form_urlencoded::{Serializer, byte_serialize};
@@ -18,12 +18,12 @@ const BY_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bear
 
 /// What this program is granted by whoever answers for the server.
 pub(super) async fn granted(keeper: &Keeper, proof: &Proof) -> Result<Granted, Denied> {
-    let failed = |why: String| Denied::Failed(words(&why));
-    let record = keeper.record().map_err(|e| failed(e.message().to_owned()))?;
+    let failed = |why: LocalizedText| Denied::Failed(why.map(words));
+    let record = keeper.record().map_err(|e| failed(e.message().clone()))?;
     let challenge = record.and_then(|record| record.challenge);
     let manager = keeper.manager().await?;
     let resolved = manager.resolve_metadata_from_challenge(challenge.as_deref()).await;
-    let metadata = resolved.map_err(|error| failed(posse_net::causes(&error)))?.metadata;
+    let metadata = resolved.map_err(|error| failed(posse_net::causes(&error).into()))?.metadata;
     keeper.check_issuer(&metadata)?;
     let wanted = challenge.and_then(|text| Challenge::of(401, Some(&text)));
     let mut scopes = keeper.oauth.scopes.clone();
@@ -32,7 +32,7 @@ pub(super) async fn granted(keeper: &Keeper, proof: &Proof) -> Result<Granted, D
     }
     let request = request(keeper, proof, &metadata, &scopes).map_err(failed)?;
     let answered = Egress::new(&keeper.server, &keeper.oauth.exceptions).send(request).await;
-    let answer = answered.map_err(|cause| failed(cause.to_string()))?;
+    let answer = answered.map_err(|cause| failed(cause.to_string().into()))?;
     let said: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     let before = Granted {
         issuer: metadata.issuer,
@@ -46,7 +46,7 @@ pub(super) async fn granted(keeper: &Keeper, proof: &Proof) -> Result<Granted, D
     let granted = answer.status().is_success().then(|| before.followed_by(&said, now())).flatten();
     granted.ok_or_else(|| {
         let words = ["error", "error_description"].map(|key| said[key].as_str().unwrap_or_default());
-        failed(say!("mcp-grant-refused", status = answer.status().as_u16(), words = words.join(" ")))
+        failed(localized!("mcp-grant-refused", status = answer.status().as_u16(), words = words.join(" ")))
     })
 }
 
@@ -55,7 +55,7 @@ fn request(
     proof: &Proof,
     metadata: &AuthorizationMetadata,
     scopes: &[String],
-) -> Result<Request<Vec<u8>>, String> {
+) -> Result<Request<Vec<u8>>, LocalizedText> {
     let client = keeper.oauth.client_id.as_deref().unwrap_or_default();
     let mut form = Serializer::new(String::new());
     form.append_pair("grant_type", "client_credentials");
@@ -87,5 +87,5 @@ fn request(
             }
         }
     }
-    request.body(form.finish().into_bytes()).map_err(|error| error.to_string())
+    request.body(form.finish().into_bytes()).map_err(|error| error.to_string().into())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Uri;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use rmcp::transport::auth::{
     AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource, OAuthClientConfig,
 };
@@ -50,7 +50,7 @@ impl Keeper {
     /// Finds out who grants, and says who we are.
     pub async fn sign_in(&self) -> Result<Begun<'_>> {
         if !self.is_safe() {
-            return Err(failed(say!("mcp-secret-in-the-clear")));
+            return Err(failed(localized!("mcp-secret-in-the-clear")));
         }
         if self.oauth.machine.is_some() {
             let before = self.granted()?.map(|granted| granted.access_token);
@@ -60,15 +60,15 @@ impl Keeper {
             return Ok(Begun::Done);
         }
         let listener = TcpListener::bind(("127.0.0.1", self.oauth.redirect_port.unwrap_or(0))).await;
-        let listener = listener.map_err(|e| failed(say!("mcp-cannot-listen", why = e)))?;
-        let port = listener.local_addr().map_err(|e| failed(e.to_string()))?.port();
+        let listener = listener.map_err(|e| failed(localized!("mcp-cannot-listen", why = e)))?;
+        let port = listener.local_addr().map_err(|e| failed(e.to_string().into()))?.port();
         let redirect = format!("http://127.0.0.1:{port}{PATH}");
         let record = self.record()?;
         let challenge = record.as_ref().and_then(|record| record.challenge.as_deref());
         let mut manager = self.manager().await.map_err(|denied| failed(denied.why()))?;
         let resolved = manager.resolve_metadata_from_challenge(challenge).await.map_err(refused)?;
         if challenge.is_none() && resolved.source == AuthorizationMetadataSource::LegacyEndpointFallback {
-            return Err(failed(say!("mcp-no-sign-in")));
+            return Err(failed(localized!("mcp-no-sign-in")));
         }
         self.check_issuer(&resolved.metadata).map_err(|denied| failed(denied.why()))?;
         let metadata = resolved.metadata;
@@ -79,9 +79,10 @@ impl Keeper {
         let asked: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let url = manager.get_authorization_url(&asked).await.map_err(refused)?;
         // It is opened in a browser, so it must not be the name of a program or a file.
-        let address: Uri = url.parse().map_err(|_| failed(say!("mcp-answer-not-understood")))?;
-        check(&self.server, &address).map_err(failed)?;
-        let state = parameter(&url, "state").ok_or_else(|| failed(say!("mcp-answer-not-understood")))?;
+        let address: Uri = url.parse().map_err(|_| failed(localized!("mcp-answer-not-understood")))?;
+        check(&self.server, &address).map_err(|why| failed(why.into()))?;
+        let state =
+            parameter(&url, "state").ok_or_else(|| failed(localized!("mcp-answer-not-understood")))?;
         let issuer = metadata.issuer;
         Ok(Begun::Person(Box::new(SignIn {
             keeper: self,
@@ -100,7 +101,7 @@ impl Keeper {
         match &self.oauth.issuer {
             Some(issuer) if metadata.issuer.as_ref() != Some(issuer) => {
                 let other = words(metadata.issuer.as_deref().unwrap_or("-"));
-                Err(Denied::Failed(say!("mcp-other-issuer", issuer, other)))
+                Err(Denied::Failed(localized!("mcp-other-issuer", issuer, other)))
             }
             _ => Ok(()),
         }
@@ -152,7 +153,7 @@ impl Keeper {
         }
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let registered = manager.register_client(CLIENT, redirect, &scopes).await;
-        registered.map_err(|error| refused(error).hint(say!("mcp-not-registered-hint")))
+        registered.map_err(|error| refused(error).hint(localized!("mcp-not-registered-hint")))
     }
 }
 
@@ -166,14 +167,14 @@ impl SignIn<'_> {
     pub async fn redirected(&self) -> Result<String> {
         let coming = async {
             loop {
-                let (socket, _) = self.listener.accept().await.map_err(|e| failed(e.to_string()))?;
+                let (socket, _) = self.listener.accept().await.map_err(|e| failed(e.to_string().into()))?;
                 let heard = tokio::time::timeout(HEAD_PATIENCE, self.hear(socket)).await;
                 if let Ok(Some(redirect)) = heard {
                     return Ok(redirect);
                 }
             }
         };
-        let over = || failed(say!("mcp-nobody-signed-in", minutes = PATIENCE.as_secs() / 60));
+        let over = || failed(localized!("mcp-nobody-signed-in", minutes = PATIENCE.as_secs() / 60));
         tokio::time::timeout(PATIENCE, coming).await.unwrap_or_else(|_| Err(over()))
     }
 
@@ -191,8 +192,8 @@ impl SignIn<'_> {
         let is_ours = target.split('?').next() == Some(PATH)
             && parameter(&redirect, "state") == Some(self.state.clone());
         let (status, text) = match is_ours {
-            true => ("200 OK", say!("mcp-browser-done")),
-            false => ("400 Bad Request", say!("mcp-browser-unexpected")),
+            true => ("200 OK", localized!("mcp-browser-done")),
+            false => ("400 Bad Request", localized!("mcp-browser-unexpected")),
         };
         let page = format!("<!doctype html><meta charset=utf-8><title>Posse</title><p>{text}</p>");
         let head = "content-type: text/html; charset=utf-8\r\ncache-control: no-store\r\nreferrer-policy: no-referrer\r\nconnection: close";
@@ -207,13 +208,13 @@ impl SignIn<'_> {
         let redirect = prefix(redirect.trim(), 16 * 1024);
         let said = |name| parameter(redirect, name);
         if said("state").as_deref() != Some(&self.state) {
-            return Err(failed(say!("mcp-other-state")).hint(say!("mcp-other-state-hint")));
+            return Err(failed(localized!("mcp-other-state")).hint(localized!("mcp-other-state-hint")));
         }
         if let Some(error) = said("error") {
             let more = said("error_description").unwrap_or_default();
-            return Err(failed(say!("mcp-sign-in-refused", words = words(&format!("{error} {more}")))));
+            return Err(failed(localized!("mcp-sign-in-refused", words = words(&format!("{error} {more}")))));
         }
-        let code = said("code").ok_or_else(|| failed(say!("mcp-answer-not-understood")))?;
+        let code = said("code").ok_or_else(|| failed(localized!("mcp-answer-not-understood")))?;
         let issuer = said("iss");
         let exchanged =
             self.manager.exchange_code_for_token_with_issuer(&code, &self.state, issuer.as_deref()).await;
@@ -228,7 +229,7 @@ impl SignIn<'_> {
             expires_at: None,
         };
         let granted = before.followed_by(&received, now());
-        let granted = granted.ok_or_else(|| failed(say!("mcp-answer-not-understood")))?;
+        let granted = granted.ok_or_else(|| failed(localized!("mcp-answer-not-understood")))?;
         let _alone = self.keeper.alone().await.map_err(|denied| failed(denied.why()))?;
         self.keeper.grant(granted)
     }
@@ -239,10 +240,10 @@ fn parameter(url: &str, name: &str) -> Option<String> {
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-fn failed(why: String) -> Error {
-    Error::new(ErrorCode::McpSignInFailed, say!("mcp-sign-in-failed", why))
+fn failed(why: LocalizedText) -> Error {
+    Error::new(ErrorCode::McpSignInFailed, localized!("mcp-sign-in-failed", why))
 }
 
 fn refused(error: rmcp::transport::auth::AuthError) -> Error {
-    failed(words(&posse_net::causes(&error)))
+    failed(words(&posse_net::causes(&error)).into())
 }

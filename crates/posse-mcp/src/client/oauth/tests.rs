@@ -101,7 +101,7 @@ async fn signed_in(life_s: u64) -> (Guarded, Arc<Shared>, Arc<Server>) {
     let server = server_of(&guarded.url(), "", vault.clone());
     let error = server.meet().await.unwrap_err();
     assert_eq!(error.code(), ErrorCode::McpSignInRequired, "{error}");
-    assert_eq!(error.advice(), Some("sign in with `posse servers login far`"));
+    assert_eq!(error.advice().map(|hint| hint.as_str()), Some("sign in with `posse servers login far`"));
     assert_eq!(server.keeper().unwrap().standing().unwrap(), Standing::Needed);
     sign_in(&server).await;
     (guarded, vault, server)

@@ -2,18 +2,17 @@
 
 use std::sync::{Arc, Weak};
 
-use posse_core::board::Terms;
 use posse_core::definition::Definition;
 use posse_core::outcome::StopReason;
 use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode};
-use posse_messages::say;
+use posse_messages::fixed;
 use serde::Deserialize;
 
 use super::guidance::{LISTED_MAX, aligned, visible};
-use super::{Delegated, check_room, delegate, spec};
+use super::{Delegated, check_room, delegate, spec, waited_for};
 use crate::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
 
@@ -59,6 +58,10 @@ impl Tool for AgentTool {
         &self.spec
     }
 
+    fn delegates(&self) -> bool {
+        true
+    }
+
     fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
         let call = serde_json::from_str::<Call>(input.arguments);
         let call = call.map_err(|e| ToolOutput::mistake(e.to_string()))?;
@@ -66,14 +69,14 @@ impl Tool for AgentTool {
         session
             .find_agent(&call.r#type)
             .map_err(|e| ToolOutput::mistake(refusal(&session, &call.r#type, &e)))?;
-        check_room(&session, input, &Terms::default())
+        check_room(&session, input, &waited_for())
             .map_err(|e| ToolOutput::error(refusal(&session, &call.r#type, &e)))
     }
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error(say!("session-closed"));
+                return ToolOutput::error(fixed!("session-closed"));
             };
             let call: Call = match serde_json::from_str(input.arguments) {
                 Ok(call) => call,
@@ -113,12 +116,12 @@ fn answer(name: &str, delegated: &Delegated) -> ToolOutput {
     let outcome = delegated.outcome();
     let why = match outcome.map(|outcome| outcome.stop) {
         Some(StopReason::DeadlinePassed) => {
-            say!("agent-timed-out", name, seconds = delegated.seconds())
+            fixed!("agent-timed-out", name, seconds = delegated.seconds())
         }
-        _ => say!("agent-failed", name, why = delegated.failure()),
+        _ => fixed!("agent-failed", name, why = delegated.failure()),
     };
     let so_far = outcome.map(|outcome| outcome.text.trim()).filter(|text| !text.is_empty());
-    let so_far = so_far.map(|text| format!("\n\n{}\n{}", say!("so-far"), delegated.bounded(text)));
+    let so_far = so_far.map(|text| format!("\n\n{}\n{}", fixed!("so-far"), delegated.bounded(text)));
     let changed = outcome.map(|outcome| outcome.changed_files.clone()).unwrap_or_default();
     ToolOutput { changed, ..ToolOutput::error(format!("{why}{}{notes}", so_far.unwrap_or_default())) }
 }
@@ -127,10 +130,10 @@ fn refusal(session: &Session, wanted: &str, error: &Error) -> String {
     if error.code() == ErrorCode::AgentNotFound {
         let agents = session.agents();
         let names = names(agents.iter().map(|agent| &**agent));
-        return say!("agent-type-unknown", name = prefix(wanted, 80), names);
+        return fixed!("agent-type-unknown", name = prefix(wanted, 80), names);
     }
     match error.advice() {
-        Some(hint) => format!("{}: {}. {hint}", error.code().wire(), error.message()),
-        None => format!("{}: {}", error.code().wire(), error.message()),
+        Some(hint) => format!("{}. {}", error.english(), hint.english()),
+        None => error.english(),
     }
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use posse_core::Error;
-use posse_core::board::Terms;
 use posse_core::context::{Change, Key, Wanted, Write};
 use posse_core::grant::{Access, Rights};
 use posse_core::outcome::{Outcome, StopReason};
@@ -13,10 +12,10 @@ use posse_core::sections::Sections;
 use posse_core::task::{Bounds, INVESTIGATOR, TaskRequest};
 use posse_core::text::head_and_tail;
 use posse_core::tool::{DELEGATION, Effect, ToolSpec};
-use posse_messages::say;
+use posse_messages::fixed;
 use serde::Deserialize;
 
-use super::{Delegated, Facade, check_room, delegate, spec};
+use super::{Delegated, Facade, check_room, delegate, spec, waited_for};
 use crate::context::{Caller, change};
 use crate::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
 use crate::session::Session;
@@ -94,19 +93,23 @@ impl Tool for RunSubagent {
         &self.spec
     }
 
+    fn delegates(&self) -> bool {
+        true
+    }
+
     fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
         parse(input)?;
         let Some(session) = self.session.upgrade() else { return Ok(Proposal::default()) };
         if !is_again(&session, input) && session.investigations.are_used_up() {
             return Err(used_up());
         }
-        check_room(&session, input, &Terms::default()).map_err(|e| failed(&e))
+        check_room(&session, input, &waited_for()).map_err(|e| failed(&e))
     }
 
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
-                return ToolOutput::error(say!("session-closed"));
+                return ToolOutput::error(fixed!("session-closed"));
             };
             match parse(&input) {
                 Ok(call) => run(&session, &input, call).await,
@@ -119,7 +122,7 @@ impl Tool for RunSubagent {
 fn parse(input: &ToolInput<'_>) -> Result<Call, ToolOutput> {
     let call: Call = serde_json::from_str(input.arguments).map_err(|e| ToolOutput::mistake(e.to_string()))?;
     match call.task.trim().chars().count() {
-        0 => Err(ToolOutput::mistake(say!("investigation-without-task"))),
+        0 => Err(ToolOutput::mistake(fixed!("investigation-without-task"))),
         chars if chars < TASK_CHARS_MIN => Err(ToolOutput::mistake(too_short())),
         _ => Ok(call),
     }
@@ -131,15 +134,15 @@ fn is_again(session: &Session, input: &ToolInput<'_>) -> bool {
 }
 
 fn too_short() -> String {
-    say!("investigation-too-brief", task_chars_min = TASK_CHARS_MIN)
+    fixed!("investigation-too-brief", task_chars_min = TASK_CHARS_MIN)
 }
 
 fn used_up() -> ToolOutput {
-    ToolOutput::error(say!("investigations-limit", per_session_max = PER_SESSION_MAX))
+    ToolOutput::error(fixed!("investigations-limit", per_session_max = PER_SESSION_MAX))
 }
 
 fn failed(error: &Error) -> ToolOutput {
-    ToolOutput::error(say!("subagent-failed", why = advised(error)))
+    ToolOutput::error(fixed!("subagent-failed", why = advised(error)))
 }
 
 async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput {
@@ -183,8 +186,8 @@ async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &Delegated) -
     let (participant, request) = (session.participant(id), format!("{}/findings", input.idempotency_key));
     let caller = Caller { session: &session.id, participant: &participant, idempotency_key: Some(&request) };
     Some(match change(&*session.store, caller, Change::Write(write)).await {
-        Ok(_) => format!("\n\n{}", say!("findings-kept", key)),
-        Err(e) => format!("\n\n{}", say!("findings-not-kept", why = e.message())),
+        Ok(_) => format!("\n\n{}", fixed!("findings-kept", key)),
+        Err(e) => format!("\n\n{}", fixed!("findings-not-kept", why = e.message())),
     })
 }
 
@@ -214,17 +217,17 @@ fn answer(delegated: &Delegated) -> ToolOutput {
     let (why, outcome) = match (delegated.outcome().map(|outcome| outcome.stop), outcome) {
         // It has reported what it found within its limit, which is what was asked for.
         (Some(StopReason::ToolCallsExhausted), Some(outcome)) => {
-            let stopped = say!("tool-calls-limit-reached");
+            let stopped = fixed!("tool-calls-limit-reached");
             return ToolOutput::text(format!("{}{notes}", shown(delegated, outcome, Some(&stopped))));
         }
         (Some(StopReason::DeadlinePassed), outcome) => {
             let seconds = delegated.seconds();
-            (say!("subagent-timed-out", seconds), outcome)
+            (fixed!("subagent-timed-out", seconds), outcome)
         }
-        (_, outcome) => (say!("subagent-failed", why = delegated.failure()), outcome),
+        (_, outcome) => (fixed!("subagent-failed", why = delegated.failure()), outcome),
     };
     let partial = outcome
-        .map(|outcome| format!("\n\n{}\n{}", say!("partial-findings"), delegated.bounded(&outcome.text)));
+        .map(|outcome| format!("\n\n{}\n{}", fixed!("partial-findings"), delegated.bounded(&outcome.text)));
     ToolOutput::error(format!("{why}{}{notes}", partial.unwrap_or_default()))
 }
 
@@ -239,18 +242,18 @@ impl Findings<'_> {
         let part = |tag: &str, text: &str| format!("<{tag}>\n{text}\n</{tag}>");
         let Sections { findings, summary, answer } = &self.sections;
         let mut parts = Vec::new();
-        parts.extend(self.stopped.map(|why| say!("stopped-early", why)));
+        parts.extend(self.stopped.map(|why| fixed!("stopped-early", why)));
         parts.push(part("findings", findings));
         parts.extend(summary.as_ref().map(|summary| part("summary", summary)));
         parts.extend(answer.as_ref().map(|answer| part("answer", answer)));
-        parts.push(say!("tool-calls-made", tool_calls = self.tool_calls));
+        parts.push(fixed!("tool-calls-made", tool_calls = self.tool_calls));
         parts.join("\n\n")
     }
 }
 
 fn advised(error: &Error) -> String {
     match error.advice() {
-        Some(hint) => format!("{} ({hint})", error.message()),
-        None => error.message().to_owned(),
+        Some(hint) => format!("{} ({})", error.message().english(), hint.english()),
+        None => error.message().english().to_owned(),
     }
 }

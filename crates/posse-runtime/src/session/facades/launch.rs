@@ -7,10 +7,11 @@ use posse_core::approval::shown_prompt;
 use posse_core::board::{Priority, Terms};
 use posse_core::event::Event;
 use posse_core::grant::{Access, Rights};
+use posse_core::id::TaskId;
 use posse_core::task::{Bounds, GENERAL, TaskRequest, agent_named};
 use posse_core::tool::DELEGATION;
 use posse_core::{Error, ErrorCode};
-use posse_messages::say;
+use posse_messages::{LocalizedText, fixed, localized};
 use serde_json::{Map, Value, json};
 
 use super::alias::alias;
@@ -35,25 +36,34 @@ pub fn is_meant(arguments: &Map<String, Value>) -> bool {
 pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<String, Value>) -> ToolOutput {
     let parameters = match Parameters::parse(arguments) {
         Ok(parameters) => parameters,
-        Err(why) => return ToolOutput::mistake(why),
+        Err(why) => {
+            session.tell_watchers(&input.context.task, &why);
+            return ToolOutput::mistake(why.english());
+        }
     };
     let agent = agent_named(arguments).unwrap_or(GENERAL).to_owned();
     let request = TaskRequest { key: Some(input.idempotency_key.to_owned()), ..request(agent, &parameters) };
     let spawned = session.spawn(&input.context.task, request).await;
-    let note = watched(spawned.as_ref().err());
-    session.observers.event(&input.context.task, &Event::Noted { note });
+    session.tell_watchers(&input.context.task, &watched(spawned.as_ref().err()));
     match spawned {
         Ok(task) => ToolOutput::text(launched(&task, &parameters)),
         Err(e) => ToolOutput::error(refusal(&e)),
     }
 }
 
-/// What whoever watches is told; the model gets the report or the reason.
-fn watched(error: Option<&Error>) -> String {
+impl Session {
+    /// Notes for people who watch a task, in their language. No model reads them.
+    fn tell_watchers(&self, task: &TaskId, text: &LocalizedText) {
+        self.observers.event(task, &Event::Noted { note: text.to_string() });
+    }
+}
+
+/// The note for people about a launch; the model gets the report or the reason.
+fn watched(error: Option<&Error>) -> LocalizedText {
     match error.map(Error::code) {
-        None => say!("launch-description"),
-        Some(ErrorCode::MaxTasksExceeded) => say!("launch-resource-limit"),
-        Some(_) => say!("launch-creation-failed"),
+        None => localized!("launch-description"),
+        Some(ErrorCode::MaxTasksExceeded) => localized!("launch-resource-limit"),
+        Some(_) => localized!("launch-creation-failed"),
     }
 }
 
@@ -63,7 +73,7 @@ pub fn propose(
     input: &ToolInput<'_>,
     arguments: &Map<String, Value>,
 ) -> Result<Proposal, ToolOutput> {
-    let parameters = Parameters::parse(arguments).map_err(ToolOutput::mistake)?;
+    let parameters = Parameters::parse(arguments).map_err(|why| ToolOutput::mistake(why.english()))?;
     let terms = Terms { priority: parameters.priority, ..Terms::default() };
     check_room(session, input, &terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
     let shown = json!({
@@ -119,7 +129,7 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
 fn launched(task: &Task, parameters: &Parameters) -> String {
     let id = task.id.short();
     let priority = word(parameters.priority);
-    say!(
+    fixed!(
         "launched",
         id,
         alias = alias(&task.id, now_ms()),
@@ -132,13 +142,13 @@ fn launched(task: &Task, parameters: &Parameters) -> String {
 
 fn refusal(error: &Error) -> String {
     if error.code() == ErrorCode::MaxTasksExceeded {
-        return say!("launch-limit");
+        return fixed!("launch-limit");
     }
     if error.code() == ErrorCode::LeaseConflict {
-        return error.message().to_owned();
+        return error.message().english().to_owned();
     }
     match error.advice() {
-        Some(hint) => say!("launch-failed-hint", message = error.message(), hint),
-        None => say!("launch-failed", message = error.message()),
+        Some(hint) => fixed!("launch-failed-hint", message = error.message(), hint),
+        None => fixed!("launch-failed", message = error.message()),
     }
 }

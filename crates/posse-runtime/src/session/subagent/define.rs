@@ -5,9 +5,9 @@ use std::sync::Arc;
 use posse_core::definition::{Definition, Format, Origin, Scope};
 use posse_core::grant::{Call, Decision, Rights};
 use posse_core::text::estimate_tokens;
-use posse_core::tool::{Effect, canonical};
+use posse_core::tool::{DELEGATION, Effect, canonical};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::{fixed, localized};
 use serde_json::{Value, json};
 
 use super::request::Define;
@@ -41,11 +41,11 @@ pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value
     }
     let mut notes = Vec::new();
     if !unusable.is_empty() {
-        notes.push(say!("agents-unusable", names = unusable.join(", ")));
+        notes.push(fixed!("agents-unusable", names = unusable.join(", ")));
     }
     if found.len() > LISTED_MAX {
         let left_out = found.len() - LISTED_MAX;
-        notes.push(say!("agents-not-shown", left_out));
+        notes.push(fixed!("agents-not-shown", left_out));
     }
     let mut value = json!({ "agents": agents });
     if !notes.is_empty() {
@@ -112,7 +112,8 @@ pub fn recalled(session: &Session, arguments: &str) -> Result<Definition> {
 fn definition(session: &Session, request: Define) -> Result<Definition> {
     let name = request.agent_name()?;
     let missing = |field: &str| {
-        Error::new(ErrorCode::InvalidRequest, say!("field-missing", field)).hint(say!("see-description-hint"))
+        Error::new(ErrorCode::InvalidRequest, localized!("field-missing", field))
+            .hint(localized!("see-description-hint"))
     };
     let mut definition = match &request.extends {
         Some(base) => Definition { name, extends: None, ..(*session.find_agent(base)?).clone() },
@@ -144,8 +145,10 @@ fn definition(session: &Session, request: Define) -> Result<Definition> {
     }
     let size = estimate_tokens(&definition.system_prompt());
     if size > PROMPT_TOKENS_MAX {
-        let text = say!("system-prompt-too-large", size, prompt_tokens_max = PROMPT_TOKENS_MAX);
-        return Err(Error::new(ErrorCode::PromptTooLarge, text).hint(say!("system-prompt-too-large-hint")));
+        let text = localized!("system-prompt-too-large", size, prompt_tokens_max = PROMPT_TOKENS_MAX);
+        return Err(
+            Error::new(ErrorCode::PromptTooLarge, text).hint(localized!("system-prompt-too-large-hint"))
+        );
     }
     Ok(definition)
 }
@@ -154,15 +157,15 @@ fn origin() -> Origin {
     Origin { path: "define".to_owned(), format: Format::Native, scope: Scope::Session, hash: String::new() }
 }
 
-/// A subagent that is made at run time never delegates: the tool is left out even if it is asked for.
+/// The tools of a definition. `subagent` is left out where no subagent may delegate.
 fn known_tools(session: &Session, tools: &[String]) -> Result<Vec<String>> {
     let mut tools: Vec<String> = tools.iter().map(|tool| canonical(tool).into_owned()).collect();
-    tools.retain(|tool| tool != "subagent");
+    tools.retain(|tool| tool != DELEGATION || session.grant.depth() > 1);
     let exists = |tool: &str| session.children_tools.names().any(|name| name == tool);
     if let Some(unknown) = tools.iter().find(|tool| !exists(tool)) {
         let known: Vec<&str> = session.children_tools.names().collect();
-        return Err(Error::new(ErrorCode::InvalidTool, say!("tool-not-there", unknown))
-            .hint(say!("there-are", names = known.join(", "))));
+        return Err(Error::new(ErrorCode::InvalidTool, localized!("tool-not-there", unknown))
+            .hint(localized!("there-are", names = known.join(", "))));
     }
     Ok(tools)
 }

@@ -3,7 +3,7 @@
 use posse_core::grant::Tier;
 use posse_core::outcome::{Status, StopReason};
 use posse_core::text::{estimate_tokens, prefix};
-use posse_messages::say;
+use posse_messages::fixed;
 use serde_json::{Value, json};
 
 use crate::session::task::{Done, Progress, Stage, Task};
@@ -102,14 +102,14 @@ pub fn failure(done: &Done) -> Option<String> {
         Ok(outcome) => outcome,
         Err(e) => return Some(e.clone()),
     };
-    let detail = || outcome.detail.clone().unwrap_or_else(|| say!("no-details"));
+    let detail = || outcome.detail.clone().unwrap_or_else(|| fixed!("no-details"));
     match outcome.stop {
         StopReason::Answered if outcome.status() == Status::Completed => None,
-        StopReason::Answered => Some(say!("answer-was-empty")),
-        StopReason::TurnsExhausted => Some(say!("turns-exceeded")),
-        StopReason::ModelFailed => Some(say!("model-failed", detail = detail())),
+        StopReason::Answered => Some(fixed!("answer-was-empty")),
+        StopReason::TurnsExhausted => Some(fixed!("turns-exceeded")),
+        StopReason::ModelFailed => Some(fixed!("model-failed", detail = detail())),
         // No call of a tool came to anything for too long; a single error is a result that the model acts on.
-        StopReason::Stalled => Some(say!("tool-execution-error", turns = outcome.turns, detail = detail())),
+        StopReason::Stalled => Some(fixed!("tool-execution-error", turns = outcome.turns, detail = detail())),
         StopReason::DependencyFailed => Some(format!("DEPENDENCY_FAILED: {}", detail())),
         other => Some(format!("{}: {}", other.wire(), detail())),
     }
@@ -120,7 +120,7 @@ fn distilled(text: &str) -> String {
     if estimate_tokens(text) <= RESULT_TOKENS_MAX {
         return text.to_owned();
     }
-    let notice = say!("answer-truncated", result_tokens_max = RESULT_TOKENS_MAX);
+    let notice = fixed!("answer-truncated", result_tokens_max = RESULT_TOKENS_MAX);
     let room = RESULT_TOKENS_MAX as usize * 4 - notice.chars().count() - 2;
     let cut = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     format!("{}\n{notice}", prefix(text, cut))

@@ -11,7 +11,7 @@ use posse_core::lease::OnConflict;
 use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::say;
+use posse_messages::localized;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -164,9 +164,9 @@ impl Request {
             }
             "list_tasks" => Request::ListTasks {},
             other => {
-                let text = say!("action-unknown", action = prefix(other, 80));
+                let text = localized!("action-unknown", action = prefix(other, 80));
                 return Err(Error::new(ErrorCode::InvalidAction, text)
-                    .hint(say!("there-are", names = ACTIONS.join(", "))));
+                    .hint(localized!("there-are", names = ACTIONS.join(", "))));
             }
         })
     }
@@ -177,7 +177,7 @@ fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T> {
 }
 
 fn invalid(e: &serde_json::Error) -> Error {
-    Error::new(ErrorCode::InvalidRequest, e.to_string()).hint(say!("see-description-hint"))
+    Error::new(ErrorCode::InvalidRequest, e.to_string()).hint(localized!("see-description-hint"))
 }
 
 impl Spawn {
@@ -185,7 +185,7 @@ impl Spawn {
         let cost_micros = match self.max_cost_usd {
             Some(usd) if usd.is_finite() && usd > 0.0 => Some((usd * 1e6) as u64),
             Some(_) => {
-                return Err(Error::new(ErrorCode::InvalidRequest, say!("max-cost-invalid")));
+                return Err(Error::new(ErrorCode::InvalidRequest, localized!("max-cost-invalid")));
             }
             None => None,
         };

@@ -1,7 +1,7 @@
 //! The parameters of a launch, from whatever a model wrote.
 
 use posse_core::board::Priority;
-use posse_messages::say;
+use posse_messages::{LocalizedText, fixed, localized};
 use serde_json::{Map, Value};
 
 const WALL_MS_MIN: f64 = 1_000.0;
@@ -30,7 +30,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// The error is what the model is told.
-    pub fn parse(arguments: &Map<String, Value>) -> Result<Self, String> {
+    pub fn parse(arguments: &Map<String, Value>) -> Result<Self, LocalizedText> {
         let body = arguments.get("_text").and_then(Value::as_str).map(unwrapped);
         let raw = match body.filter(|body| !body.is_empty()) {
             Some(body) if body.starts_with('{') => from_json(body)?,
@@ -40,7 +40,7 @@ impl Parameters {
         let raw = coerced(raw);
         let errors = complaints(&raw);
         if !errors.is_empty() {
-            return Err(say!("parameters-invalid", errors = errors.join(", ")));
+            return Err(fixed!("parameters-invalid", errors = errors.join(", ")).into());
         }
         Ok(Self::of(&raw))
     }
@@ -76,24 +76,24 @@ fn unwrapped(text: &str) -> &str {
     inner.unwrap_or(text).trim()
 }
 
-fn from_json(body: &str) -> Result<Map<String, Value>, String> {
-    let wrong = |why: String| format!("{}: {why}", say!("launch-invalid-json"));
+fn from_json(body: &str) -> Result<Map<String, Value>, LocalizedText> {
+    let wrong = |why: String| localized!("launch-invalid-json").map(|text| format!("{text}: {why}"));
     let raw: Map<String, Value> = serde_json::from_str(body).map_err(|e| wrong(e.to_string()))?;
     match missing(&raw) {
         None => Ok(raw),
-        Some(_) => Err(wrong(say!("parameters-missing-json"))),
+        Some(_) => Err(wrong(fixed!("parameters-missing-json"))),
     }
 }
 
-fn required(raw: Map<String, Value>) -> Result<Map<String, Value>, String> {
+fn required(raw: Map<String, Value>) -> Result<Map<String, Value>, LocalizedText> {
     match missing(&raw) {
         None => Ok(raw),
         Some(name) => {
             let why = match name {
-                "prompt" => say!("launch-missing-prompt"),
-                _ => say!("launch-missing-description"),
+                "prompt" => localized!("launch-missing-prompt"),
+                _ => localized!("launch-missing-description"),
             };
-            Err(say!("parameter-missing", name, why))
+            Err(localized!("parameter-missing", name, why))
         }
     }
 }
@@ -104,7 +104,7 @@ fn missing(raw: &Map<String, Value>) -> Option<&'static str> {
 }
 
 /// One tag for each parameter. A prompt may contain tags of its own, so it goes on to the last end there is.
-fn from_tags(body: &str) -> Result<Map<String, Value>, String> {
+fn from_tags(body: &str) -> Result<Map<String, Value>, LocalizedText> {
     let mut raw = Map::new();
     let mut rest = body;
     while let Some((at, name)) = next_tag(rest) {
@@ -113,7 +113,7 @@ fn from_tags(body: &str) -> Result<Map<String, Value>, String> {
         let end = if name == "prompt" { inner.rfind(&close) } else { inner.find(&close) };
         // Half a value is another value.
         let Some(end) = end else {
-            return Err(say!("parameter-not-closed", name));
+            return Err(fixed!("parameter-not-closed", name).into());
         };
         raw.entry(name).or_insert_with(|| Value::String(inner[..end].trim().to_owned()));
         rest = &inner[end + close.len()..];
@@ -171,44 +171,44 @@ fn complaints(raw: &Map<String, Value>) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     let mut tell = |error: String| errors.push(error);
     match raw.get("description").and_then(Value::as_str) {
-        None => tell(say!("description-not-text")),
-        Some(text) if text.trim().chars().count() < 3 => tell(say!("description-too-short")),
-        Some(text) if text.split_whitespace().count() > 10 => tell(say!("description-too-long")),
+        None => tell(fixed!("description-not-text")),
+        Some(text) if text.trim().chars().count() < 3 => tell(fixed!("description-too-short")),
+        Some(text) if text.split_whitespace().count() > 10 => tell(fixed!("description-too-long")),
         Some(_) => {}
     }
     match raw.get("prompt").and_then(Value::as_str) {
-        None => tell(say!("prompt-not-text")),
-        Some(text) if text.trim().chars().count() < 10 => tell(say!("prompt-too-short")),
+        None => tell(fixed!("prompt-not-text")),
+        Some(text) if text.trim().chars().count() < 10 => tell(fixed!("prompt-too-short")),
         Some(_) => {}
     }
     let given = |name: &str| raw.get(name).filter(|value| !value.is_null());
     let writes = given("writePermissions");
     if writes.is_some_and(|value| !value.is_boolean()) {
-        tell(say!("write-permissions-not-boolean"));
+        tell(fixed!("write-permissions-not-boolean"));
     }
     let paths = given("allowedWritePaths");
     match paths.map(Value::as_array) {
-        Some(None) => tell(say!("write-paths-not-list")),
+        Some(None) => tell(fixed!("write-paths-not-list")),
         Some(Some(paths)) => {
             let wrong = paths.iter().enumerate().filter(|(_, path)| !path.is_string());
-            wrong.for_each(|(index, _)| tell(say!("write-path-not-text", index)));
+            wrong.for_each(|(index, _)| tell(fixed!("write-path-not-text", index)));
         }
         None => {}
     }
     let nowhere = paths.is_none_or(|paths| paths.as_array().is_some_and(Vec::is_empty));
     if writes == Some(&Value::Bool(true)) && nowhere {
-        tell(say!("write-paths-missing"));
+        tell(fixed!("write-paths-missing"));
     }
     match given("maxExecutionTime").map(Value::as_f64) {
-        Some(None) => tell(say!("execution-time-not-number")),
+        Some(None) => tell(fixed!("execution-time-not-number")),
         Some(Some(ms)) if !(WALL_MS_MIN..=WALL_MS_MAX).contains(&ms) => {
-            tell(say!("execution-time-out-of-range"));
+            tell(fixed!("execution-time-out-of-range"));
         }
         Some(Some(_)) | None => {}
     }
     let priority = given("priority");
     if priority.is_some_and(|priority| !["low", "normal", "high"].iter().any(|known| priority == known)) {
-        tell(say!("priority-unknown"));
+        tell(fixed!("priority-unknown"));
     }
     errors
 }
@@ -219,7 +219,7 @@ mod tests {
     use serde_json::json;
 
     fn parse(arguments: Value) -> Result<Parameters, String> {
-        Parameters::parse(arguments.as_object().unwrap())
+        Parameters::parse(arguments.as_object().unwrap()).map_err(|why| why.english().to_owned())
     }
 
     fn wrong(arguments: Value) -> String {

@@ -1,0 +1,77 @@
+//! SIGTERM and SIGHUP: requests to end this process. Neither cancels a task: what the process drives stays in the store, as
+//! after `kill -9`, and can be resumed.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode, Result};
+use posse_messages::say;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Exit code owed to the signal that ended this process; 0 if none did.
+static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
+
+/// A signal that asks this process to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndSignal {
+    Terminate,
+    HangUp,
+}
+
+impl EndSignal {
+    fn name(self) -> &'static str {
+        match self {
+            EndSignal::Terminate => "SIGTERM",
+            EndSignal::HangUp => "SIGHUP",
+        }
+    }
+
+    /// 128 plus the signal's number, as shells report it.
+    pub fn exit_code(self) -> u8 {
+        let number = match self {
+            EndSignal::Terminate => libc::SIGTERM,
+            EndSignal::HangUp => libc::SIGHUP,
+        };
+        128 + number as u8
+    }
+
+    /// Returns the error that ends a command while it drives `task`, and remembers the exit code for `main`.
+    pub fn interrupt(self, task: &TaskId) -> Error {
+        EXIT_CODE.store(self.exit_code(), Ordering::Relaxed);
+        Error::new(ErrorCode::Interrupted, say!("task-interrupted", task, signal = self.name()))
+            .hint(say!("task-interrupted-hint", task))
+    }
+}
+
+/// Returns the exit code of a process that a signal ended.
+pub fn exit_code() -> Option<ExitCode> {
+    match EXIT_CODE.load(Ordering::Relaxed) {
+        0 => None,
+        code => Some(ExitCode::from(code)),
+    }
+}
+
+/// A receiver of the signals that ask this process to end. Signals that arrive before `recv` is called are not lost.
+pub struct EndSignals {
+    terminate: Signal,
+    hang_up: Signal,
+}
+
+impl EndSignals {
+    pub fn listen() -> Result<Self> {
+        Ok(Self { terminate: receiver(SignalKind::terminate())?, hang_up: receiver(SignalKind::hangup())? })
+    }
+
+    pub async fn recv(&mut self) -> EndSignal {
+        tokio::select! {
+            _ = self.terminate.recv() => EndSignal::Terminate,
+            _ = self.hang_up.recv() => EndSignal::HangUp,
+        }
+    }
+}
+
+/// Installs a receiver for one signal.
+pub fn receiver(kind: SignalKind) -> Result<Signal> {
+    signal(kind).map_err(|e| Error::new(ErrorCode::Io, say!("signals-unavailable")).caused_by(e))
+}

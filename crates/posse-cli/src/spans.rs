@@ -1,0 +1,69 @@
+//! Spans of time as people write and read them: `30d`, `12h`, `10 min`.
+
+use std::time::Duration;
+
+use posse_messages::say;
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// Reads a whole number with a unit: `45m`, `12h`, `30d` or `8w`.
+pub fn parse(text: &str) -> Result<Duration, String> {
+    let invalid = || say!("span-invalid");
+    let unit = match text.chars().last() {
+        Some('m') => MINUTE,
+        Some('h') => HOUR,
+        Some('d') => DAY,
+        Some('w') => 7 * DAY,
+        _ => return Err(invalid()),
+    };
+    let number: u64 = text[..text.len() - 1].parse().map_err(|_| invalid())?;
+    number.checked_mul(unit).map(Duration::from_secs).ok_or_else(invalid)
+}
+
+/// Says a span in words, rounded to its largest unit: `45 s`, `10 min`, `3 h`, `2 days`.
+pub fn in_words(seconds: u64) -> String {
+    match seconds {
+        0..90 => say!("span-seconds", n = seconds),
+        90..5_400 => say!("span-minutes", n = rounded(seconds, MINUTE)),
+        5_400..172_800 => say!("span-hours", n = rounded(seconds, HOUR)),
+        _ => say!("span-days", n = rounded(seconds, DAY)),
+    }
+}
+
+fn rounded(seconds: u64, unit: u64) -> u64 {
+    (seconds + unit / 2) / unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_a_number_with_a_unit() {
+        for (text, seconds) in [("45m", 2_700), ("12h", 43_200), ("30d", 2_592_000), ("2w", 1_209_600)] {
+            assert_eq!(parse(text).unwrap().as_secs(), seconds, "{text}");
+        }
+        for wrong in
+            ["", "d", "30", "-1d", "1.5h", "30 d", "99999999999999999999d", "9999999999999999999w", "3é"]
+        {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_span_is_said_in_its_largest_unit() {
+        for (seconds, words) in [
+            (0, "0 s"),
+            (89, "89 s"),
+            (599, "10 min"),
+            (600, "10 min"),
+            (3_600, "60 min"),
+            (7_200, "2 h"),
+            (259_200, "3 days"),
+        ] {
+            assert_eq!(in_words(seconds), words, "{seconds}");
+        }
+    }
+}

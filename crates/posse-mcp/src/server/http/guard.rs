@@ -1,0 +1,173 @@
+//! Who is let in: whoever knows the token and means this server.
+
+use http::header::{AUTHORIZATION, HOST};
+use http::{HeaderMap, Request};
+
+/// Who is let in.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    /// `None` lets in whoever reaches the socket: for servers without anything to guard.
+    pub token: Option<String>,
+    /// Names under which the server may be reached, each with or without a port.
+    pub hosts: Vec<String>,
+    /// Pages that may use it; none if empty. What is no page says no origin.
+    pub origins: Vec<String>,
+}
+
+/// Why a request is not for this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HostError {
+    /// No host, several, or one that two readers could understand differently.
+    Malformed,
+    /// A host that this server is not.
+    Foreign,
+}
+
+impl Guard {
+    /// Of a server that only this machine is to reach.
+    pub fn of_this_machine(token: Option<String>) -> Self {
+        let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
+        let origins =
+            ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned).to_vec();
+        Self { token, hosts, origins }
+    }
+
+    /// Compares the bearer token of a request.
+    pub(super) fn knows(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = &self.token else { return true };
+        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let given = given.and_then(|value| value.split_once(' '));
+        given
+            .is_some_and(|(scheme, given)| scheme.eq_ignore_ascii_case("bearer") && same(given.trim(), token))
+    }
+
+    /// Checks the host of a request: the one `Host` line, and that of an address in absolute form, which a server has to go by.
+    pub(super) fn check_host<B>(&self, request: &Request<B>) -> Result<(), HostError> {
+        let mut lines = request.headers().get_all(HOST).iter();
+        let (Some(line), None) = (lines.next(), lines.next()) else { return Err(HostError::Malformed) };
+        self.check(line.to_str().map_err(|_| HostError::Malformed)?)?;
+        request.uri().authority().map_or(Ok(()), |authority| self.check(authority.as_str()))
+    }
+
+    fn check(&self, text: &str) -> Result<(), HostError> {
+        let (host, port) = parse_host(text).ok_or(HostError::Malformed)?;
+        let is_allowed = |allowed: &String| {
+            // `::1` is written without brackets, too.
+            let (name, wanted) = parse_host(allowed).unwrap_or((allowed, None));
+            name.eq_ignore_ascii_case(host) && (wanted.is_none() || wanted == port)
+        };
+        if self.hosts.iter().any(is_allowed) { Ok(()) } else { Err(HostError::Foreign) }
+    }
+}
+
+/// Takes `host`, `host:port` or `[address]:port` apart. Everything else, above all `user@host`, is refused: another reader may see
+/// another host in it.
+fn parse_host(text: &str) -> Option<(&str, Option<u16>)> {
+    let (host, rest) = match text.strip_prefix('[') {
+        Some(inside) => {
+            let (address, rest) = inside.split_once(']')?;
+            address.parse::<std::net::Ipv6Addr>().ok()?;
+            (address, rest)
+        }
+        None => {
+            let end = text.find(':').unwrap_or(text.len());
+            let (name, rest) = text.split_at(end);
+            let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
+            if name.is_empty() || !name.bytes().all(legal) {
+                return None;
+            }
+            (name, rest)
+        }
+    };
+    let port = match rest.strip_prefix(':') {
+        Some(digits)
+            if (1..=5).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            Some(digits.parse().ok()?)
+        }
+        Some(_) => return None,
+        None if rest.is_empty() => None,
+        None => return None,
+    };
+    Some((host, port))
+}
+
+/// Takes as long for a wrong token as for the right one.
+fn same(given: &str, token: &str) -> bool {
+    given.len() == token.len()
+        && given.bytes().zip(token.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_token_is_the_token() {
+        let guard = Guard::of_this_machine(Some("correct-horse".to_owned()));
+        let knows = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, value.parse().unwrap());
+            guard.knows(&headers)
+        };
+        assert!(knows("Bearer correct-horse") && knows("bearer correct-horse"));
+        for wrong in [
+            "Bearer correct-hors",
+            "Bearer correct-horse1",
+            "correct-horse",
+            "Basic correct-horse",
+            "Bearer ",
+        ] {
+            assert!(!knows(wrong), "{wrong}");
+        }
+        assert!(!guard.knows(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_host_is_read_exactly_or_refused() {
+        let mut guard = Guard::of_this_machine(None);
+        guard.hosts.extend(["posse.example".to_owned(), "other.example:8443".to_owned()]);
+        let check = |uri: &str, hosts: &[&str]| {
+            let mut request = Request::builder().uri(uri);
+            for host in hosts {
+                request = request.header(HOST, *host);
+            }
+            guard.check_host(&request.body(()).unwrap())
+        };
+        for host in ["localhost", "LOCALHOST:1", "127.0.0.1:65535", "[::1]", "[::1]:80", "posse.example:1"] {
+            assert_eq!(check("/mcp", &[host]), Ok(()), "{host}");
+        }
+        assert_eq!(check("/mcp", &["other.example:8443"]), Ok(()));
+        for host in
+            ["other.example", "other.example:80", "evil.example", "localhost.evil.example", "localhost."]
+        {
+            assert_eq!(check("/mcp", &[host]), Err(HostError::Foreign), "{host}");
+        }
+        for host in [
+            "user@localhost",
+            "localhost@evil.example",
+            "localhost:80@evil.example",
+            "localhost:80.evil.example",
+            "localhost:",
+            "localhost:x",
+            "localhost:+80",
+            "localhost:99999",
+            "localhost/evil",
+            "localhost evil.example",
+            "localhost,evil.example",
+            "[::1]evil.example",
+            "[::1",
+            "::1",
+            "[localhost]",
+            "",
+        ] {
+            assert_eq!(check("/mcp", &[host]), Err(HostError::Malformed), "{host}");
+        }
+        assert_eq!(check("/mcp", &[]), Err(HostError::Malformed));
+        assert_eq!(check("/mcp", &["localhost", "localhost"]), Err(HostError::Malformed));
+        assert_eq!(check("http://localhost:7/mcp", &["localhost:7"]), Ok(()));
+        assert_eq!(check("http://evil.example/mcp", &["localhost"]), Err(HostError::Foreign));
+        assert_eq!(check("http://user@localhost/mcp", &["localhost"]), Err(HostError::Malformed));
+        assert_eq!(check("http://localhost/mcp", &["evil.example"]), Err(HostError::Foreign));
+    }
+}

@@ -1,0 +1,58 @@
+//! Numbers of the tasks of a session: `t_01`, `t_02`, ….
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Gives each task the lowest number that no task has.
+#[derive(Default)]
+pub(super) struct TaskNumbers(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    last: u32,
+    /// Up to `last`, taken and given back.
+    free: BTreeSet<u32>,
+}
+
+impl TaskNumbers {
+    pub fn take(&self) -> u32 {
+        let mut inner = self.lock();
+        inner.free.pop_first().unwrap_or_else(|| {
+            inner.last += 1;
+            inner.last
+        })
+    }
+
+    /// Returns a number whose task did not come to be.
+    pub fn give_back(&self, number: u32) {
+        self.lock().free.insert(number);
+    }
+
+    /// Gives none up to this one any more.
+    pub fn skip_to(&self, number: u32) {
+        let mut inner = self.lock();
+        inner.last = inner.last.max(number);
+        inner.free = inner.free.split_off(&number.saturating_add(1));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_came_to_nothing_is_given_again_and_one_of_another_process_never() {
+        let numbers = TaskNumbers::default();
+        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [1, 2, 3]);
+        numbers.give_back(3);
+        numbers.give_back(2);
+        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [2, 3, 4]);
+        numbers.give_back(4);
+        numbers.skip_to(6);
+        assert_eq!(numbers.take(), 7);
+    }
+}
