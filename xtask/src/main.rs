@@ -1,6 +1,7 @@
 //! Chores of the project that need more than one command. `cargo xtask help` lists them.
 
 mod bench;
+mod chaos;
 mod command;
 mod fuzz;
 mod simulate;
@@ -20,6 +21,8 @@ cargo xtask <task>
           unless told otherwise; prints the seed, and keeps an input that breaks something
   simulate [--schedules N] [--seed S]  random delegations on a paused clock, 100,000 unless told otherwise; a failure
           names the seed that repeats it
+  chaos [--kills N] [--seed S]  kill -9 on an MCP server, three workers and supervisors of calls, 1,000 times unless told
+          otherwise; fails if a task is lost, an effect repeated or a call in doubt not marked
   requirements [--open]  which test checks which line of docs/requirements.md; fails while one has neither a test nor
           a reason to have none; `--open` shows only those
   help    this text
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         ["test"] => test::run_all(),
         ["bench"] => finish(bench::bench()),
         ["simulate", options @ ..] => finish(simulate::simulate(options)),
+        ["chaos", options @ ..] => finish(chaos::chaos(options)),
         ["fuzz", options @ ..] => finish(fuzz::fuzz(options)),
         ["requirements", options @ ..] => {
             finish(xtask::requirements::requirements(&command::root(), options))

@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod bad_input;
+mod chaos;
 mod confinement;
 mod context;
 mod cost;

@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 
 use serde_json::{Value, json};
 
-use crate::support::{Place, Ran, Running, until};
+use crate::support::{Place, Ran, Running, supervisors_of, until};
 
 /// A tool of the user's own that leaves a line and then never ends.
 fn place_with_tool(effect: &str) -> (Place, String) {
@@ -24,18 +24,6 @@ fn place_with_tool(effect: &str) -> (Place, String) {
     (place, model)
 }
 
-/// The supervisor of a task's call: the process with the task's mark that was started as a helper.
-fn supervisor_of(task: &str) -> Option<i32> {
-    let mark = format!("POSSE_TASK={task}");
-    let has =
-        |text: Vec<u8>, wanted: &str| text.split(|byte| *byte == 0).any(|part| part == wanted.as_bytes());
-    std::fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
-        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
-        let is_helper = has(read("cmdline"), "__supervise") && has(read("environ"), &mark);
-        is_helper.then(|| entry.file_name().to_str()?.parse().ok())?
-    })
-}
-
 fn kill(pid: i32) {
     // SAFETY: a plain system call. The process is waited for by its parent, which waits for its report first.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
@@ -50,7 +38,7 @@ fn run_and_lose_supervisor(place: &Place, model: &str) -> (Ran, String) {
         let effects = std::fs::read_to_string(place.workspace().join("effects.txt")).unwrap();
         (!effects.is_empty()).then_some(())
     });
-    kill(supervisor_of(&task).expect("the call is under way"));
+    kill(supervisors_of(&[&task]).pop().expect("the call is under way"));
     (running.end(), task)
 }
 

@@ -10,6 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use posse_core::journal::Record;
+use posse_runtime::ports::{Store, TaskRow};
+use posse_store::SqliteStore;
 use serde_json::Value;
 
 /// Longer than anything takes on a busy machine; only a test that fails waits for it.
@@ -101,6 +104,25 @@ impl Place {
         let ran = self.run(["tasks", "show", task, "--json"]);
         assert_eq!(ran.code, 0, "{ran:?}");
         ran.json().into_iter().skip(1).collect()
+    }
+
+    /// Every task in the store with its records; none if there is no store yet.
+    pub fn stored(&self) -> Vec<(TaskRow, Vec<Record>)> {
+        let path = self.state().join("posse.db");
+        if !path.exists() {
+            return Vec::new();
+        }
+        let store = SqliteStore::open(path).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut tasks = Vec::new();
+            for row in store.tasks(u32::MAX).await.unwrap() {
+                let records = store.records(&row.id).await.unwrap();
+                tasks.push((row, records));
+            }
+            store.integrity().await.unwrap();
+            tasks
+        })
     }
 
     /// Every file below the root that contains this text.
@@ -282,13 +304,36 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 /// Living processes that carry the mark of a task, their helpers included.
 pub fn processes_of(task: &str) -> Vec<String> {
-    let mark = format!("POSSE_TASK={task}");
+    marked_processes(&[task]).into_iter().map(|(_, command)| command.replace('\0', " ")).collect()
+}
+
+/// Process ids of the supervisors that watch calls of these tasks. A command looks like its supervisor until it is executed, but is
+/// its child.
+pub fn supervisors_of(tasks: &[&str]) -> Vec<i32> {
+    let is_supervisor = |command: &str| command.split('\0').any(|part| part == "__supervise");
+    let marked = marked_processes(tasks);
+    let is_child = |id: i32| parent_of(id).is_none_or(|parent| marked.iter().any(|(id, _)| *id == parent));
+    let supervisors = marked.iter().filter(|(id, command)| is_supervisor(command) && !is_child(*id));
+    supervisors.map(|(id, _)| *id).collect()
+}
+
+/// `None` for a process that has ended.
+fn parent_of(process: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+}
+
+/// Id and command line of each living process that carries the mark of one of these tasks.
+fn marked_processes(tasks: &[&str]) -> Vec<(i32, String)> {
+    let marks: Vec<String> = tasks.iter().map(|task| format!("POSSE_TASK={task}")).collect();
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-        if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
+        let is_marked = |variable: &[u8]| marks.iter().any(|mark| mark.as_bytes() == variable);
+        if environment.split(|byte| *byte == 0).any(is_marked) {
             let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            found.push(String::from_utf8_lossy(&command).replace('\0', " "));
+            found.push((id, String::from_utf8_lossy(&command).into_owned()));
         }
     }
     found

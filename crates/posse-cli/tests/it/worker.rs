@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use posse_core::journal::Record;
-use posse_runtime::ports::{Store, TaskRow};
-use posse_store::SqliteStore;
+use posse_runtime::ports::TaskRow;
 use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, Place, Ran, Running, processes_of, until};
@@ -78,21 +77,6 @@ fn kill_after(mut running: Running, wait: Duration) -> bool {
     !ended
 }
 
-/// Everything that is in the store of a place.
-fn stored(place: &Place) -> Vec<(TaskRow, Vec<Record>)> {
-    let store = SqliteStore::open(place.state().join("posse.db")).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(async {
-        let mut tasks = Vec::new();
-        for row in store.tasks(u32::MAX).await.unwrap() {
-            let records = store.records(&row.id).await.unwrap();
-            tasks.push((row, records));
-        }
-        store.integrity().await.unwrap();
-        tasks
-    })
-}
-
 #[derive(Default, Debug)]
 struct Counts {
     kills: usize,
@@ -107,7 +91,7 @@ struct Counts {
 
 /// Every task has ended, every call has one result, and what is done happened once.
 fn examine(place: &Place, counts: &mut Counts) {
-    let tasks = stored(place);
+    let tasks = place.stored();
     assert_eq!(tasks.len(), CHILDREN + 1);
     let mut noted: BTreeMap<String, usize> = BTreeMap::new();
     for line in std::fs::read_to_string(place.workspace().join("notes.txt")).unwrap_or_default().lines() {
@@ -162,7 +146,7 @@ fn kill_one(random: &mut fastrand::Rng, whole: Duration, counts: &mut Counts) {
         counts.workers += usize::from(killed);
         counts.kills += usize::from(killed);
     }
-    let before = if place.state().join("posse.db").exists() { stored(&place) } else { Vec::new() };
+    let before = place.stored();
     let ran = worker(&place).end();
     assert_eq!(ran.code, 0, "{ran:?}");
     let Some((root, _)) = before.iter().find(|(row, _)| row.parent.is_none()) else {
@@ -241,14 +225,14 @@ fn of_two_workers_one_drives_a_tree() {
         let mut running = start(&place, &model);
         running.until(|event| event["type"] == "replied" && event["turn"] == 1 + round % 2);
         running.kill();
-        let before = stored(&place);
+        let before = place.stored();
         let both = [worker(&place), worker(&place)].map(Running::end);
         let told: Vec<Value> = both.iter().flat_map(Ran::json).collect();
         assert!(both.iter().all(|ran| ran.code == 0), "{both:?}");
         assert_eq!(told.len(), 1, "one of them had it: {both:?}");
         both_found_it += usize::from(both.iter().any(|ran| ran.stdout.is_empty()));
         examine(&place, &mut Counts::default());
-        for (row, records) in stored(&place) {
+        for (row, records) in place.stored() {
             let was_running = before.iter().any(|(old, _)| old.id == row.id && old.status == "running");
             let resumed = records.iter().filter(|record| matches!(record, Record::Resumed { .. })).count();
             assert!(resumed <= usize::from(was_running), "{}: resumed {resumed} times", row.id);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -165,6 +165,19 @@ impl Host {
             let listed = self.tool("subagent_list", json!({ "what": "tasks" }));
             (listed["tasks"][0]["status"] == status).then_some(listed)
         })
+    }
+
+    /// Reads for so long, kills the server, and returns what it had written until then.
+    pub fn killed_after(mut self, wait: Duration) -> Vec<Value> {
+        let deadline = Instant::now() + wait;
+        let mut came: Vec<Value> = self.kept.drain(..).collect();
+        while let Ok(message) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            came.push(message);
+        }
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        came.extend(self.lines.iter());
+        came
     }
 
     pub fn signal(&self, signal: i32) {
