@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use posse_core::agent::Effort;
 use posse_core::board::OnLimit;
 use posse_core::confinement::Reach;
+use posse_core::definition::OnUnknownModel;
 use posse_core::grant::Network;
 use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
@@ -31,6 +32,8 @@ pub struct Config {
     pub model: Option<String>,
     /// Tried in order when the model cannot answer.
     pub fallback_models: Vec<String>,
+    /// The fate of tasks whose agent file names a model that does not exist.
+    pub on_unknown_model: OnUnknownModel,
     pub aliases: BTreeMap<String, String>,
     pub limits: LimitsConfig,
     pub model_settings: ModelSettingsConfig,
@@ -400,6 +403,9 @@ impl Config {
         self.model = project.model.or(self.model.take());
         if !project.fallback_models.is_empty() {
             self.fallback_models = project.fallback_models;
+        }
+        if project.on_unknown_model == OnUnknownModel::Error {
+            self.on_unknown_model = OnUnknownModel::Error;
         }
         // A name that the user gave keeps its meaning everywhere.
         for (alias, model) in project.aliases {

@@ -1,19 +1,21 @@
 //! From `provider:model` to a model that can be asked: keys from the vendors' own environment variables, base URLs from
 //! there or from the configuration, and the wrappers every provider gets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use posse_core::agent::Agent;
+use posse_core::definition::OnUnknownModel;
 use posse_core::text::nearest;
+use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_definitions::trust::hash;
 use posse_mcp::server::{ANY, HostModel, Hosts, PROVIDER as HOST};
 use posse_messages::{LocalizedText, fixed, localized};
 use posse_models::anthropic::{self, Anthropic};
-use posse_models::catalogue::{ModelRef, Prices};
+use posse_models::catalogue::{ModelRef, Prices, vendor_of};
 use posse_models::fallback::Fallback;
 use posse_models::gemini::{self, Gemini};
 use posse_models::governor::{Governor, MAX_IN_FLIGHT};
@@ -115,21 +117,27 @@ pub fn process_env(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// The model to use when nobody names one.
-pub fn default_model(config: &Config, asked: Option<&str>, env: Env) -> Result<String> {
+/// The model that the flags, the environment or the configuration name, or that of the first provider with a key.
+pub fn configured_model(config: &Config, asked: Option<&str>, env: Env) -> Result<Option<String>> {
     let named = asked.map(str::to_owned).or_else(|| env("POSSE_MODEL")).or_else(|| config.model.clone());
     if let Some(name) = named {
-        return resolve_alias(config, &name);
+        return resolve_alias(config, &name, env).map(Some);
     }
-    let with_key = KNOWN.iter().find_map(|known| {
+    Ok(KNOWN.iter().find_map(|known| {
         let model = known.default_model?;
-        // Hosts keep the environment from the servers they start, so a key may also be in a file.
-        let in_file =
-            config.providers.get(known.name).is_some_and(|provider| provider.api_key_file.is_some());
-        let has_key = in_file || known.key_envs.iter().any(|key| env(key).is_some());
-        has_key.then(|| format!("{}:{model}", known.name))
-    });
-    with_key.ok_or_else(|| {
+        has_key(known, config, env).then(|| format!("{}:{model}", known.name))
+    }))
+}
+
+fn has_key(known: &Known, config: &Config, env: Env) -> bool {
+    // Hosts keep the environment from the servers they start, so a key may also be in a file.
+    let in_file = config.providers.get(known.name).is_some_and(|provider| provider.api_key_file.is_some());
+    in_file || known.key_envs.iter().any(|key| env(key).is_some())
+}
+
+/// The model to use when nobody names one.
+pub fn default_model(config: &Config, asked: Option<&str>, env: Env) -> Result<String> {
+    configured_model(config, asked, env)?.ok_or_else(|| {
         let hint = match env("OLLAMA_HOST") {
             Some(_) => localized!("ollama-hint"),
             None => {
@@ -148,7 +156,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("fable", "anthropic:claude-fable-5"),
 ];
 
-pub fn resolve_alias(config: &Config, name: &str) -> Result<String> {
+/// The `provider:model` that an alias, a reference or a model's bare name stands for.
+pub fn resolve_alias(config: &Config, name: &str, env: Env) -> Result<String> {
     // A vendor's short name may stand after the vendor: `anthropic:sonnet`.
     let short = name.strip_prefix("anthropic:").unwrap_or(name);
     let usual = || ALIASES.iter().find(|(alias, _)| *alias == short).map(|(_, model)| *model);
@@ -156,7 +165,58 @@ pub fn resolve_alias(config: &Config, name: &str) -> Result<String> {
     if resolved == HOST {
         return Ok(format!("{HOST}:{ANY}"));
     }
-    Ok(ModelRef::parse(resolved)?.to_string())
+    let resolved = resolved.trim();
+    if resolved.contains(':') {
+        return Ok(ModelRef::parse(resolved)?.to_string());
+    }
+    match serving(config, resolved, env).as_slice() {
+        [] => match vendor_of(resolved) {
+            // Opening it says what its vendor's provider lacks.
+            Some(vendor) => Ok(ModelRef::parse(&format!("{vendor}:{resolved}"))?.to_string()),
+            None => Ok(ModelRef::parse(resolved)?.to_string()),
+        },
+        [provider] => Ok(ModelRef::parse(&format!("{provider}:{resolved}"))?.to_string()),
+        several => {
+            let choices = several.iter().map(|provider| format!("`{provider}:{resolved}`"));
+            let choices = choices.collect::<Vec<_>>().join(", ");
+            Err(Error::new(ErrorCode::ModelUnknown, localized!("model-ambiguous", model = resolved))
+                .hint(localized!("model-ambiguous-hint", choices)))
+        }
+    }
+}
+
+/// The configured providers that serve a model of this name: those that speak its vendor's protocol, and those with which the
+/// configuration names it.
+fn serving<'a>(config: &'a Config, model: &str, env: Env) -> Vec<&'a str> {
+    let names = config.aliases.values().chain(&config.model).chain(&config.fallback_models);
+    let named = names.chain(config.prices.keys()).filter_map(|reference| {
+        let (provider, named) = reference.trim().split_once(':')?;
+        (named == model).then_some(provider)
+    });
+    let vendor = vendor_of(model);
+    let built_in = KNOWN.iter().filter(|known| {
+        let is_set_up =
+            || has_key(known, config, env) || known.base_env.is_some_and(|name| env(name).is_some());
+        Some(known.name) == vendor && is_set_up()
+    });
+    let own = config.providers.iter().filter(|(name, provider)| {
+        let known = || KNOWN.iter().find(|known| known.name == name.as_str()).map(|known| known.wire);
+        let wire = provider.wire.or_else(known);
+        vendor.is_some() && wire.and_then(vendor_speaking) == vendor
+    });
+    let own = own.map(|(name, _)| name.as_str());
+    let all: BTreeSet<&str> = named.chain(built_in.map(|known| known.name)).chain(own).collect();
+    all.into_iter().collect()
+}
+
+/// The vendor whose models a provider with this protocol serves under their own names.
+fn vendor_speaking(wire: Wire) -> Option<&'static str> {
+    match wire {
+        Wire::Anthropic => Some("anthropic"),
+        Wire::Openai | Wire::OpenaiResponses => Some("openai"),
+        Wire::Gemini => Some("gemini"),
+        Wire::OpenaiCompatible => None,
+    }
 }
 
 /// A script's path must mean the same when the task is taken up from another directory.
@@ -228,7 +288,7 @@ impl ModelSource {
     }
 
     fn open_one(&self, reference: &str) -> Result<Arc<dyn Model>> {
-        let reference = resolve_alias(&self.config, reference)?;
+        let reference = resolve_alias(&self.config, reference, self.env)?;
         if let Tape::Replay(path) = &self.tape {
             return Ok(self.replay(path, reference)?);
         }
@@ -241,6 +301,12 @@ impl ModelSource {
             Tape::Record(recorder) => Arc::new(Record::new(model, recorder.clone())),
             Tape::None | Tape::Replay(_) => model,
         })
+    }
+
+    /// The name of a model as it is in replies, and its price.
+    fn priced(&self, name: &str) -> Result<(String, Option<Price>)> {
+        let reference = ModelRef::parse(&resolve_alias(&self.config, name, self.env)?)?;
+        Ok((reference.to_string(), self.prices.price(&reference)))
     }
 
     fn replay(&self, path: &Path, reference: String) -> Result<Arc<Replay>> {
@@ -399,29 +465,38 @@ impl Models for ModelSource {
         if agent.model == NONE {
             default_model(&self.config, None, self.env)?;
         }
-        let is_lent = resolve_alias(&self.config, &agent.model)?.starts_with(&format!("{HOST}:"));
+        let is_lent = resolve_alias(&self.config, &agent.model, self.env)?.starts_with(&format!("{HOST}:"));
         if is_lent && agent.fallback_models.is_empty() && !matches!(self.tape, Tape::Replay(_)) {
             self.hosts.check()?;
         }
         let first = self.open_one(&agent.model)?;
         let others =
             agent.fallback_models.iter().map(|name| self.open_one(name)).collect::<Result<Vec<_>>>()?;
+        let names = std::iter::once(&agent.model).chain(&agent.fallback_models);
+        let prices = names.map(|name| self.priced(name)).collect::<Result<Vec<_>>>()?;
+        let default = agent.default_model.as_ref().filter(|model| *model != NONE);
+        // A default that cannot be used here is no reason not to use the agent's own model.
+        if let Some((default, (name, price))) =
+            default.and_then(|name| Some((self.open_one(name).ok()?, self.priced(name).ok()?)))
+        {
+            let model = Arc::new(Fallback::new(first, others).with_default(default));
+            return Ok(OpenModel { model, tariff: Tariff::new(prices).with_default(name, price) });
+        }
         let model: Arc<dyn Model> =
             if others.is_empty() { first } else { Arc::new(Fallback::new(first, others)) };
-        let names = std::iter::once(&agent.model).chain(&agent.fallback_models);
-        let prices = names.map(|name| {
-            let reference = ModelRef::parse(&resolve_alias(&self.config, name)?)?;
-            Ok((reference.to_string(), self.prices.price(&reference)))
-        });
-        Ok(OpenModel { model, tariff: Tariff::new(prices.collect::<Result<Vec<_>>>()?) })
+        Ok(OpenModel { model, tariff: Tariff::new(prices) })
     }
 
     fn resolve(&self, reference: &str) -> Result<String> {
         self.open_one(reference)?;
-        Ok(match (resolve_alias(&self.config, reference)?, std::env::current_dir()) {
+        Ok(match (resolve_alias(&self.config, reference, self.env)?, std::env::current_dir()) {
             (resolved, Ok(here)) => anchored(resolved, &here),
             (resolved, Err(_)) => resolved,
         })
+    }
+
+    fn on_unknown_model(&self) -> OnUnknownModel {
+        self.config.on_unknown_model
     }
 }
 
@@ -592,6 +667,7 @@ mod tests {
             tool_use: ToolUse::Auto,
             output_tokens_max: 100,
             settings: &settings,
+            answered_by: posse_core::usage::ByModel::nobody(),
             generation: 0,
             memo: &mut memo,
             allowance: &Unlimited,

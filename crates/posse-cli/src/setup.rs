@@ -207,6 +207,16 @@ impl Setup {
     /// The agent that `run` and `chat` talk to.
     pub fn orchestrator(&self, how: &How) -> Result<Agent> {
         let model = models::default_model(&self.config, how.common.model.as_deref(), process_env)?;
+        self.orchestrator_with(how, model)
+    }
+
+    /// The model that somebody named for everything that names none itself.
+    pub fn configured_model(&self, how: &How) -> Result<Option<String>> {
+        models::configured_model(&self.config, how.common.model.as_deref(), process_env)
+    }
+
+    /// The agent that `run` and `chat` talk to, if it had this model.
+    pub fn orchestrator_with(&self, how: &How, model: String) -> Result<Agent> {
         let model = models::anchored(model, &self.workspace);
         let prompt = format!("{}\n\nWorkspace: {}", ORCHESTRATOR.trim_end(), self.workspace.display());
         Ok(Agent {

@@ -18,6 +18,9 @@ pub struct Agent {
     /// Tried in order when `model` cannot answer. Empty: no fallback, ever.
     #[serde(default)]
     pub fallback_models: Vec<String>,
+    /// Takes over when the providers say before the first reply that they know none of the models above.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_model: Option<String>,
     /// What it asks for; it gets no more than whoever delegates to it has.
     #[serde(flatten)]
     pub rights: Rights,
@@ -37,6 +40,7 @@ impl Agent {
             system_prompt: system_prompt.into(),
             model: model.into(),
             fallback_models: Vec::new(),
+            default_model: None,
             rights: Rights::default(),
             settings: ModelSettings::default(),
             limits: Limits::default(),

@@ -134,6 +134,18 @@ pub struct ModelChoice {
 pub struct Models {
     pub first: String,
     pub others: Vec<String>,
+    /// Takes over when none of them exists.
+    pub default: Option<String>,
+}
+
+/// The fate of a task whose agent names a model that does not exist.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnUnknownModel {
+    /// The model of whoever delegates takes over, and that is said.
+    #[default]
+    Fallback,
+    Error,
 }
 
 /// Bounds that the definition sets; what it leaves out is its parent's.
@@ -266,6 +278,7 @@ impl Definition {
             system_prompt: self.system_prompt(),
             model: models.first,
             fallback_models: models.others,
+            default_model: models.default,
             rights,
             settings,
             limits: usual.narrow(&limits),

@@ -31,6 +31,12 @@ pub struct Usage {
 pub struct ByModel(Vec<(String, Usage)>);
 
 impl ByModel {
+    /// The list of a run without a reply.
+    pub fn nobody() -> &'static Self {
+        static NOBODY: ByModel = ByModel(Vec::new());
+        &NOBODY
+    }
+
     pub fn add(&mut self, model: &str, usage: &Usage) {
         let at = match self.0.binary_search_by(|(name, _)| name.as_str().cmp(model)) {
             Ok(at) => at,
@@ -49,6 +55,10 @@ impl ByModel {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    pub fn contains(&self, model: &str) -> bool {
+        self.0.binary_search_by(|(name, _)| name.as_str().cmp(model)).is_ok()
     }
 }
 

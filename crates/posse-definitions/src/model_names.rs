@@ -1,5 +1,5 @@
-//! How other tools name models, and how we do: `provider:model`. Aliases such as `sonnet` stay as they are written; the
-//! configuration says what they mean.
+//! How other tools name models, and how we do: `provider:model`. Aliases such as `sonnet` and names without a provider stay as
+//! they are written; the configuration says what they mean and who serves them.
 
 /// Providers as other tools spell them.
 const PROVIDERS: &[(&str, &str)] = &[
@@ -36,7 +36,7 @@ pub fn is_inherited(raw: &str) -> bool {
     raw.is_empty() || raw.eq_ignore_ascii_case("inherit")
 }
 
-/// A reference, an alias, or a name whose beginning tells the provider.
+/// A reference, an alias, or a model's own name.
 pub fn any(raw: &str) -> String {
     let raw = raw.trim();
     if raw.contains(':') {
@@ -47,10 +47,7 @@ pub fn any(raw: &str) -> String {
     {
         return format!("{ours}:{model}");
     }
-    match provider_of(raw) {
-        Some(provider) => format!("{provider}:{}", spelled(raw)),
-        None => raw.to_owned(),
-    }
+    spelled(raw)
 }
 
 /// opencode and pi: `provider/model`, where the provider can be any.
@@ -71,6 +68,7 @@ pub fn codex(raw: &str) -> String {
     let reference = any(raw);
     match reference.strip_prefix("openai:") {
         Some(model) => format!("openai-responses:{model}"),
+        None if provider_of(&reference) == Some("openai") => format!("openai-responses:{reference}"),
         None => reference,
     }
 }
@@ -123,28 +121,28 @@ mod tests {
         for (style, raw, reference) in [
             (any as fn(&str) -> String, "anthropic:sonnet", "anthropic:sonnet"),
             (any, "sonnet", "sonnet"),
-            (any, "claude-opus-4-1", "anthropic:claude-opus-4-1"),
-            (any, "gpt-5.1", "openai:gpt-5.1"),
-            (any, "gemini-2.5-pro", "gemini:gemini-2.5-pro"),
-            (any, "claude-4.5-sonnet", "anthropic:claude-sonnet-4-5"),
-            (any, "claude-4-sonnet-thinking", "anthropic:claude-sonnet-4-thinking"),
-            (any, "claude-3.5-sonnet", "anthropic:claude-3-5-sonnet"),
+            (any, "claude-opus-4-1", "claude-opus-4-1"),
+            (any, "gpt-5.1", "gpt-5.1"),
+            (any, "gemini-2.5-pro", "gemini-2.5-pro"),
+            (any, "claude-4.5-sonnet", "claude-sonnet-4-5"),
+            (any, "claude-4-sonnet-thinking", "claude-sonnet-4-thinking"),
+            (any, "claude-3.5-sonnet", "claude-3-5-sonnet"),
             (any, "composer-1", "composer-1"),
             (any, "openai/gpt-5", "openai:gpt-5"),
             (slashed, "google/gemini-2.5-flash", "gemini:gemini-2.5-flash"),
             (slashed, "openrouter/anthropic/claude-sonnet-4", "openrouter:anthropic/claude-sonnet-4"),
-            (slashed, "github-copilot/claude-sonnet-4.5", "anthropic:claude-sonnet-4-5"),
+            (slashed, "github-copilot/claude-sonnet-4.5", "claude-sonnet-4-5"),
             (slashed, "lmstudio/qwen3", "lmstudio:qwen3"),
             (codex, "gpt-5.3-codex", "openai-responses:gpt-5.3-codex"),
-            (copilot, "Claude Sonnet 4.5 (copilot)", "anthropic:claude-sonnet-4-5"),
-            (copilot, "Claude Opus 4.1", "anthropic:claude-opus-4-1"),
-            (copilot, "GPT-5 mini", "openai:gpt-5-mini"),
-            (copilot, "GPT-4o", "openai:gpt-4o"),
-            (copilot, "Gemini 3 Pro (Preview)", "gemini:gemini-3-pro-preview"),
+            (copilot, "Claude Sonnet 4.5 (copilot)", "claude-sonnet-4-5"),
+            (copilot, "Claude Opus 4.1", "claude-opus-4-1"),
+            (copilot, "GPT-5 mini", "gpt-5-mini"),
+            (copilot, "GPT-4o", "gpt-4o"),
+            (copilot, "Gemini 3 Pro (Preview)", "gemini-3-pro-preview"),
             (copilot, "Grok Code Fast 1 (copilot)", "Grok Code Fast 1 (copilot)"),
             (copilot, "GPT-4.1 | 'gpt-5'", "GPT-4.1 | 'gpt-5'"),
             (copilot, "anthropic:claude-opus-4-1", "anthropic:claude-opus-4-1"),
-            (copilot, "gpt-5.2-codex", "openai:gpt-5.2-codex"),
+            (copilot, "gpt-5.2-codex", "gpt-5.2-codex"),
             (copilot, "openrouter/anthropic/claude-sonnet-4", "openrouter:anthropic/claude-sonnet-4"),
         ] {
             assert_eq!(style(raw), reference, "{raw}");

@@ -18,7 +18,7 @@ pub struct AgentFile {
     /// When to ask this agent. Models read it each time they choose.
     #[schemars(length(min = 1, max = 1024), extend("x-default" = "required"))]
     pub description: String,
-    /// `provider:model`, an alias from the configuration, or `host`: the model that the host of `posse mcp` lends.
+    /// `provider:model`, a model's own name, an alias from the configuration, or `host`: the model that the host of `posse mcp` lends.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "the parent's model"))]
     pub model: Option<String>,

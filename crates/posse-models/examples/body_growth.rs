@@ -108,6 +108,7 @@ impl Talk {
             tool_use: ToolUse::Auto,
             output_tokens_max: 1000,
             settings: &self.settings,
+            answered_by: posse_core::usage::ByModel::nobody(),
             generation: 0,
             memo: &mut self.memo,
             allowance: &Unlimited,

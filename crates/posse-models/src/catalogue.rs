@@ -29,7 +29,7 @@ impl ModelRef {
                 .hint(localized!("write-model-reference")));
         }
         let Some((provider, model)) = reference.split_once(':') else {
-            let hint = match provider_of(reference) {
+            let hint = match vendor_of(reference) {
                 Some(provider) => localized!("did-you-mean-model", provider, reference),
                 None => localized!("write-model-reference-example"),
             };
@@ -63,11 +63,13 @@ impl std::fmt::Display for ModelRef {
     }
 }
 
-/// Whose model a bare name is, for hints.
-fn provider_of(name: &str) -> Option<&'static str> {
+/// The vendor of a model with this bare name: the provider of that name serves it.
+pub fn vendor_of(name: &str) -> Option<&'static str> {
     const BEGINNINGS: &[(&str, &str)] = &[
         ("claude-", "anthropic"),
         ("gpt-", "openai"),
+        ("chatgpt-", "openai"),
+        ("codex-", "openai"),
         ("o1", "openai"),
         ("o3", "openai"),
         ("o4", "openai"),

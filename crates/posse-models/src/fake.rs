@@ -128,6 +128,7 @@ pub async fn ask_with(
         tool_use: ToolUse::Auto,
         output_tokens_max: 100,
         settings,
+        answered_by: posse_core::usage::ByModel::nobody(),
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,

@@ -1,5 +1,6 @@
 //! Goes on to the next model of a list when one cannot serve. It never hides what another model could not do better:
-//! a wrong request, a conversation that is too long or a bad key fail where they are.
+//! a wrong request, a conversation that is too long or a bad key fail where they are. A default model takes over a run
+//! whose own models do not exist.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::usage::Usage;
 use posse_messages::fixed;
+use posse_runtime::budget::takes_over;
 use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
 
 use crate::retry::unpaid;
@@ -15,11 +17,68 @@ use crate::retry::unpaid;
 pub struct Fallback {
     first: Arc<dyn Model>,
     others: Vec<Arc<dyn Model>>,
+    /// Asked only if none of the models above exists.
+    default: Option<Arc<dyn Model>>,
 }
 
 impl Fallback {
     pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
-        Self { first, others }
+        Self { first, others, default: None }
+    }
+
+    /// Adds a model that takes over if the providers know none of the others, which only the first request of a run can tell.
+    pub fn with_default(mut self, default: Arc<dyn Model>) -> Self {
+        self.default = Some(default);
+        self
+    }
+
+    async fn ask_first_to_last(
+        &self,
+        request: ModelRequest<'_>,
+        deltas: &dyn Deltas,
+    ) -> Result<Reply, ModelFailure> {
+        match &self.default {
+            Some(default) if takes_over(default.name(), request.answered_by) => {
+                default.call(request, deltas).await
+            }
+            Some(default) if request.answered_by.is_empty() => {
+                self.ask_default(default, request, deltas).await
+            }
+            Some(_) | None => self.ask_in_order(request, deltas).await,
+        }
+    }
+
+    async fn ask_default(
+        &self,
+        default: &Arc<dyn Model>,
+        mut request: ModelRequest<'_>,
+        deltas: &dyn Deltas,
+    ) -> Result<Reply, ModelFailure> {
+        let failure = match self.ask_in_order(request.again(), deltas).await {
+            Err(failure) if failure.kind == FailureKind::UnknownModel => failure,
+            answer => return answer,
+        };
+        let lost = failure.lost;
+        let output_tokens_max = request
+            .allowance
+            .again_by_default(&lost, request.output_tokens_max)
+            .map_err(|missing| unpaid(&failure, lost, &missing))?;
+        let note = fixed!("default-model", from = self.name(), to = default.name(), why = failure);
+        deltas.delta(Delta::Restarted { why: &note, wait: Duration::ZERO });
+        let allowance = AfterOthers { allowance: request.allowance, lost };
+        let asked = ModelRequest { allowance: &allowance, output_tokens_max, ..request.again() };
+        match default.call(asked, deltas).await {
+            Ok(mut reply) => {
+                reply.lost.add(&lost);
+                reply.notes.insert(0, note);
+                Ok(reply)
+            }
+            Err(mut failure) => {
+                failure.lost.add(&lost);
+                failure.message = format!("{} ({note})", failure.message);
+                Err(failure)
+            }
+        }
     }
 
     async fn ask_in_order(
@@ -73,7 +132,7 @@ impl Model for Fallback {
         request: ModelRequest<'a>,
         deltas: &'a dyn Deltas,
     ) -> BoxFuture<'a, Result<Reply, ModelFailure>> {
-        Box::pin(self.ask_in_order(request, deltas))
+        Box::pin(self.ask_first_to_last(request, deltas))
     }
 }
 

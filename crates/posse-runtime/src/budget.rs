@@ -1,10 +1,12 @@
 //! One ledger for a tree of tasks, shared by everything that runs in it.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use posse_core::budget::{AccountId, Amount, CallNeed, Caps, FittedCall, Hold, Ledger, Shortfall};
 use posse_core::usage::{ByModel, Price, Usage};
+use posse_messages::fixed;
 use tokio::time::Instant;
 
 use crate::ports::Allowance;
@@ -76,19 +78,38 @@ impl Drop for Account {
 /// What the models that may answer a call cost, by the names they answer with. What a model without a price uses
 /// counts in tokens only.
 #[derive(Debug, Clone, Default)]
-pub struct Tariff(Vec<(String, Option<Price>)>);
+pub struct Tariff {
+    models: Vec<ModelPrice>,
+    /// The model that takes over when none of the others exists. Nothing is held at its price before that.
+    default: Option<ModelPrice>,
+}
+
+type ModelPrice = (String, Option<Price>);
 
 impl Tariff {
     pub fn new(models: impl IntoIterator<Item = (String, Option<Price>)>) -> Self {
-        Self(models.into_iter().collect())
+        Self { models: models.into_iter().collect(), default: None }
+    }
+
+    pub fn with_default(mut self, model: String, price: Option<Price>) -> Self {
+        self.default = Some((model, price));
+        self
+    }
+
+    /// The tariff of a run after these models answered: the default model's alone once it took over.
+    pub(crate) fn after(&self, answered_by: &ByModel) -> Cow<'_, Self> {
+        match &self.default {
+            Some(default) if takes_over(&default.0, answered_by) => Cow::Owned(Self::new([default.clone()])),
+            _ => Cow::Borrowed(self),
+        }
     }
 
     /// A model whose price is not known, so that no limit on the cost can be kept; `asked` if nothing is known at all.
     pub fn unpriced<'a>(&'a self, asked: &'a str) -> Option<&'a str> {
-        if self.0.is_empty() {
+        if self.models.is_empty() {
             return Some(asked);
         }
-        self.0.iter().find(|(_, price)| price.is_none()).map(|(model, _)| model.as_str())
+        self.models.iter().find(|(_, price)| price.is_none()).map(|(model, _)| model.as_str())
     }
 
     /// What a task has cost in millionths of a dollar; `None` if something it used has no price.
@@ -138,7 +159,7 @@ impl Tariff {
 
     /// A model that is not listed answered under another name; it costs at most as much as the dearest.
     fn price(&self, model: &str) -> Option<Price> {
-        match self.0.iter().find(|(name, _)| name == model) {
+        match self.models.iter().chain(&self.default).find(|(name, _)| name == model) {
             Some((_, price)) => *price,
             None => self.dearest(),
         }
@@ -146,7 +167,7 @@ impl Tariff {
 
     /// For each kind of token the highest price there is.
     fn dearest(&self) -> Option<Price> {
-        let prices = self.0.iter().filter_map(|(_, price)| *price);
+        let prices = self.models.iter().filter_map(|(_, price)| *price);
         prices.reduce(|a, b| Price {
             input: a.input.max(b.input),
             output: a.output.max(b.output),
@@ -154,6 +175,11 @@ impl Tariff {
             cache_write: Some(a.cache_write.unwrap_or(a.input).max(b.cache_write.unwrap_or(b.input))),
         })
     }
+}
+
+/// Tells whether the default model has taken over a run. Then the models before it are not asked again.
+pub fn takes_over(default: &str, answered_by: &ByModel) -> bool {
+    answered_by.contains(default)
 }
 
 fn in_tokens(usage: &Usage, cost_micros: u64) -> Amount {
@@ -186,7 +212,7 @@ impl Drop for Held {
 pub(crate) struct Purse<'a> {
     account: &'a Account,
     tariff: &'a Tariff,
-    call: FittedCall,
+    need: CallNeed,
     began: Instant,
     time_left: Duration,
     queue: Mutex<Queue>,
@@ -203,8 +229,11 @@ struct Queue {
 struct Payments {
     /// `None` after another attempt was refused.
     hold: Option<Hold>,
+    call: FittedCall,
     /// What was charged for attempts that failed.
     charged: Usage,
+    /// The default model's, once that is asked.
+    tariff: Option<Tariff>,
 }
 
 impl<'a> Purse<'a> {
@@ -221,14 +250,14 @@ impl<'a> Purse<'a> {
             Some(held) => held,
             None => account.hold(tariff, need)?,
         };
-        let state = Mutex::new(Payments { hold: Some(hold), charged: Usage::default() });
-        let (began, queue) = (Instant::now(), Mutex::default());
-        Ok(Self { account, tariff, call, began, time_left, queue, state })
+        let payments = Payments { hold: Some(hold), call, charged: Usage::default(), tariff: None };
+        let (began, queue, state) = (Instant::now(), Mutex::default(), Mutex::new(payments));
+        Ok(Self { account, tariff, need: *need, began, time_left, queue, state })
     }
 
     /// Output tokens that the call may take.
     pub fn output_tokens(&self) -> u32 {
-        u32::try_from(self.call.wanted.output).unwrap_or(u32::MAX)
+        self.payments().output_tokens()
     }
 
     /// How long the call waited for its turn so far. That is not the run's time.
@@ -257,10 +286,15 @@ impl<'a> Purse<'a> {
     /// Replaces the hold by what was used: by the reply, if there is one, and by attempts without an answer.
     pub fn settle(&self, reply: Option<(&str, &Usage)>, lost: &Usage) {
         let mut payments = self.payments();
-        let lost = self.tariff.of_lost(&lost.without(&payments.charged));
+        let lost = payments.tariff(self.tariff).of_lost(&lost.without(&payments.charged));
         let reply = reply.map_or(Amount::default(), |(model, usage)| self.tariff.of_reply(model, usage));
         self.account.pay(payments.hold.take(), reply);
         self.account.charge(lost);
+    }
+
+    /// Adds its price to the usage of attempts without an answer.
+    pub fn priced_lost(&self, usage: Usage) -> Usage {
+        self.payments().tariff(self.tariff).priced_lost(usage)
     }
 
     /// What attempts that failed have used so far.
@@ -277,6 +311,24 @@ impl<'a> Purse<'a> {
     }
 }
 
+impl Payments {
+    fn output_tokens(&self) -> u32 {
+        u32::try_from(self.call.wanted.output).unwrap_or(u32::MAX)
+    }
+
+    fn tariff<'a>(&'a self, usual: &'a Tariff) -> &'a Tariff {
+        self.tariff.as_ref().unwrap_or(usual)
+    }
+
+    /// Replaces the hold by what failed attempts have used since the last time.
+    fn pay_lost(&mut self, account: &Account, usual: &Tariff, lost: &Usage) {
+        let fresh = lost.without(&self.charged);
+        let amount = self.tariff(usual).of_lost(&fresh);
+        account.pay(self.hold.take(), amount);
+        self.charged.add(&fresh);
+    }
+}
+
 impl Allowance for Purse<'_> {
     fn time_left(&self) -> Duration {
         let used = self.began.elapsed().saturating_sub(self.queued());
@@ -285,13 +337,27 @@ impl Allowance for Purse<'_> {
 
     fn again(&self, lost: &Usage) -> Result<(), String> {
         let mut payments = self.payments();
-        let fresh = lost.without(&payments.charged);
-        self.account.pay(payments.hold.take(), self.tariff.of_lost(&fresh));
-        payments.charged.add(&fresh);
-        let [wanted, keep] = [self.call.wanted, self.call.keep].map(|usage| self.tariff.at_most(&usage));
+        payments.pay_lost(self.account, self.tariff, lost);
+        let (tariff, FittedCall { wanted, keep }) = (payments.tariff(self.tariff), payments.call);
+        let [wanted, keep] = [wanted, keep].map(|usage| tariff.at_most(&usage));
         let hold = self.account.authorise(wanted, keep).map_err(|shortfall| shortfall.to_string())?;
         payments.hold = Some(hold);
         Ok(())
+    }
+
+    fn again_by_default(&self, lost: &Usage, output_tokens: u32) -> Result<u32, String> {
+        let Some((model, price)) = self.tariff.default.clone() else {
+            return self.again(lost).map(|()| output_tokens);
+        };
+        let mut payments = self.payments();
+        payments.pay_lost(self.account, self.tariff, lost);
+        if price.is_none() && self.account.left().cost_micros.is_some() {
+            return Err(fixed!("default-model-unpriced", model));
+        }
+        let tariff = Tariff::new([(model, price)]);
+        let (hold, call) = self.account.hold(&tariff, &self.need).map_err(|missing| missing.to_string())?;
+        (payments.hold, payments.call, payments.tariff) = (Some(hold), call, Some(tariff));
+        Ok(payments.output_tokens())
     }
 
     fn queues(&self) {

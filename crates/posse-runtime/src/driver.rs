@@ -275,10 +275,11 @@ impl<'a> Life<'a> {
     /// One model call: authorised, announced in the journal, made, paid, written down, fed.
     async fn ask(&mut self, run: &mut Run, ask: Ask) -> Result<()> {
         let Ports { budget, model, .. } = self.scene.ports;
+        let tariff = &*model.tariff.after(run.answered_by());
         let need = ask.need(run.limits());
         let time_left = self.scene.time_left(run);
         let held = self.held.take().filter(|_| self.journal.announced);
-        let purse = match Purse::open(budget, &model.tariff, &need, time_left, held) {
+        let purse = match Purse::open(budget, tariff, &need, time_left, held) {
             Ok(purse) => purse,
             Err(missing) => {
                 let (shortfall, input_excess) = (missing.to_string(), missing.input_excess);
@@ -301,8 +302,8 @@ impl<'a> Life<'a> {
         let elapsed_ms = self.elapsed_ms();
         match answer {
             Ok(mut reply) => {
-                reply.usage = model.tariff.priced(&reply.model, reply.usage);
-                reply.lost = model.tariff.priced_lost(reply.lost);
+                reply.usage = tariff.priced(&reply.model, reply.usage);
+                reply.lost = purse.priced_lost(reply.lost);
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
                 self.scene.payload(Payload::Reply { turn: ask.turn, reply: &reply });
                 self.scene.event(|| replied(&ask, &reply));
@@ -310,7 +311,7 @@ impl<'a> Life<'a> {
                 run.on_reply(reply);
             }
             Err(mut failure) => {
-                failure.lost = model.tariff.priced_lost(failure.lost);
+                failure.lost = purse.priced_lost(failure.lost);
                 purse.settle(None, &failure.lost);
                 let (kind, message) = (failure.kind, &failure.message);
                 self.scene.event(|| Event::ModelFailed { kind, message: message.clone() });
@@ -333,6 +334,7 @@ impl<'a> Life<'a> {
             tool_use: if ask.with_tools { ToolUse::Auto } else { ToolUse::Forbidden },
             output_tokens_max: purse.output_tokens(),
             settings: &self.scene.start.agent.settings,
+            answered_by: run.answered_by(),
             generation: run.generation(),
             memo: &mut self.memo,
             allowance: purse,

@@ -10,7 +10,7 @@ use posse_core::agent::{Agent, ModelSettings};
 use posse_core::approval::{self, Parked};
 use posse_core::board::Urgency;
 use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
-use posse_core::definition::Definition;
+use posse_core::definition::{Definition, OnUnknownModel};
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
@@ -19,7 +19,7 @@ use posse_core::lease::{Command, Lease, Places, Writing};
 use posse_core::message::{Message, ToolCall, ToolResult};
 use posse_core::reply::{ModelFailure, Reply};
 use posse_core::tool::ToolSpec;
-use posse_core::usage::{SpendingTotal, Usage};
+use posse_core::usage::{ByModel, SpendingTotal, Usage};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
@@ -53,6 +53,11 @@ pub trait Models: Send + Sync {
     /// The `provider:model` that a reference or an alias stands for, if it can be used here.
     fn resolve(&self, reference: &str) -> Result<String> {
         Ok(reference.to_owned())
+    }
+
+    /// The fate of tasks whose agent file names a model that does not exist.
+    fn on_unknown_model(&self) -> OnUnknownModel {
+        OnUnknownModel::Fallback
     }
 }
 
@@ -111,6 +116,8 @@ pub struct ModelRequest<'a> {
     pub tool_use: ToolUse,
     pub output_tokens_max: u32,
     pub settings: &'a ModelSettings,
+    /// Models that gave the replies of this run so far.
+    pub answered_by: &'a ByModel,
     /// Changes when an old message changed. While it stays, `messages` has only grown.
     pub generation: u64,
     /// What the model remembers between the calls of one run: the bytes it has serialised so far.
@@ -129,6 +136,11 @@ pub trait Allowance: Send + Sync {
     /// May another attempt be made, when those of this call may have consumed `lost` so far? The error says what is
     /// missing.
     fn again(&self, lost: &Usage) -> Result<(), String>;
+
+    /// The same for an attempt by the default model, which has a price of its own: the output tokens that it may take.
+    fn again_by_default(&self, lost: &Usage, output_tokens: u32) -> Result<u32, String> {
+        self.again(lost).map(|()| output_tokens)
+    }
 
     /// From now on the call only waits for its turn at the provider, which does not count against the run's time.
     fn queues(&self);
@@ -171,6 +183,7 @@ impl ModelRequest<'_> {
             tool_use: self.tool_use,
             output_tokens_max: self.output_tokens_max,
             settings: self.settings,
+            answered_by: self.answered_by,
             generation: self.generation,
             memo: self.memo,
             allowance: self.allowance,

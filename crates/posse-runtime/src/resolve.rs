@@ -1,7 +1,7 @@
 //! From a definition to an agent that can run here: its models are found, its tools exist.
 
 use posse_core::agent::Agent;
-use posse_core::definition::{Definition, Models as Found, Scope};
+use posse_core::definition::{Definition, Models as Found, OnUnknownModel, Scope};
 use posse_core::pattern::ToolPattern;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
@@ -38,8 +38,8 @@ fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<Strin
     }
 }
 
-/// The candidates that can be used, in their order. A file whose models are all unknown here works with its parent's,
-/// and that is said; one made at run time is wrong.
+/// The candidates that can be used, in their order. A file whose models are all unknown, here or to their providers, works
+/// with its parent's unless the configuration says otherwise, and that is said; one made at run time is wrong.
 fn find_models(
     definition: &Definition,
     base: &Agent,
@@ -53,20 +53,35 @@ fn find_models(
             Err(e) => why = why.or(Some((candidate, e))),
         }
     }
+    let on_unknown = match definition.origin.scope {
+        Scope::Session => OnUnknownModel::Error,
+        Scope::Project { .. } | Scope::User | Scope::BuiltIn => models.on_unknown_model(),
+    };
+    let own = |first: String, others: std::vec::IntoIter<String>| {
+        let others: Vec<String> = others.collect();
+        let is_new = base.model != first && !others.contains(&base.model);
+        let default = (on_unknown == OnUnknownModel::Fallback && is_new).then(|| base.model.clone());
+        Found { first, others, default }
+    };
     let mut usable = usable.into_iter();
     match (usable.next(), why) {
-        (Some(first), None) => Ok(Found { first, others: usable.collect() }),
+        (Some(first), None) => Ok(own(first, usable)),
         (Some(first), Some((candidate, e))) => {
             notes.push(fixed!("candidate-unusable", candidate, why = e.message(), first));
-            Ok(Found { first, others: usable.collect() })
+            Ok(own(first, usable))
         }
-        (None, None) => Ok(Found { first: base.model.clone(), others: base.fallback_models.clone() }),
-        (None, Some((_, e))) if definition.origin.scope == Scope::Session => Err(e),
+        (None, None) => Ok(inherited(base)),
+        (None, Some((_, e))) if on_unknown == OnUnknownModel::Error => Err(e),
         (None, Some((candidate, e))) => {
             let (name, model) = (&definition.name, &base.model);
             let why = e.message();
             notes.push(fixed!("model-unusable", candidate, name, why, model));
-            Ok(Found { first: model.clone(), others: base.fallback_models.clone() })
+            Ok(inherited(base))
         }
     }
+}
+
+fn inherited(base: &Agent) -> Found {
+    let Agent { model, fallback_models, default_model, .. } = base;
+    Found { first: model.clone(), others: fallback_models.clone(), default: default_model.clone() }
 }

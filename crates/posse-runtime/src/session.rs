@@ -500,11 +500,12 @@ impl Session {
     fn fit(&self, parent: &Parent, definition: &Definition, turns_usual: u32) -> Result<Fitted> {
         let tools: Vec<&str> = self.children_tools.names().collect();
         // What a definition leaves open. The rest of its agent is nobody else's.
-        let Agent { name, model, fallback_models, settings, limits, .. } = &parent.agent;
+        let Agent { name, model, fallback_models, default_model, settings, limits, .. } = &parent.agent;
         let base = Agent {
             limits: at_most(limits, turns_usual),
             settings: settings.clone(),
             fallback_models: fallback_models.clone(),
+            default_model: default_model.clone(),
             ..Agent::new(name.clone(), model.as_str(), "")
         };
         let (agent, notes) = resolve(definition, &base, &*self.models, &tools)?;

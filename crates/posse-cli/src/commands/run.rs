@@ -134,17 +134,38 @@ impl Lead {
 
 /// The orchestrator, or the agent that was named.
 pub fn lead(setup: &Setup, how: &How) -> Result<Lead> {
-    let orchestrator = setup.orchestrator(how)?;
     let Some(name) = &how.agent else {
-        return Ok(Lead::of(orchestrator));
+        return setup.orchestrator(how).map(Lead::of);
     };
     let definition = as_told(&*setup.agents(how).find(name)?, how);
+    let models = setup.models(how)?;
+    let base = base_model(setup, how, &definition, &*models)?;
+    let orchestrator = setup.orchestrator_with(how, base)?;
     let found = setup.tools()?;
     let tools = found.tools.iter().map(|tool| tool.spec().name.as_str());
     let tools: Vec<&str> = tools.chain(SESSION_TOOLS.iter().copied()).collect();
-    let (agent, notes) = resolve(&definition, &orchestrator, &*setup.models(how)?, &tools)?;
+    let (agent, notes) = resolve(&definition, &orchestrator, &*models, &tools)?;
     let (verify, caps, isolation) = (definition.verify.clone(), definition.caps(), definition.isolation);
     Ok(Lead { agent, notes, verify, caps, isolation, apart_from: None })
+}
+
+/// The configured model, or else the first of the agent's own that can be used here.
+fn base_model(setup: &Setup, how: &How, definition: &Definition, models: &dyn Models) -> Result<String> {
+    if let Some(model) = setup.configured_model(how)? {
+        return Ok(model);
+    }
+    let own = definition.model.candidates.iter().map(|candidate| models.resolve(candidate));
+    let mut why = None;
+    for resolved in own {
+        match resolved {
+            Ok(model) => return Ok(model),
+            Err(e) => why = why.or(Some(e)),
+        }
+    }
+    match why {
+        Some(e) => Err(e),
+        None => setup.orchestrator(how).map(|agent| agent.model),
+    }
 }
 
 /// What a person says for this run counts before what the file says. What may be spent stays the least of both.

@@ -69,8 +69,16 @@ fn a_provider_or_a_model_that_is_none() {
         &place,
         &["run", "--model", "claude-sonnet-4-5", "Do it"],
         &[
-            "error[MODEL_UNKNOWN]: `claude-sonnet-4-5` names no provider",
-            "  hint: did you mean `anthropic:claude-sonnet-4-5`?",
+            "error[MODEL_NOT_CONFIGURED]: `anthropic` needs a key and ANTHROPIC_API_KEY is not set",
+            "  hint: export ANTHROPIC_API_KEY=…, or try `posse demo`, which needs none",
+        ],
+    );
+    complains(
+        &place,
+        &["run", "--model", "qwen3", "Do it"],
+        &[
+            "error[MODEL_UNKNOWN]: `qwen3` names no provider",
+            "  hint: write `provider:model`, for example `anthropic:claude-sonnet-4-5`",
         ],
     );
 }

@@ -18,6 +18,7 @@ mod languages;
 mod leases;
 mod limits;
 mod mcp;
+mod models;
 mod parallel;
 mod rates;
 mod readme;

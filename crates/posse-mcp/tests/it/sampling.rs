@@ -155,6 +155,7 @@ async fn ask(model: &HostModel, tool_use: ToolUse) -> Result<Reply, ModelFailure
         tool_use,
         output_tokens_max: 100,
         settings: &settings,
+        answered_by: posse_core::usage::ByModel::nobody(),
         generation: 0,
         memo: &mut memo,
         allowance: &Unlimited,

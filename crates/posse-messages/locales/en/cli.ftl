@@ -313,6 +313,8 @@ key-file-hint = `api_key_file` in `[providers.{ $provider }]` names a file that 
 prices-unreadable = `prices` cannot be read
 provider-without-wire = `providers.{ $provider }` needs a `wire`
 provider-without-wire-hint = one of anthropic, openai, openai-compatible, openai-responses, gemini
+model-ambiguous = several configured providers serve `{ $model }`
+model-ambiguous-hint = write which one: { $choices }
 provider-unknown = no provider is called `{ $provider }`
 
 ## render/live.rs

@@ -44,6 +44,7 @@ nothing-answers = nothing answers here, check the base URL: { $message }
 
 ## fallback.rs
 
+default-model = the model { $from } does not exist, so { $to } is used: { $why }
 fell-back = fell back from { $from } to { $to }: { $kind }
 
 ## gemini.rs

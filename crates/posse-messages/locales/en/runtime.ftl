@@ -66,6 +66,7 @@ approval-not-found = no approval is called `{ $id }`
 
 no-tool-exists = none of the tools of `{ $agent }` exists here: { $tools }
 tools-missing = `{ $agent }` asks for tools that do not exist here: { $tools }
+default-model-unpriced = the price of `{ $model }` is not known, so the limit on the cost could not be kept
 candidate-unusable = `{ $candidate }` cannot be used ({ $why }), so `{ $first }` is used
 model-unusable = the model `{ $candidate }` of `{ $name }` cannot be used ({ $why }), so `{ $model }` is used
 

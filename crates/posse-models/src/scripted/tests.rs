@@ -23,6 +23,7 @@ async fn ask_with(
         tool_use,
         output_tokens_max: 100,
         settings: &ModelSettings::default(),
+        answered_by: posse_core::usage::ByModel::nobody(),
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,

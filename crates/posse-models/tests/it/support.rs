@@ -86,6 +86,7 @@ impl Talk {
             tool_use: self.tool_use,
             output_tokens_max: 4000,
             settings: &self.settings,
+            answered_by: posse_core::usage::ByModel::nobody(),
             generation: self.generation,
             memo: &mut self.memo,
             allowance: &Unlimited,

@@ -49,6 +49,7 @@ async fn ask(model: &dyn Model, screen: &Screen) -> Result<Reply, ModelFailure> 
         tool_use: ToolUse::Auto,
         output_tokens_max: 100,
         settings: &ModelSettings::default(),
+        answered_by: posse_core::usage::ByModel::nobody(),
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,

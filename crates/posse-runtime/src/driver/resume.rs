@@ -57,7 +57,7 @@ pub async fn resume(
     // The last owner may have written until the moment of the claim.
     let Replayed { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
         read(ports, &id).await?;
-    let tariff = &ports.model.tariff;
+    let tariff = &*ports.model.tariff.after(run.answered_by());
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
     ports.budget.charge(tariff.of_lost(&lost));
