@@ -66,6 +66,8 @@ pub enum Command {
     Tasks(TasksCommand),
     /// What tasks have cost, subagents included.
     Cost(CostArgs),
+    /// Delete old tasks and give their space back; without a flag, apply `max_age` and `max_size` of `[store]`.
+    Gc(GcArgs),
     /// Who may write where: the write leases of running tasks.
     Leases(LeasesArgs),
     /// Go on with tasks whose process is gone: interrupted ones, and those that were detached.
@@ -207,6 +209,25 @@ pub enum TasksCommand {
         /// The task's id, or the beginning of it.
         task: String,
     },
+    /// Delete tasks that have ended, each with everything it delegated.
+    Delete {
+        /// Their ids, or the beginnings of them.
+        #[arg(required = true)]
+        tasks: Vec<String>,
+        /// Also interrupted ones, and those with changes not applied or a result not collected.
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+#[derive(ClapArgs)]
+pub struct GcArgs {
+    /// Delete tasks that ended longer ago than this, such as 30d or 8w [default: the configuration].
+    #[arg(long, value_name = "SPAN", value_parser = crate::spans::parse)]
+    pub older_than: Option<Duration>,
+    /// Only say what would be deleted.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(ClapArgs)]

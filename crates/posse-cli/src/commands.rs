@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod drive;
 mod export;
+mod gc;
 mod init;
 mod leases;
 mod mcp;
@@ -27,6 +28,8 @@ use clap::CommandFactory;
 use posse_core::outcome::Status;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+
+pub use worker::joined;
 
 use crate::args::{Args, Command, LeasesArgs, LeasesCommand, TasksCommand};
 use crate::terminal;
@@ -56,6 +59,8 @@ pub fn dispatch(args: Args) -> Result<ExitCode> {
         Command::Tasks(TasksCommand::Apply { task, protected }) => {
             block_on(tasks::apply(&global, &task, protected))
         }
+        Command::Tasks(TasksCommand::Delete { tasks, force }) => block_on(gc::delete(&global, &tasks, force)),
+        Command::Gc(args) => block_on(gc::run(&global, &args)),
         Command::Tasks(TasksCommand::Discard { task }) => block_on(tasks::discard(&global, &task)),
         Command::Leases(LeasesArgs { command: None }) => block_on(leases::list(&global)),
         Command::Leases(LeasesArgs { command: Some(LeasesCommand::Release { task, force }) }) => {

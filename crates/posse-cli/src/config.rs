@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use posse_core::agent::Effort;
 use posse_core::board::OnLimit;
@@ -45,6 +46,7 @@ pub struct Config {
     pub log: LogConfig,
     pub telemetry: TelemetryConfig,
     pub session: SessionConfig,
+    pub store: StoreConfig,
     pub network: NetworkConfig,
     pub secrets: SecretsConfig,
     pub approvals: ApprovalsConfig,
@@ -232,6 +234,40 @@ pub struct SessionConfig {
     pub on_limit: Option<OnLimitConfig>,
     /// A task that was not heard of for so many seconds may lose its write lease.
     pub lease_s: Option<Whole<1, 86_400>>,
+}
+
+/// How long tasks stay in the store. Left out: for ever.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreConfig {
+    /// Since they ended, such as `90d`.
+    pub max_age: Option<SpanText>,
+    /// Of all of them, such as `2GB`; the oldest go first.
+    pub max_size: Option<SizeText>,
+}
+
+/// A span such as `30d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct SpanText(pub Duration);
+
+impl TryFrom<String> for SpanText {
+    type Error = String;
+    fn try_from(raw: String) -> Result<Self, String> {
+        crate::spans::parse(&raw).map(Self)
+    }
+}
+
+/// An amount of bytes such as `2GB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct SizeText(pub u64);
+
+impl TryFrom<String> for SizeText {
+    type Error = String;
+    fn try_from(raw: String) -> Result<Self, String> {
+        crate::sizes::parse(&raw).map(Self)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
@@ -450,6 +486,7 @@ fn forbid_rights(path: &Path, project: &Config) -> Result<()> {
         ("session.max_open_tasks", project.session.max_open_tasks.is_some()),
         ("session.on_limit", project.session.on_limit.is_some()),
         ("session.lease_s", project.session.lease_s.is_some()),
+        ("store", project.store != StoreConfig::default()),
         ("approvals.mode", project.approvals.mode.is_some()),
         ("approvals.deadline_s", project.approvals.deadline_s.is_some()),
         ("approvals.default", project.approvals.default.is_some()),
@@ -612,6 +649,7 @@ mod tests {
             "[session]\nmax_running = 64\n",
             "[session]\nmax_open_tasks = 5\n",
             "[session]\non_limit = \"queue\"\n",
+            "[store]\nmax_age = \"1d\"\n",
             "[network]\nhosts = [\"evil.test\"]\n",
             "[network]\nallow_private = [\"127.0.0.1\"]\n",
             "[secrets]\nredact = false\n",

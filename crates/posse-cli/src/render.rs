@@ -56,6 +56,7 @@ pub enum Thing {
     Task,
     Token,
     Tool,
+    Tree,
     Turn,
     Warning,
 }
@@ -73,6 +74,7 @@ pub fn many(n: impl Into<u64>, of: Thing) -> String {
         Thing::Task => say!("many-tasks", n),
         Thing::Token => say!("many-tokens", n),
         Thing::Tool => say!("many-tools", n),
+        Thing::Tree => say!("many-trees", n),
         Thing::Turn => say!("many-turns", n),
         Thing::Warning => say!("many-warnings", n),
     }

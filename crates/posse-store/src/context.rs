@@ -152,18 +152,26 @@ fn try_change_session(
                 .execute(params![number, agent.name, agent.version, agent.key, agent.arguments])?;
         }
         SessionChange::Delete => {
-            let number = enter(connection, session, Access::Read)?;
-            for table in OF_SESSION {
-                connection
-                    .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
-                    .execute([number])?;
-            }
-            connection
-                .prepare_cached("UPDATE sessions SET deleted_ms = ?2 WHERE number = ?1")?
-                .execute([number, now])?;
+            enter(connection, session, Access::Read)?;
+            forget_session(connection, session, now)?;
         }
     }
     Ok(())
+}
+
+/// Deletes what belongs to a session beside its tasks. That there was one stays known.
+pub(crate) fn forget_session(connection: &Connection, session: &str, now: i64) -> rusqlite::Result<()> {
+    for table in OF_SESSION {
+        connection
+            .prepare_cached(&format!(
+                "DELETE FROM {table} WHERE session = (SELECT number FROM sessions WHERE id = ?1)"
+            ))?
+            .execute([session])?;
+    }
+    connection
+        .prepare_cached("UPDATE sessions SET deleted_ms = coalesce(deleted_ms, ?2) WHERE id = ?1")?
+        .execute(params![session, now])
+        .map(drop)
 }
 
 pub(crate) fn change(

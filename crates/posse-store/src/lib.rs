@@ -12,6 +12,7 @@ mod leases;
 mod log;
 mod open;
 mod reader;
+mod retention;
 mod schema;
 mod writer;
 
@@ -34,9 +35,11 @@ use crate::approvals::Act;
 use crate::commit::{Job, Written};
 use crate::context::SessionChange;
 use crate::reader::Reader;
+use crate::retention::Keeper;
 use crate::writer::Writer;
 
 pub use crate::open::Health;
+pub use crate::retention::{RewriteConsent, SpaceReturn, StoreSize, TaskTree};
 
 /// How patient a store is.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +80,7 @@ pub struct SqliteStore {
     path: PathBuf,
     // The reader goes first, so that the writer is the last to close the file and folds the log back into it.
     reader: Reader,
+    keeper: Keeper,
     writer: Writer,
 }
 
@@ -90,8 +94,9 @@ impl SqliteStore {
         let path = open::prepare_file(path.as_ref())?;
         let connection = open::connect(&path, settings.busy_max)?;
         let reader = Reader::new(path.clone());
+        let keeper = Keeper::new(path.clone(), settings.busy_max);
         let writer = Writer::new(connection, path.clone(), settings.busy_max);
-        Ok(Self { path, reader, writer })
+        Ok(Self { path, reader, keeper, writer })
     }
 
     /// Where the file is, with the links of its directory resolved.
@@ -119,6 +124,33 @@ impl SqliteStore {
     pub async fn spending(&self, by: SpendingGroup, since_ms: u64) -> Result<Vec<SpendingLine>> {
         let since_ms = signed(since_ms);
         self.reader.read(move |connection, path| reader::spending(connection, path, by, since_ms)).await
+    }
+
+    /// Every tree of tasks, the one that changed last at the end.
+    pub async fn trees(&self) -> Result<Vec<TaskTree>> {
+        self.reader.read(retention::trees).await
+    }
+
+    /// The tasks of a tree, and how many bytes their journals have.
+    pub async fn tree_contents(&self, root: &TaskId) -> Result<(Vec<TaskId>, u64)> {
+        let root = root.clone();
+        self.reader.read(move |connection, path| retention::contents(connection, path, &root)).await
+    }
+
+    /// Deletes a tree whole, with its approvals and, if its root is a session's own task, with what that session shared. What it cost
+    /// stays known. Returns false and deletes nothing if the tree is no longer as it was seen.
+    pub async fn delete_tree(&self, tree: TaskTree, now_ms: u64) -> Result<bool> {
+        self.keeper.work(move |site| site.delete(&tree, now_ms)).await
+    }
+
+    /// Gives the space of what was deleted back to the file system, while others use the store.
+    pub async fn give_back_space(&self, consent: RewriteConsent) -> Result<SpaceReturn> {
+        self.keeper.work(move |site| site.give_back(consent)).await
+    }
+
+    /// How much room the store takes.
+    pub async fn size(&self) -> Result<StoreSize> {
+        self.reader.read(retention::size).await
     }
 
     /// Reads the whole file and compares it with its own indexes. Takes time in proportion to its size.

@@ -79,7 +79,10 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fau
     // Until the schema is known to be ours, even closing must not write.
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop))?;
     set(&connection, path, |c| c.busy_timeout(READ_BUSY_MAX.min(busy_max)))?;
-    schema::version(&connection, path)?;
+    if schema::version(&connection, path)? == 0 {
+        // Only a store without a table can still be given the pointer map with which `retention` gives space back in slices.
+        set(&connection, path, |c| c.pragma_update(None, "auto_vacuum", "INCREMENTAL"))?;
+    }
     retry_busy(busy_max, || {
         connection.execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;

@@ -124,7 +124,8 @@ pub(crate) fn tasks(connection: &Connection, path: &Path, query: &TaskQuery) -> 
         .map_err(|e| fault::from_sqlite(path, connection, e).into())
 }
 
-/// Sums of a task and of everything below it. Real numbers saturate where integers would overflow.
+/// Sums of a task and of everything below it. Real numbers saturate where integers would overflow. `CROSS JOIN` keeps the order:
+/// the planner would go through all tasks instead and look each one up in the tree.
 const TREE: &str = "WITH RECURSIVE tree (number, id) AS (
          SELECT number, id FROM tasks WHERE id = ?1
          UNION ALL SELECT tasks.number, tasks.id FROM tree JOIN tasks ON tasks.parent = tree.id)
@@ -133,7 +134,7 @@ const TREE: &str = "WITH RECURSIVE tree (number, id) AS (
      FROM (SELECT turns + count(model) AS turns, input_tokens + total(input) AS input,
                output_tokens + total(output) AS output, cost_micros + total(cost) AS cost,
                unpriced_tokens + total(iif(cost IS NULL, input + output, 0)) AS unpriced
-           FROM tree JOIN tasks ON tasks.number = tree.number
+           FROM tree CROSS JOIN tasks ON tasks.number = tree.number
            LEFT JOIN journal ON position BETWEEN (tasks.number << 32) + counted AND (tasks.number << 32) + 4294967295
            GROUP BY tasks.number)";
 
@@ -172,17 +173,19 @@ pub(crate) fn spending(
         SpendingGroup::Day => ("date(at_ms / 1000, 'unixepoch', 'localtime')", ""),
         SpendingGroup::Workspace => (
             "coalesce(workspace, '')",
-            "LEFT JOIN sessions ON sessions.id = substr(tasks.id, 1, instr(tasks.id || '.', '.') - 1)",
+            "LEFT JOIN sessions ON sessions.id = substr(task, 1, instr(task || '.', '.') - 1)",
         ),
     };
-    // Tasks that ended before are passed over as a whole.
+    // Tasks that ended before are passed over as a whole. What deleted tasks used is kept apart.
     let sql = format!(
-        "SELECT count(DISTINCT tasks.number), count(model), CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER),
-             CAST(total(cost) AS INTEGER), CAST(total(iif(cost IS NULL, input + output, 0)) AS INTEGER), {name} AS name
-         FROM tasks CROSS JOIN journal
-             ON position BETWEEN (tasks.number << 32) AND (tasks.number << 32) + 4294967295 {join}
-         WHERE input IS NOT NULL AND at_ms >= ?1
-             AND (updated_ms >= ?1 OR status = 'running')
+        "SELECT count(DISTINCT task), sum(turns), CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER),
+             CAST(total(cost) AS INTEGER), CAST(total(unpriced) AS INTEGER), {name} AS name
+         FROM (SELECT tasks.id AS task, agent, model, at_ms, model IS NOT NULL AS turns, input, output, cost,
+                   iif(cost IS NULL, input + output, 0) AS unpriced
+               FROM tasks CROSS JOIN journal
+                   ON position BETWEEN (tasks.number << 32) AND (tasks.number << 32) + 4294967295
+               WHERE input IS NOT NULL AND at_ms >= ?1 AND (updated_ms >= ?1 OR status = 'running')
+               UNION ALL SELECT * FROM spent WHERE at_ms >= ?1) {join}
          GROUP BY name ORDER BY total(cost) DESC, name"
     );
     connection
@@ -240,4 +243,69 @@ fn unreadable(task: &TaskId, last: i64, path: &Path, error: Error) -> Error {
     Error::new(ErrorCode::JournalInvalid, localized!("store-record-unreadable", task, last))
         .hint(localized!("store-record-unreadable-hint", path = path.display()))
         .caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use posse_runtime::ports::ApprovalQuery;
+    use rusqlite::ffi;
+
+    use super::*;
+    use crate::approvals;
+
+    /// Pages that a connection has read from the file so far.
+    fn pages_read(connection: &Connection) -> i32 {
+        let (mut pages, mut most) = (0, 0);
+        // SAFETY: the handle belongs to a connection that is borrowed for the whole call, and both numbers live longer.
+        unsafe {
+            let what = ffi::SQLITE_DBSTATUS_CACHE_MISS;
+            ffi::sqlite3_db_status(connection.handle(), what, &raw mut pages, &raw mut most, 0);
+        }
+        pages
+    }
+
+    #[test]
+    fn a_listing_reads_as_much_of_a_hundred_thousand_tasks_as_of_a_hundred() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = open::prepare_file(&directory.path().join("posse.db")).unwrap();
+        let writer = open::connect(&path, Duration::from_secs(1)).unwrap();
+        // A root with nine below it each, and an approval for every hundredth.
+        let fill = |from: u32, to: u32| {
+            writer
+                .execute_batch(&format!(
+                    "BEGIN;
+                     WITH RECURSIVE n (n) AS (VALUES ({from}) UNION ALL SELECT n + 1 FROM n WHERE n < {to} - 1)
+                     INSERT INTO tasks (id, parent, agent, title, status, owner, epoch, counted, created_ms, updated_ms,
+                                        input_tokens, output_tokens, turns)
+                     SELECT printf('s%d%s', n / 10, iif(n % 10, printf('.t_%02d', n % 10), '')),
+                         iif(n % 10, printf('s%d', n / 10), NULL),
+                         'helper', 'do it', 'completed', 'o', 1, 3, n, n, 1, 1, 1 FROM n;
+                     INSERT INTO journal (position, kind, at_ms, payload)
+                     SELECT (number << 32) + 2, 'started asked finished', 1, zeroblob(600) FROM tasks
+                     WHERE created_ms BETWEEN {from} AND {to};
+                     INSERT INTO approvals (task, call, session, state, standing, payload)
+                     SELECT id, '1.0', id, 'denied', 0, x'' FROM tasks WHERE created_ms BETWEEN {from} AND {to} AND number % 100 = 0;
+                     COMMIT"
+                ))
+                .unwrap();
+        };
+        let listing = || {
+            let connection = open::connect_reader(&path).unwrap();
+            let query = TaskQuery { limit: 20, ..TaskQuery::of(Which::All) };
+            let rows = tasks(&connection, &path, &query).unwrap();
+            assert_eq!(rows.len(), 20);
+            let ids: Vec<TaskId> = rows.into_iter().map(|row| row.id).collect();
+            assert!(approvals::list(&connection, &path, &ApprovalQuery::Open).unwrap().is_empty());
+            assert!(tree_totals(&connection, &path, &ids).unwrap().iter().any(|total| total.tasks == 10));
+            pages_read(&connection)
+        };
+        fill(0, 100);
+        let few = listing();
+        fill(100, 100_000);
+        let many = listing();
+        // Deeper indexes are the only difference.
+        assert!(few > 0 && many < few + 60, "{few} pages of a hundred tasks, {many} of a hundred thousand");
+    }
 }

@@ -14,8 +14,10 @@ use crate::open::retry_busy;
 const APPLICATION_ID: i32 = 0x506f_7373;
 
 /// `STEPS[n]` leads from version n to version n + 1.
-const STEPS: &[&str] =
-    &[TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER, SPENDING];
+const STEPS: &[&str] = &[
+    TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER, SPENDING,
+    RETENTION,
+];
 
 const TASKS: &str = "
     -- Never deleted from, so that `number` grows with the time of creation whatever the clock did.
@@ -281,6 +283,23 @@ const SPENDING: &str = "
                     AND position BETWEEN (number << 32) AND (number << 32) + 4294967295
                 ORDER BY position LIMIT 1))
         WHERE json_valid(line)), '');
+";
+
+const RETENTION: &str = "
+    -- From now on trees of tasks are deleted. A number may be given again when the newest task was deleted, together with everything that
+    -- refers to it; it still grows among those that are there. What deleted tasks used, one row for each task, model and day; `at_ms` is
+    -- the last use, `turns` counts replies, `unpriced` the tokens without a price.
+    CREATE TABLE spent (
+        task TEXT NOT NULL,
+        agent TEXT NOT NULL,
+        model TEXT,
+        at_ms INTEGER NOT NULL,
+        turns INTEGER NOT NULL,
+        input INTEGER NOT NULL,
+        output INTEGER NOT NULL,
+        cost INTEGER NOT NULL,
+        unpriced INTEGER NOT NULL
+    ) STRICT;
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

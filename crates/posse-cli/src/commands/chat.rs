@@ -17,7 +17,7 @@ use super::tasks::TakenUp;
 use crate::args::{ChatArgs, Global, How};
 use crate::setup::{Setup, new_session_id};
 use crate::signals::EndSignals;
-use crate::terminal;
+use crate::{retention, terminal};
 
 pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
     let mut talk = match &args.resume {
@@ -73,6 +73,7 @@ pub async fn run(global: &Global, args: ChatArgs) -> Result<ExitCode> {
         code = room.conclude(&task, &talk.lead.agent, &outcome, began).await;
     }
     talk.setup().close_servers().await;
+    retention::apply_later(global, &talk.setup().config.store, &talk.setup().state);
     Ok(code)
 }
 

@@ -8,15 +8,18 @@ use posse_core::board::{OnLimit, Rules};
 use posse_core::grant::Tier;
 use posse_core::text::estimate_tokens;
 use posse_messages::say;
+use posse_runtime::context::now_ms;
 use serde_json::{Value, json};
 
 use crate::agents::load;
 use crate::args::{Global, How};
 use crate::columns::Cell;
 use crate::models::{self, KNOWN, process_env};
+use crate::render::{Thing, many};
+use crate::retention::{REPORT, RetentionCaps};
 use crate::servers::{Servers, Wanted};
 use crate::setup::{ORCHESTRATOR, Setup, user_config_dir};
-use crate::terminal;
+use crate::{sizes, spans, terminal};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mark {
@@ -77,6 +80,7 @@ async fn examine(global: &Global) -> Vec<Finding> {
     findings.push(agents(&setup));
     findings.push(prompts(&setup));
     findings.push(store(&setup).await);
+    findings.push(retention(&setup));
     findings
 }
 
@@ -233,13 +237,33 @@ async fn store(setup: &Setup) -> Finding {
     let examined = async {
         let store = setup.store()?;
         store.integrity().await?;
-        let tasks = store.count().await?;
-        Ok(say!("doctor-store", path = store.path().display(), tasks))
+        let tasks = many(store.count().await?, Thing::Task);
+        let size = sizes::in_words(store.size().await?.file_bytes);
+        Ok(say!("doctor-store", path = store.path().display(), tasks, size))
     };
     match examined.await {
         Ok(text) => Finding::new("store", Mark::Fine, text),
         Err(e) => Finding::error("store", &e),
     }
+}
+
+/// How long tasks stay, and what the last `posse gc` deleted.
+fn retention(setup: &Setup) -> Finding {
+    let caps = RetentionCaps::of(&setup.config.store);
+    let mut parts = Vec::new();
+    parts.extend(caps.age_ms.map(|age| say!("doctor-retention-age", age = spans::in_words(age / 1000))));
+    parts.extend(caps.bytes.map(|bytes| say!("doctor-retention-size", size = sizes::in_words(bytes))));
+    if parts.is_empty() {
+        parts.push(say!("doctor-retention-none"));
+    }
+    let report = std::fs::read(setup.state.join(REPORT)).unwrap_or_default();
+    let report: Value = serde_json::from_slice(&report).unwrap_or_default();
+    if let (Some(at_ms), Some(tasks)) = (report["at_ms"].as_u64(), report["tasks"].as_u64()) {
+        let seconds = now_ms().saturating_sub(at_ms) / 1000;
+        let (age, tasks) = (spans::in_words(seconds), many(tasks, Thing::Task));
+        parts.push(say!("doctor-retention-last", age, tasks));
+    }
+    Finding::new("retention", Mark::Info, parts.join(" · "))
 }
 
 /// For people; programs get the topic itself.
@@ -257,6 +281,7 @@ fn topic(topic: &str) -> String {
         "MCP servers" => say!("topic-servers"),
         "prompt tokens" => say!("topic-prompt-tokens"),
         "store" => say!("topic-store"),
+        "retention" => say!("topic-retention"),
         "log" => say!("topic-log"),
         "traces" => say!("topic-traces"),
         other => other.to_owned(),

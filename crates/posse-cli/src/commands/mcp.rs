@@ -32,7 +32,7 @@ use crate::args::{Global, How, McpArgs, McpCommand};
 use crate::config::OnExit;
 use crate::models::{NONE, process_env};
 use crate::setup::{Setup, name, state_file};
-use crate::{owner, terminal};
+use crate::{owner, retention, terminal};
 
 /// How long a host waits for its first answer because of servers that are being asked for their tools.
 const HEAD_START: Duration = Duration::from_secs(1);
@@ -49,6 +49,8 @@ async fn serve(global: &Global, args: McpArgs) -> Result<ExitCode> {
     // Before anything can be written: standard output carries the protocol and nothing else.
     let pipes = args.http.is_none().then(take_pipes).transpose()?;
     let setup = Setup { hosts: Hosts::served(), ..Setup::load(global)? };
+    // A server runs for days; its end is no time to count on.
+    retention::apply_later(global, &setup.config.store, &setup.state);
     let on_exit = args.on_exit.or(setup.config.mcp.on_exit).unwrap_or(OnExit::HandOver);
     let leaving = CancellationToken::new();
     let (opener, entrance) = Entrance::closed();

@@ -24,6 +24,7 @@ use self::report::Report;
 use super::drive::{Room, View, Work};
 use super::run::{Furniture, furnish};
 use crate::args::{Global, How, ReviewArgs};
+use crate::retention;
 use crate::setup::{Setup, name, new_session_id};
 use crate::terminal::{self, Delivery};
 
@@ -73,6 +74,7 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     let delivery = deliver(&args, &form.render(&report))?;
     let counted = found.as_ref().map(|found| format!(" · {}", found.counted())).unwrap_or_default();
     terminal::note(&format!("{}{counted}", room.summary(&id, &reviewer, &outcome, &tree)));
+    retention::apply_later(global, &setup.config.store, &setup.state);
     Ok(exit_code(&args, &outcome, found.as_ref(), delivery))
 }
 

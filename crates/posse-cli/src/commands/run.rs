@@ -26,8 +26,8 @@ use super::drive::{Parts, Room, View, Work};
 use super::worker::{self, joined};
 use crate::args::{Global, How, RunArgs};
 use crate::setup::{Setup, Tools, new_session_id};
-use crate::terminal;
 use crate::worktrees::Apart;
+use crate::{retention, terminal};
 
 /// A task is read by a model; more than this belongs into a file that the model can read.
 const TASK_BYTES_MAX: u64 = 1 << 20;
@@ -90,7 +90,9 @@ async fn run_in(
     let work = Work::Start { agent: Box::new(agent.clone()), task, verify, notes };
     let outcome = room.work(work).await;
     setup.close_servers().await;
-    Ok(room.conclude(&id, &agent, &*outcome?, began).await)
+    let code = room.conclude(&id, &agent, &*outcome?, began).await;
+    retention::apply_later(global, &setup.config.store, &setup.state);
+    Ok(code)
 }
 
 /// Starts a worker for a task that nobody drives yet, and says how to follow it.

@@ -30,7 +30,7 @@ use crate::columns::{Cell, cut};
 use crate::render::{price, tokens, with_subagents};
 use crate::servers::{Wanted, is_about_servers};
 use crate::setup::{self, Setup};
-use crate::{owner, terminal};
+use crate::{owner, retention, terminal};
 
 pub use apart::{apply, diff, discard};
 pub use cancel::{end_tree, run as cancel};
@@ -152,7 +152,9 @@ pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCo
     // What is told at the end is about the time it had now.
     let mut agent = start.agent.clone();
     agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
-    Ok(room.conclude(&row.id, &agent, &outcome, began).await)
+    let code = room.conclude(&row.id, &agent, &outcome, began).await;
+    retention::apply_later(global, &taken_up.setup.config.store, &taken_up.setup.state);
+    Ok(code)
 }
 
 /// A task of the store that goes on, and where it was begun: it keeps its workspace, its limits, and its tools unless

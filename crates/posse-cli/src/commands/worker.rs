@@ -25,7 +25,7 @@ use super::drive::View;
 use super::tasks::{TakenUp, end_tree, find};
 use crate::args::{Common, Global, How, WorkerArgs};
 use crate::render::{Thing, many, tokens};
-use crate::{owner, setup, signals, terminal, wire};
+use crate::{owner, retention, setup, signals, terminal, wire};
 
 /// How often it looks for work.
 const LOOK: Duration = Duration::from_secs(2);
@@ -221,6 +221,7 @@ impl Worker {
         let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
         let outcome = room.session.resume(taken_up.row.id.clone(), onward).await;
         taken_up.setup.close_servers().await;
+        retention::apply_later(&self.global, &taken_up.setup.config.store, &taken_up.setup.state);
         outcome
     }
 

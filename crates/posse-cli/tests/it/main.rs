@@ -23,6 +23,7 @@ mod parallel;
 mod rates;
 mod readme;
 mod record;
+mod retention;
 mod review;
 mod rights;
 mod secrets;

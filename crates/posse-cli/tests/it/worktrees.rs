@@ -23,7 +23,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 }
 
 /// A repository with a commit, something staged, something changed, something untracked and something ignored.
-fn place() -> Place {
+pub fn place() -> Place {
     let place = Place::new();
     let workspace = place.workspace();
     git(&workspace, &["init", "-q"]);
@@ -67,7 +67,7 @@ fn fingerprint(directory: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-fn run(place: &Place, steps: &str) -> Ran {
+pub fn run(place: &Place, steps: &str) -> Ran {
     let model = place.script(steps);
     let ran =
         place.run(["run", "--json", "--isolation", "worktree", "--allow", "bash", "--model", &model, "Work"]);

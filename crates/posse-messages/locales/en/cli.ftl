@@ -130,7 +130,11 @@ doctor-not-trusted = { $untrusted } not trusted: posse trust
 doctor-agents = { $usable } of { $all } can be used
 doctor-agents-check = posse agents check tells about each
 doctor-to-delegate = { $parts } · { $total } to delegate
-doctor-store = { $path } · { $tasks } tasks · integrity ok
+doctor-store = { $path } · { $tasks } · { $size } · integrity ok
+doctor-retention-none = kept until `posse gc` or `posse tasks delete`
+doctor-retention-age = tasks go { $age } after they ended
+doctor-retention-size = the oldest go when the store is larger than { $size }
+doctor-retention-last = last `posse gc`: { $age } ago, { $tasks } deleted
 
 ## commands/drive.rs
 
@@ -482,6 +486,7 @@ topic-delegation = delegation
 topic-agents = agents
 topic-prompt-tokens = prompt tokens
 topic-store = store
+topic-retention = retention
 topic-log = log
 topic-traces = traces
 trusted-before = trusted before
@@ -515,6 +520,27 @@ did-you-mean = did you mean `{ $name }`?
 providers-there-are = there are: { $names }; others go into `[providers.{ $provider }]` of your configuration
 effort-invalid = must be low, medium, high or max
 dollars-invalid = an amount in US dollars is above zero, such as 0.50
+many-trees =
+    { $n ->
+        [one] { $n } tree
+       *[other] { $n } trees
+    }
+size-invalid = a size is a whole number with a unit: 500MB, 2GB or 1GiB
+gc-no-rule = nothing says which tasks to delete
+gc-no-rule-hint = `posse gc --older-than 30d`, or set `max_age` or `max_size` below `[store]` in your configuration
+gc-deleted = deleted { $tasks } in { $trees } ({ $size }); the store takes { $now } now
+gc-would-delete = would delete { $tasks } in { $trees } ({ $size }); the store takes { $now }
+gc-kept-running = kept, because they run: { $tasks }
+gc-kept-interrupted = kept, because they were interrupted: { $tasks } (`posse tasks resume` or `posse tasks cancel` ends them; `posse tasks delete --force` gives them up)
+gc-kept-unapplied = kept, because their changes are not applied: { $tasks } (`posse tasks apply` or `posse tasks discard`)
+gc-kept-uncollected = kept, because a host may not have collected their results: { $tasks } (`max_age` or `--older-than` says when they go; `posse tasks delete --force` does not wait)
+gc-kept-newest = kept, because the next task of their room is numbered after them: { $tasks }
+gc-kept-changed = kept, because they went on meanwhile: { $tasks }
+gc-and-more = { $tasks } and { $n } more
+gc-needs-rewrite = the space is free for new tasks, but not given back yet: this store has to be rewritten once, which would hold up tasks that run. Run `posse gc` again when none does
+gc-not-started = old tasks were not deleted: { $why }
+task-inside-tree = `{ $task }` is part of a tree, and a tree is deleted whole
+task-inside-tree-hint = `posse tasks delete { $root }` deletes all of it
 span-invalid = a span is a whole number with a unit: 45m, 12h, 30d or 8w
 span-seconds = { $n } s
 span-minutes = { $n } min

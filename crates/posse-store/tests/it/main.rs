@@ -7,6 +7,7 @@ mod crash;
 mod files;
 mod full_disk;
 mod processes;
+mod retention;
 
 use std::path::PathBuf;
 

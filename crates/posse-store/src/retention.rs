@@ -1,0 +1,335 @@
+//! Deletion of task trees, and the space that it gives back to the file system.
+//!
+//! A tree goes in one transaction, so nobody ever sees a part of one. Space is given back by incremental vacuum, in slices that hold
+//! the write lock for milliseconds: `VACUUM` would hold it for as long as it copies the whole store, and other processes give up
+//! after `Settings::busy_max`. A store made before there was retention lacks the pointer map that this needs; it gets one by a
+//! single `VACUUM`, on a connection of its own that may spill (see `log`).
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use posse_core::id::TaskId;
+use posse_core::{Error, ErrorCode, Result};
+use posse_messages::localized;
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
+
+use crate::context;
+use crate::fault;
+use crate::open::{self, retry_busy};
+use crate::reader::unsigned;
+
+/// Pages moved in one transaction of the vacuum: 1 MiB.
+const SLICE_PAGES: u32 = 256;
+
+/// The value of `PRAGMA auto_vacuum` with which pages are given back on request.
+const INCREMENTAL: i64 = 2;
+
+/// A task without a parent in the store, with everything below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskTree {
+    pub root: TaskId,
+    /// The root was delegated by a program outside, in a session that has no task of its own.
+    pub is_hosted: bool,
+    pub tasks: u64,
+    /// Tasks that have not ended, whether a process drives them or not.
+    pub running: u64,
+    /// The last change of any of them.
+    pub updated_ms: u64,
+    /// No task of the session is newer.
+    pub is_newest: bool,
+    /// Together with the rest it differs when a task was claimed or continued meanwhile.
+    epochs: u64,
+}
+
+/// How much room a store takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreSize {
+    /// Of the file, without its log.
+    pub file_bytes: u64,
+    /// Of the pages in it that hold something.
+    pub used_bytes: u64,
+}
+
+/// The outcome of giving free space back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpaceReturn {
+    Done,
+    /// The store has to be rewritten once, which holds up other processes that write.
+    NeedsRewrite,
+}
+
+/// Whether a store without a pointer map may be rewritten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RewriteConsent {
+    Given,
+    Refused,
+}
+
+const TREES: &str = "WITH RECURSIVE tree (root, number, id) AS (
+         SELECT number, number, id FROM tasks AS top
+         WHERE parent IS NULL OR NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = top.parent)
+         UNION ALL SELECT root, tasks.number, tasks.id FROM tree JOIN tasks ON tasks.parent = tree.id)
+     SELECT (SELECT id FROM tasks WHERE number = root), (SELECT parent IS NOT NULL FROM tasks WHERE number = root),
+         count(*), sum(status = 'running'), max(updated_ms), sum(epoch), max(tasks.number)
+     FROM tree CROSS JOIN tasks ON tasks.number = tree.number GROUP BY root ORDER BY max(updated_ms), root";
+
+/// Every task below this one, itself included.
+const MEMBERS: &str = "WITH RECURSIVE tree (number, id) AS (
+         SELECT number, id FROM tasks WHERE id = ?1
+         UNION ALL SELECT tasks.number, tasks.id FROM tree JOIN tasks ON tasks.parent = tree.id)
+     SELECT tasks.number, tasks.id, status = 'running', updated_ms, epoch
+     FROM tree CROSS JOIN tasks ON tasks.number = tree.number";
+
+/// What a task used stays known after it: one row for each model and day.
+const KEEP_SPENDING: &str =
+    "INSERT INTO spent (task, agent, model, at_ms, turns, input, output, cost, unpriced)
+     SELECT ?2, (SELECT agent FROM tasks WHERE number = ?1), model, max(at_ms), count(model),
+         CAST(total(input) AS INTEGER), CAST(total(output) AS INTEGER), CAST(total(cost) AS INTEGER),
+         CAST(total(iif(cost IS NULL, input + output, 0)) AS INTEGER)
+     FROM journal WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295 AND input IS NOT NULL
+     GROUP BY model, date(at_ms / 1000, 'unixepoch', 'localtime')";
+
+/// The connection that deletes, opened when it is first needed and used on a blocking thread. It is not the writer's: whoever
+/// commits there never waits for a deletion of this process longer than for one of another.
+pub(crate) struct Keeper {
+    path: PathBuf,
+    busy_max: Duration,
+    connection: Arc<Mutex<Option<Connection>>>,
+}
+
+impl Keeper {
+    pub fn new(path: PathBuf, busy_max: Duration) -> Self {
+        Self { path, busy_max, connection: Arc::default() }
+    }
+
+    /// Runs `work` on a blocking thread. After a failure the connection is closed: it may hold what was rolled back.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Site<'_>) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (path, busy_max, shared) = (self.path.clone(), self.busy_max, Arc::clone(&self.connection));
+        let work = move || {
+            let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let connection = match kept.take() {
+                Some(connection) => connection,
+                None => open::connect(&path, busy_max)?,
+            };
+            let done = work(&Site { connection: &connection, path: &path, busy_max })?;
+            *kept = Some(connection);
+            Ok(done)
+        };
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|e| {
+            Err(Error::new(ErrorCode::Internal, localized!("store-query-endless")).caused_by(e))
+        })
+    }
+}
+
+/// The store as the keeper works on it.
+pub(crate) struct Site<'a> {
+    connection: &'a Connection,
+    path: &'a Path,
+    busy_max: Duration,
+}
+
+impl Site<'_> {
+    fn failed(&self, error: rusqlite::Error) -> Error {
+        fault::from_sqlite(self.path, self.connection, error).into()
+    }
+
+    /// Begins, writes and commits; waits for other processes only before it has begun.
+    fn transact<T>(&self, write: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let begin = || Transaction::new_unchecked(self.connection, TransactionBehavior::Immediate);
+        let transaction = retry_busy(self.busy_max, begin).map_err(|e| self.failed(e))?;
+        let written = write(&transaction).map_err(|e| self.failed(e))?;
+        transaction.commit().map_err(|e| self.failed(e))?;
+        Ok(written)
+    }
+
+    /// Deletes a tree that is still as it was seen; `false`: it is not, and nothing was deleted.
+    pub fn delete(&self, tree: &TaskTree, now_ms: u64) -> Result<bool> {
+        self.transact(|connection| {
+            let members = members(connection, &tree.root)?;
+            if !tree.matches(&members) {
+                return Ok(false);
+            }
+            for member in &members {
+                delete_task(connection, member)?;
+            }
+            // A session goes with its own task. One without stays: programs outside come back to it.
+            if tree.root.as_str() == tree.root.session() {
+                context::forget_session(connection, tree.root.session(), crate::signed(now_ms))?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Gives free pages back to the file system, slice by slice.
+    pub fn give_back(&self, consent: RewriteConsent) -> Result<SpaceReturn> {
+        self.transact(drop_orphaned_approvals)?;
+        if self.number("PRAGMA auto_vacuum")? != INCREMENTAL {
+            match (self.number("PRAGMA freelist_count")?, consent) {
+                (0, _) => return Ok(SpaceReturn::Done),
+                (_, RewriteConsent::Refused) => return Ok(SpaceReturn::NeedsRewrite),
+                (_, RewriteConsent::Given) => self.rewrite()?,
+            }
+        }
+        let mut free = self.number("PRAGMA freelist_count")?;
+        while free > 0 {
+            self.transact(vacuum_slice)?;
+            let left = self.number("PRAGMA freelist_count")?;
+            if left >= free {
+                break;
+            }
+            free = left;
+        }
+        // The file is cut when the log is copied into it: now, or later if somebody still reads what was there before.
+        self.number("PRAGMA wal_checkpoint(PASSIVE)").map(drop)?;
+        Ok(SpaceReturn::Done)
+    }
+
+    /// Adds the pointer map to a store without one. Writers wait meanwhile.
+    fn rewrite(&self) -> Result<()> {
+        let rewrite = || {
+            self.connection.execute_batch(&format!(
+                "PRAGMA cache_spill = ON; PRAGMA auto_vacuum = {INCREMENTAL}; VACUUM; PRAGMA cache_spill = OFF;"
+            ))
+        };
+        retry_busy(self.busy_max, rewrite).map_err(|e| self.failed(e))
+    }
+
+    fn number(&self, sql: &str) -> Result<i64> {
+        self.connection.query_row(sql, [], |row| row.get(0)).map_err(|e| self.failed(e))
+    }
+}
+
+/// A task as it is in the transaction that deletes it.
+struct Member {
+    number: i64,
+    id: TaskId,
+    is_running: bool,
+    updated_ms: u64,
+    epoch: u64,
+}
+
+impl TaskTree {
+    fn matches(&self, members: &[Member]) -> bool {
+        let sum = |of: fn(&Member) -> u64| members.iter().map(of).sum::<u64>();
+        self.tasks == members.len() as u64
+            && self.running == sum(|member| u64::from(member.is_running))
+            && self.epochs == sum(|member| member.epoch)
+            && members.iter().all(|member| member.updated_ms <= self.updated_ms)
+    }
+}
+
+fn members(connection: &Connection, root: &TaskId) -> rusqlite::Result<Vec<Member>> {
+    let member = |row: &Row<'_>| {
+        Ok(Member {
+            number: row.get(0)?,
+            id: TaskId::from_store(row.get(1)?),
+            is_running: row.get(2)?,
+            updated_ms: unsigned(row, 3)?,
+            epoch: unsigned(row, 4)?,
+        })
+    };
+    connection.prepare_cached(MEMBERS)?.query_map([root.as_str()], member)?.collect()
+}
+
+fn delete_task(connection: &Connection, task: &Member) -> rusqlite::Result<()> {
+    let Member { number, id, .. } = task;
+    connection.prepare_cached(KEEP_SPENDING)?.execute(params![number, id.as_str()])?;
+    for sql in [
+        "DELETE FROM journal WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295",
+        "DELETE FROM leases WHERE task = ?1",
+        "DELETE FROM commands WHERE task = ?1",
+        "DELETE FROM tasks WHERE number = ?1",
+    ] {
+        connection.prepare_cached(sql)?.execute([number])?;
+    }
+    connection
+        .prepare_cached(
+            "DELETE FROM approvals WHERE task = ?1 AND number < (SELECT max(number) FROM approvals)",
+        )?
+        .execute([id.as_str()])
+        .map(drop)
+}
+
+/// The newest approval outlives its task until there is a newer one: its number must not be given again.
+fn drop_orphaned_approvals(connection: &Connection) -> rusqlite::Result<()> {
+    connection
+        .execute(
+            "DELETE FROM approvals WHERE number < (SELECT max(number) FROM approvals)
+                 AND NOT EXISTS (SELECT 1 FROM tasks WHERE tasks.id = task)",
+            [],
+        )
+        .map(drop)
+}
+
+fn vacuum_slice(connection: &Connection) -> rusqlite::Result<()> {
+    let mut vacuum = connection.prepare(&format!("PRAGMA incremental_vacuum({SLICE_PAGES})"))?;
+    let mut moved = vacuum.query([])?;
+    // Each step gives one page back.
+    while moved.next()?.is_some() {}
+    Ok(())
+}
+
+/// Every tree of the store, the one that changed last at the end.
+pub(crate) fn trees(connection: &Connection, path: &Path) -> Result<Vec<TaskTree>> {
+    let read = || -> rusqlite::Result<Vec<(TaskTree, i64)>> {
+        connection.prepare_cached(TREES)?.query_map([], tree_row)?.collect()
+    };
+    let mut rows = read().map_err(|e| Error::from(fault::from_sqlite(path, connection, e)))?;
+    let mut newest = std::collections::HashMap::new();
+    for (tree, number) in &rows {
+        let known = newest.entry(tree.root.session().to_owned()).or_insert(*number);
+        *known = (*known).max(*number);
+    }
+    for (tree, number) in &mut rows {
+        tree.is_newest = newest.get(tree.root.session()) == Some(number);
+    }
+    Ok(rows.into_iter().map(|(tree, _)| tree).collect())
+}
+
+/// With the number of its newest task.
+fn tree_row(row: &Row<'_>) -> rusqlite::Result<(TaskTree, i64)> {
+    let tree = TaskTree {
+        root: TaskId::from_store(row.get(0)?),
+        is_hosted: row.get(1)?,
+        tasks: unsigned(row, 2)?,
+        running: unsigned(row, 3)?,
+        updated_ms: unsigned(row, 4)?,
+        epochs: unsigned(row, 5)?,
+        is_newest: false,
+    };
+    Ok((tree, row.get(6)?))
+}
+
+/// The ids of a tree's tasks, and how many bytes their journals have.
+pub(crate) fn contents(connection: &Connection, path: &Path, root: &TaskId) -> Result<(Vec<TaskId>, u64)> {
+    let read = || -> rusqlite::Result<(Vec<TaskId>, u64)> {
+        let members = members(connection, root)?;
+        let mut lengths = connection.prepare_cached(
+            "SELECT coalesce(sum(length(payload)), 0) FROM journal
+             WHERE position BETWEEN (?1 << 32) AND (?1 << 32) + 4294967295",
+        )?;
+        let mut bytes: u64 = 0;
+        for member in &members {
+            bytes = bytes.saturating_add(lengths.query_row([member.number], |row| unsigned(row, 0))?);
+        }
+        Ok((members.into_iter().map(|member| member.id).collect(), bytes))
+    };
+    read().map_err(|e| fault::from_sqlite(path, connection, e).into())
+}
+
+pub(crate) fn size(connection: &Connection, path: &Path) -> Result<StoreSize> {
+    let (pages, free, page): (u64, u64, u64) = connection
+        .query_row(
+            "SELECT page_count, freelist_count, page_size
+             FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+            [],
+            |row| Ok((unsigned(row, 0)?, unsigned(row, 1)?, unsigned(row, 2)?)),
+        )
+        .map_err(|e| Error::from(fault::from_sqlite(path, connection, e)))?;
+    let file_bytes = std::fs::metadata(path).map_err(|e| Error::from(fault::from_io(path, e)))?.len();
+    Ok(StoreSize { file_bytes, used_bytes: pages.saturating_sub(free).saturating_mul(page) })
+}
