@@ -35,6 +35,77 @@ pub fn extract(text: &str) -> Result<Extracted, String> {
     }
 }
 
+/// Rewrites what a schema leaves no doubt about, and returns the places that it changed: `"High"` where `high` is the only such
+/// value of an `enum`, `"10"` where an integer is wanted, the `default` of a required property that is missing or `null`.
+/// A value that satisfies the schema is never changed.
+pub fn normalize(value: &mut Value, schema: &Value) -> Vec<String> {
+    let mut changed = Vec::new();
+    normalize_at(value, schema, "", &mut changed);
+    changed
+}
+
+fn normalize_at(value: &mut Value, schema: &Value, place: &str, changed: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            for (name, property) in properties {
+                let place = format!("{place}/{name}");
+                if is_to_be_filled(fields.get(name), name, schema) {
+                    fields.insert(name.clone(), property["default"].clone());
+                    changed.push(place);
+                } else if let Some(field) = fields.get_mut(name) {
+                    normalize_at(field, property, &place, changed);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter_mut().enumerate() {
+                normalize_at(item, &schema["items"], &format!("{place}/{at}"), changed);
+            }
+        }
+        Value::String(text) => {
+            if let Some(meant) = meant_by(text, schema) {
+                *value = meant;
+                changed.push(place.to_owned());
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A required property without a value, for which the schema has one.
+fn is_to_be_filled(field: Option<&Value>, name: &str, schema: &Value) -> bool {
+    let is_required = schema["required"].as_array().is_some_and(|all| all.iter().any(|one| one == name));
+    let property = &schema["properties"][name];
+    // `null` is missing where the only type that is wanted is another one.
+    let is_missing = match field {
+        None => true,
+        Some(Value::Null) => property["type"].as_str().is_some_and(|wanted| wanted != "null"),
+        Some(_) => false,
+    };
+    is_required && is_missing && property.get("default").is_some()
+}
+
+/// The one value that a text of the wrong form stands for.
+fn meant_by(text: &str, schema: &Value) -> Option<Value> {
+    let told = text.trim();
+    if let Some(known) = schema["enum"].as_array() {
+        let is_exact = known.iter().any(|one| one == text);
+        let mut alike =
+            known.iter().filter(|one| one.as_str().is_some_and(|one| one.eq_ignore_ascii_case(told)));
+        return match (alike.next(), alike.next()) {
+            (Some(one), None) if !is_exact => Some(one.clone()),
+            _ => None,
+        };
+    }
+    match schema["type"].as_str()? {
+        "integer" => told.parse::<i64>().ok().map(Value::from),
+        "number" => told.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from),
+        "boolean" => told.to_ascii_lowercase().parse::<bool>().ok().map(Value::from),
+        _ => None,
+    }
+}
+
 /// The contents of blocks between lines that begin with three backticks.
 fn fences(text: &str) -> impl Iterator<Item = &str> {
     let mut begun: Option<usize> = None;
@@ -105,6 +176,31 @@ mod tests {
             assert_eq!(extract(text).unwrap_err(), why, "{text}");
         }
         assert!(extract(&"{[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn only_what_a_schema_leaves_no_doubt_about_is_normalized() {
+        let schema = json!({ "type": "object", "required": ["kind", "line", "why", "more"], "properties": {
+            "kind": { "type": "string", "enum": ["high", "low", "Mixed", "mixed"] },
+            "line": { "type": "integer", "default": 0 },
+            "why": { "type": "string", "default": "" },
+            "more": { "type": "array", "items": { "type": "boolean" } },
+            "free": { "type": "string", "default": "x" },
+        }});
+        let mut told = json!({ "kind": " High ", "line": "10", "more": ["True", false] });
+        assert_eq!(normalize(&mut told, &schema), ["/kind", "/line", "/more/0", "/why"]);
+        assert_eq!(told, json!({ "kind": "high", "line": 10, "more": [true, false], "why": "" }));
+        for unclear in [
+            json!({ "kind": "MIXED", "line": "ten", "why": 5, "more": ["yes"] }),
+            json!({ "kind": "mixed", "line": 1, "why": "", "more": [] }),
+            json!([{ "kind": "High" }]),
+        ] {
+            let mut told = unclear.clone();
+            assert_eq!(normalize(&mut told, &schema), [""; 0], "{unclear}");
+            assert_eq!(told, unclear);
+        }
+        let mut null = json!({ "kind": "low", "line": null, "why": "w", "more": [] });
+        assert_eq!(normalize(&mut null, &schema), ["/line"]);
     }
 
     proptest! {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Phase, Run, WrapUp};
 use crate::journal::TaskStart;
 use crate::outcome::StopReason;
-use crate::output::{Extracted, extract};
+use crate::output::{Extracted, extract, normalize};
 use crate::text::prefix;
 use crate::verify::{Ending, Evidence};
 
@@ -20,6 +20,10 @@ const SCHEMA_BYTES_SHOWN: usize = 8_000;
 const REPAIRS_MAX: u32 = 1;
 const CORRECTIONS_MAX: u32 = 1;
 
+/// Places of an answer that a warning names, and their length: an answer can have any number of them.
+const PLACES_NAMED: usize = 5;
+const PLACES_BYTES_MAX: usize = 300;
+
 /// What an answer has to meet, and what became of the last one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Judgement {
@@ -28,6 +32,8 @@ pub(super) struct Judgement {
     /// The value that satisfied the schema, and what stood around it.
     pub data: Option<Value>,
     wrapping: Option<&'static str>,
+    /// Places of the value that were rewritten to satisfy the schema.
+    normalized: Vec<String>,
     pub errors: Vec<String>,
     pub evidence: Vec<Evidence>,
     /// What a failed run was not told any more; a resumed one is.
@@ -43,6 +49,11 @@ impl Judgement {
     /// Whether an answer has to be JSON.
     pub fn wants_json(&self) -> bool {
         self.schema.is_some()
+    }
+
+    fn schema_value(&self) -> Value {
+        let schema = self.schema.as_deref().unwrap_or_default();
+        serde_json::from_str(schema).unwrap_or_default()
     }
 
     /// Before another answer.
@@ -61,8 +72,9 @@ impl Run {
             return self.verify();
         }
         match extract(&self.last_text) {
-            Ok(Extracted { value, wrapping }) => {
+            Ok(Extracted { mut value, wrapping }) => {
                 self.judgement.wrapping = wrapping;
+                self.judgement.normalized = normalize(&mut value, &self.judgement.schema_value());
                 self.phase = Phase::Checking(Box::new(value));
             }
             Err(why) => self.repair(vec![why]),
@@ -78,6 +90,12 @@ impl Run {
         self.judgement.data = Some(std::mem::take(&mut **value));
         if let Some(wrapping) = self.judgement.wrapping {
             self.note(fixed!("json-taken-out", wrapping));
+        }
+        let normalized = std::mem::take(&mut self.judgement.normalized);
+        if !normalized.is_empty() {
+            let named = normalized.iter().take(PLACES_NAMED).map(String::as_str).collect::<Vec<_>>();
+            let places = prefix(&named.join(", "), PLACES_BYTES_MAX).to_owned();
+            self.note(fixed!("answer-normalized", count = normalized.len(), places));
         }
         self.verify();
     }

@@ -199,6 +199,11 @@ cycle-warning =
 ## run/judge.rs
 
 json-taken-out = the JSON of the answer stood { $wrapping }, and was taken out
+answer-normalized =
+    { $count ->
+        [one] { $count } value of the answer was rewritten to satisfy the output schema: { $places }
+       *[other] { $count } values of the answer were rewritten to satisfy the output schema: { $places }
+    }
 verified-without-tools = nothing was done with tools; the commands that verify the result passed without
 result-not-verified = the result was not verified: the task ended before that
 answer-not-schema = the answer does not satisfy the output schema
