@@ -165,6 +165,10 @@ pub struct TaskStart {
     /// Where its workspace is a worktree of its own: the workspace that it was made of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart_from: Option<String>,
+    /// How the program that began it presents the outcome, in a form of that program's own. Whoever resumes the task
+    /// presents it the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Box<serde_json::Value>>,
     /// Revision of the rules that its run decides by.
     #[serde(default)]
     pub rules: DecisionRules,
@@ -198,6 +202,7 @@ impl TaskStart {
             detached,
             write_lease,
             apart_from,
+            delivery: None,
             rules: DecisionRules::LATEST,
         }
     }

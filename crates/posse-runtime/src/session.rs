@@ -194,7 +194,20 @@ impl Session {
         verify: Vec<String>,
         notes: Vec<String>,
     ) -> Result<Arc<Outcome>> {
+        self.run_to_deliver(agent, task, verify, notes, None).await
+    }
+
+    /// Runs a task whose outcome is presented as `delivery` says, also by whoever resumes it.
+    pub async fn run_to_deliver(
+        &self,
+        agent: Agent,
+        task: String,
+        verify: Vec<String>,
+        notes: Vec<String>,
+        delivery: Option<serde_json::Value>,
+    ) -> Result<Arc<Outcome>> {
         let start = self.root_start(agent, task, verify, notes)?;
+        let start = TaskStart { delivery: delivery.map(Box::new), ..start };
         let id = TaskId::root(&self.id);
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
