@@ -85,7 +85,8 @@ fn name_spaces() -> Result<Verdict> {
     Ok(if is_there() { Verdict::Passed } else { Verdict::Skipped(why) })
 }
 
-/// The conformance suite and the inspector of the Model Context Protocol, and hosts that speak it. The second entry is a program that is
+/// The conformance suite and the inspector of the Model Context Protocol, hosts that speak it, and the validator for SARIF that
+/// GitHub points to. The second entry is a program that is
 /// there when the package is.
 const NODE_PROGRAMS: &[(&str, &str)] = &[
     ("node@22", "node"),
@@ -93,6 +94,7 @@ const NODE_PROGRAMS: &[(&str, &str)] = &[
     ("@modelcontextprotocol/inspector@2.12.0", "mcp-inspector"),
     ("opencode-ai@1.18.33", "opencode"),
     ("@github/copilot@1.0.102", "copilot"),
+    ("@microsoft/sarif-multitool@5.7.0", "sarif-multitool"),
 ];
 /// Half a gigabyte, once.
 const INSTALL_MAX: Duration = Duration::from_secs(900);
@@ -108,7 +110,7 @@ fn node_programs() -> Result<Verdict> {
         npm.args(NODE_PROGRAMS.iter().map(|(package, _)| *package)).current_dir(&place);
         let _ = within(&mut npm, INSTALL_MAX);
     }
-    let why = "npm cannot be reached: neither the conformance suite nor real hosts are tested";
+    let why = "npm cannot be reached: neither the conformance suite nor real hosts nor the validator for SARIF are tested";
     let all = NODE_PROGRAMS.iter().all(|(_, name)| is_there(name));
     Ok(if all { Verdict::Passed } else { Verdict::Skipped(why) })
 }

@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use posse_core::agent::Effort;
 use posse_messages::say;
 
+use crate::commands::review::ReviewScope;
 use crate::commands::review::findings::Severity;
 use crate::config::{ApprovalMode, OnExit};
 
@@ -592,6 +593,12 @@ pub struct ReviewArgs {
     /// Everything since the work branched off this branch, tag or commit [default: what is not committed].
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
+    /// Only what is staged for the next commit.
+    #[arg(long, conflicts_with = "base")]
+    pub staged: bool,
+    /// One commit, compared with its first parent.
+    #[arg(long, value_name = "SHA", conflicts_with_all = ["base", "staged"])]
+    pub commit: Option<String>,
     /// Print SARIF 2.1.0, for tools that show findings beside the code.
     #[arg(long, conflicts_with = "json")]
     pub sarif: bool,
@@ -601,6 +608,9 @@ pub struct ReviewArgs {
     /// End with code 4 if there is a finding as grave as this, or graver.
     #[arg(long, value_name = "SEVERITY")]
     pub fail_on: Option<Severity>,
+    /// Let `--fail-on` count findings whose file or line does not exist, too.
+    #[arg(long, requires = "fail_on")]
+    pub fail_on_unplaced: bool,
     /// The model, as provider:model [default: $POSSE_MODEL, the configuration, or the provider whose key is set].
     #[arg(long, short, value_name = "PROVIDER:MODEL")]
     pub model: Option<String>,
@@ -622,6 +632,15 @@ pub struct ReviewArgs {
 }
 
 impl ReviewArgs {
+    pub fn scope(&self) -> ReviewScope {
+        match (&self.commit, &self.base, self.staged) {
+            (Some(commit), _, _) => ReviewScope::Commit(commit.clone()),
+            (None, Some(base), _) => ReviewScope::Since(base.clone()),
+            (None, None, true) => ReviewScope::Staged,
+            (None, None, false) => ReviewScope::Uncommitted,
+        }
+    }
+
     /// Nothing is allowed that changes something.
     pub fn how(&self) -> How {
         let (model, trust, max_cost) = (self.model.clone(), self.trust, self.max_cost);

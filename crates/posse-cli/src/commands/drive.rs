@@ -10,6 +10,8 @@ use posse_core::board::Rules;
 use posse_core::budget::Caps;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
+use posse_core::journal::Record;
+use posse_core::message::Block;
 use posse_core::outcome::{Doubt, Outcome, Status, StopReason};
 use posse_core::redact::Redactor;
 use posse_core::text::{head_and_tail, visible};
@@ -90,8 +92,22 @@ pub enum View {
 
 /// What to do in a room.
 pub enum Work {
-    Start { agent: Box<Agent>, task: String, verify: Vec<String>, notes: Vec<String> },
-    GoOn { id: TaskId, onward: Onward },
+    Start {
+        agent: Box<Agent>,
+        task: String,
+        verify: Vec<String>,
+        notes: Vec<String>,
+    },
+    /// A task whose outcome is presented in a form of its own.
+    Deliver {
+        agent: Box<Agent>,
+        task: String,
+        delivery: Value,
+    },
+    GoOn {
+        id: TaskId,
+        onward: Onward,
+    },
 }
 
 impl Room {
@@ -146,13 +162,17 @@ impl Room {
     /// was written stays, nothing is written any more, and the error says how to continue.
     pub async fn work(&self, work: Work) -> Result<Arc<Outcome>> {
         let task = match &work {
-            Work::Start { .. } => TaskId::root(self.session.id()),
+            Work::Start { .. } | Work::Deliver { .. } => TaskId::root(self.session.id()),
             Work::GoOn { id, .. } => id.clone(),
         };
         let working = async {
             match work {
                 Work::Start { agent, task, verify, notes } => {
                     self.session.run(*agent, task, verify, notes).await
+                }
+                Work::Deliver { agent, task, delivery } => {
+                    let (verify, notes) = (Vec::new(), Vec::new());
+                    self.session.run_to_deliver(*agent, task, verify, notes, Some(delivery)).await
                 }
                 Work::GoOn { id, onward } => self.session.resume(id, onward).await,
             }
@@ -253,6 +273,20 @@ impl Room {
         };
         // A store that cannot be read now was written a moment ago; the answer is worth more than its price.
         self.store.tree_total(id).await.unwrap_or(own)
+    }
+
+    /// The texts of all replies of a task, in order. What cannot be read is missing.
+    pub async fn replies(&self, id: &TaskId) -> Vec<String> {
+        let records = self.store.records(id).await.unwrap_or_default();
+        let text = |block: &Block| match block {
+            Block::Text { text, .. } => Some(text.clone()),
+            Block::Thinking { .. } | Block::ToolCall(_) | Block::Opaque { .. } => None,
+        };
+        let reply = |record: &Record| match record {
+            Record::Replied { reply, .. } => Some(reply.blocks.iter().filter_map(text).collect()),
+            _ => None,
+        };
+        records.iter().filter_map(reply).collect()
     }
 
     /// For programs.

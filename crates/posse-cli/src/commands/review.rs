@@ -6,21 +6,28 @@ mod git;
 mod report;
 
 use std::fs::OpenOptions;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use posse_core::agent::{Agent, ModelSettings};
 use posse_core::grant::{Access, Rights};
 use posse_core::id::TaskId;
+use posse_core::journal::TaskStart;
 use posse_core::outcome::{Outcome, Status};
+use posse_core::output::extract;
+use posse_core::provenance::marked;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, say};
-use posse_runtime::session::facades::Facade;
+use posse_runtime::session::facades::{Facade, Facades};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use self::findings::Findings;
-use self::git::{Changes, Repository};
-use self::report::Report;
+use self::diff::{CutFile, FileDiff};
+use self::findings::{Findings, Severity};
+pub use self::git::ReviewScope;
+use self::git::{Changes, Repository, content_below};
+use self::report::{Report, ReviewGate};
 use super::drive::{Room, View, Work};
 use super::run::{Furniture, furnish};
 use crate::args::{Global, How, ReviewArgs};
@@ -32,56 +39,172 @@ const PROMPT: &str = include_str!("../../prompts/review.md");
 const SCHEMA: &str = include_str!("../../prompts/review.schema.json");
 /// There are findings as grave as `--fail-on` says. Not the code of a review that failed.
 const FOUND: u8 = 4;
+/// Names the plan of a review among the deliveries of tasks.
+const DELIVERY: &str = "review";
 
 pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
     let here = std::env::current_dir()
         .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
     let repository = Repository::open(&here).await?;
-    let changes = repository.changes(args.base.as_deref(), &args.paths).await?;
-    let form = Form::of(global, &args);
-    if let Some(path) = &args.output {
+    let scope = args.scope();
+    let changes = repository.changes(&scope, &args.paths).await?;
+    let mut plan = ReviewPlan::new(global, &args, &here, &repository);
+    if let Some(path) = &plan.output {
         refuse_unwritable(path)?;
     }
     if changes.files.is_empty() {
-        return nothing(&args, form, &changes);
+        plan.notes = changes.notes;
+        return nothing(&scope, &args.paths, &plan);
     }
     let setup = Setup::load_in(global, repository.root.clone())?;
     let how = args.how();
     setup.meet_servers(&how).await;
     let reviewer = reviewer(&setup, &how)?;
     let fitted = diff::fit(&changes.files, reviewer.limits.context_window);
-    let task = task(&args, &changes, &fitted.text);
+    let (title, task) = (title(&scope, &changes), task(&scope, &changes, &fitted.text));
+    (plan.files, plan.cut, plan.notes) = (changes.files, fitted.cut, changes.notes);
     let session_id = new_session_id();
-    let room = room(&setup, &how, &reviewer, session_id.clone(), &title(&args, &changes))?;
+    let room = room(&setup, &how, &reviewer, session_id.clone(), &title)?;
     let (began, id) = (Instant::now(), TaskId::root(&session_id));
     let agent = Box::new(reviewer.clone());
-    let outcome = room.work(Work::Start { agent, task, verify: Vec::new(), notes: Vec::new() }).await;
+    let outcome = room.work(Work::Deliver { agent, task, delivery: plan.to_delivery() }).await;
     setup.close_servers().await;
-    let outcome = outcome?;
-
-    let (found, tree) = (found(&outcome, &changes, &repository), room.tree(&id, &outcome).await);
-    let report = Report {
-        files: &changes.files,
-        cut: &fitted.cut,
-        notes: &changes.notes,
-        found: found.as_ref(),
-        run: Some(room.envelope(&id, &reviewer, &outcome, &tree, began)),
-    };
-    room.remark(&id, &reviewer, &outcome, began);
-    for remark in report.remarks() {
-        terminal::note(&say!("plain-note", note = remark));
-    }
-    let delivery = deliver(&args, &form.render(&report))?;
-    let counted = found.as_ref().map(|found| format!(" · {}", found.counted())).unwrap_or_default();
-    terminal::note(&format!("{}{counted}", room.summary(&id, &reviewer, &outcome, &tree)));
+    let code = plan.conclude(&room, &id, &reviewer, &*outcome?, began).await;
     retention::apply_later(global, &setup.config.store, &setup.state);
-    Ok(exit_code(&args, &outcome, found.as_ref(), delivery))
+    code
 }
 
-/// Only an answer in the right form has findings.
-fn found(outcome: &Outcome, changes: &Changes, repository: &Repository) -> Option<Findings> {
-    let answer = outcome.data.as_ref().filter(|_| outcome.status() == Status::Completed)?;
-    Findings::of(answer, &changes.files, |file| repository.lines_of(file))
+/// How a review ends, kept with its task so that a resumed one ends the same way: what was compared, what of it the model
+/// was shown, and where the report goes.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ReviewPlan {
+    form: ReportForm,
+    output: Option<PathBuf>,
+    fail_on: Option<Severity>,
+    fail_on_unplaced: bool,
+    root: PathBuf,
+    files: Vec<FileDiff>,
+    cut: Vec<CutFile>,
+    notes: Vec<String>,
+}
+
+impl ReviewPlan {
+    fn new(global: &Global, args: &ReviewArgs, here: &Path, repository: &Repository) -> Self {
+        Self {
+            form: ReportForm::of(global, args),
+            // Whoever resumes it may be elsewhere.
+            output: args.output.as_ref().map(|path| here.join(path)),
+            fail_on: args.fail_on,
+            fail_on_unplaced: args.fail_on_unplaced,
+            root: repository.root.clone(),
+            files: Vec::new(),
+            cut: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The plan of a task that is a review.
+    pub fn of(start: &TaskStart) -> Option<Self> {
+        Self::deserialize(start.delivery.as_ref()?.get(DELIVERY)?).ok()
+    }
+
+    fn to_delivery(&self) -> Value {
+        json!({ DELIVERY: self })
+    }
+
+    /// Tools with which a reviewer delegates.
+    pub fn facades() -> Facades {
+        [Facade::RunSubagent].into_iter().collect()
+    }
+
+    /// As JSON, if whoever resumes it asks for that.
+    pub fn in_form_of(mut self, global: &Global) -> Self {
+        if global.json {
+            self.form = ReportForm::Json;
+        }
+        self
+    }
+
+    /// Delivers the report and says how the program ends.
+    pub async fn conclude(
+        &self,
+        room: &Room,
+        id: &TaskId,
+        agent: &Agent,
+        outcome: &Outcome,
+        began: Instant,
+    ) -> Result<ExitCode> {
+        let (found, tree) = (self.found(room, id, outcome).await, room.tree(id, outcome).await);
+        let status = status(outcome, found.as_ref());
+        let run = Some(room.envelope(id, agent, outcome, &tree, began));
+        let report = Report { run, ..self.report(found.as_ref(), status) };
+        room.remark(id, agent, outcome, began);
+        for remark in report.remarks() {
+            terminal::note(&say!("plain-note", note = remark));
+        }
+        let delivery = self.deliver(&self.form.render(&report))?;
+        let counted = found.as_ref().map(Findings::counted);
+        let ends = counted.into_iter().chain(report.unseen()).map(|end| format!(" · {end}"));
+        terminal::note(&format!("{}{}", room.summary(id, agent, outcome, &tree), ends.collect::<String>()));
+        Ok(self.exit_code(status, found.as_ref(), delivery))
+    }
+
+    /// The findings of the answer; of a run that stopped early, those of the last answer that can be read.
+    async fn found(&self, room: &Room, id: &TaskId, outcome: &Outcome) -> Option<Findings> {
+        let read =
+            |answer: &Value| Findings::read(answer, &self.files, |file| content_below(&self.root, file));
+        if let Some(found) = outcome.data.as_ref().and_then(read) {
+            return Some(found);
+        }
+        let of_text = |text: &str| read(&extract(text).ok()?.value).filter(Findings::is_readable);
+        if let Some(found) = of_text(&outcome.text) {
+            return Some(found);
+        }
+        let replies = room.replies(id).await;
+        // A draft without findings says nothing about what came after it.
+        replies.iter().rev().find_map(|reply| of_text(reply).filter(|found| !found.findings.is_empty()))
+    }
+
+    fn report<'a>(&'a self, found: Option<&'a Findings>, status: Status) -> Report<'a> {
+        let Self { files, cut, notes, .. } = self;
+        Report { files, cut, notes, found, gate: self.gate(), status, run: None }
+    }
+
+    fn gate(&self) -> Option<ReviewGate> {
+        self.fail_on.map(|at_least| ReviewGate { at_least, unplaced: self.fail_on_unplaced })
+    }
+
+    fn deliver(&self, text: &str) -> Result<Delivery> {
+        let Some(path) = &self.output else {
+            return Ok(terminal::deliver(text.trim_end()));
+        };
+        if let Err(e) = write(path, text.trim_end()) {
+            // What was paid for is not lost with the place for it.
+            let _ = terminal::deliver(text.trim_end());
+            return Err(e);
+        }
+        terminal::note(&say!("file-written", file = path.display()));
+        Ok(Delivery::Done)
+    }
+
+    fn exit_code(&self, status: Status, found: Option<&Findings>, delivery: Delivery) -> ExitCode {
+        if delivery == Delivery::Failed {
+            return ExitCode::FAILURE;
+        }
+        match (found, self.gate()) {
+            (Some(found), Some(gate)) if gate.is_closed_by(found) => ExitCode::from(FOUND),
+            _ => super::exit_code(status),
+        }
+    }
+}
+
+/// The status of the review: a run that failed, but whose answer can be read, has something to show.
+fn status(outcome: &Outcome, found: Option<&Findings>) -> Status {
+    match (outcome.status(), found) {
+        (Status::Completed, None) => Status::Failed,
+        (Status::Failed, Some(_)) => Status::Partial,
+        (status, _) => status,
+    }
 }
 
 /// As careful as the orchestrator may be, and it only looks.
@@ -100,7 +223,7 @@ fn reviewer(setup: &Setup, how: &How) -> Result<Agent> {
 fn room(setup: &Setup, how: &How, agent: &Agent, session_id: String, title: &str) -> Result<Room> {
     let found = setup.tools()?;
     let (grant, caps, store) = (setup.grant(how, &found)?, setup.caps(how), setup.store()?);
-    let facades = [Facade::RunSubagent].into_iter().collect();
+    let facades = ReviewPlan::facades();
     // The report is what goes to standard output, in one piece; so progress is for people in any case.
     let (json, view) = (false, View::Shown);
     furnish(
@@ -122,78 +245,70 @@ fn room(setup: &Setup, how: &How, agent: &Agent, session_id: String, title: &str
     )
 }
 
-fn title(args: &ReviewArgs, changes: &Changes) -> String {
-    let what = match &args.base {
-        Some(base) => format!("Review what was changed since `{base}`"),
-        None => "Review the uncommitted changes".to_owned(),
+fn title(scope: &ReviewScope, changes: &Changes) -> String {
+    let what = match scope {
+        ReviewScope::Uncommitted => "Review the uncommitted changes".to_owned(),
+        ReviewScope::Since(base) => format!("Review what was changed since `{base}`"),
+        ReviewScope::Staged => "Review the staged changes".to_owned(),
+        ReviewScope::Commit(commit) => format!("Review the commit `{commit}`"),
     };
     format!("{what} in {}", fixed!("review-files", n = changes.files.len()))
 }
 
-fn task(args: &ReviewArgs, changes: &Changes, diff: &str) -> String {
-    let mut task =
-        format!("{}.\n\n{}\n\n<diff>\n{diff}</diff>", title(args, changes), diff::list(&changes.files));
-    for note in &changes.notes {
-        task.push_str(&format!("\n\nNote: {note}"));
-    }
-    task
+/// Names of files are data like their content, so all of it stands between marks.
+fn task(scope: &ReviewScope, changes: &Changes, diff: &str) -> String {
+    let notes: String = changes.notes.iter().map(|note| format!("Note: {note}\n\n")).collect();
+    let material = format!("{}\n\n{notes}{}", diff::list(&changes.files), diff.trim_end_matches('\n'));
+    format!("{}.\n\n{}", title(scope, changes), marked("git diff", &material))
 }
 
-fn nothing(args: &ReviewArgs, form: Form, changes: &Changes) -> Result<ExitCode> {
-    terminal::note(&match (&args.base, args.paths.is_empty()) {
-        (Some(base), true) => say!("review-nothing-since", base),
-        (Some(base), false) => say!("review-nothing-since-within", base),
-        (None, true) => say!("review-nothing"),
-        (None, false) => say!("review-nothing-within"),
+fn nothing(scope: &ReviewScope, paths: &[PathBuf], plan: &ReviewPlan) -> Result<ExitCode> {
+    terminal::note(&match (scope, paths.is_empty()) {
+        (ReviewScope::Since(base), true) => say!("review-nothing-since", base),
+        (ReviewScope::Since(base), false) => say!("review-nothing-since-within", base),
+        (ReviewScope::Uncommitted, true) => say!("review-nothing"),
+        (ReviewScope::Staged, true) => say!("review-nothing-staged"),
+        (ReviewScope::Commit(commit), true) => say!("review-nothing-commit", commit),
+        (ReviewScope::Uncommitted | ReviewScope::Staged | ReviewScope::Commit(_), false) => {
+            say!("review-nothing-within")
+        }
     });
-    let found = Findings { summary: "There are no changes to review.".to_owned(), ..Findings::default() };
-    let report = Report { files: &[], cut: &[], notes: &changes.notes, found: Some(&found), run: None };
     // A person was told already; programs and files get a report like any other.
-    if form == Form::Markdown && args.output.is_none() {
+    if plan.form == ReportForm::Markdown && plan.output.is_none() {
         return Ok(ExitCode::SUCCESS);
     }
-    Ok(match deliver(args, &form.render(&report))? {
+    let found = Findings { summary: "There are no changes to review.".to_owned(), ..Findings::default() };
+    let report = plan.report(Some(&found), Status::Completed);
+    Ok(match plan.deliver(&plan.form.render(&report))? {
         Delivery::Done => ExitCode::SUCCESS,
         Delivery::Failed => ExitCode::FAILURE,
     })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ReportForm {
     Markdown,
     Json,
     Sarif,
 }
 
-impl Form {
+impl ReportForm {
     fn of(global: &Global, args: &ReviewArgs) -> Self {
         match (args.sarif, global.json) {
-            (true, _) => Form::Sarif,
-            (false, true) => Form::Json,
-            (false, false) => Form::Markdown,
+            (true, _) => ReportForm::Sarif,
+            (false, true) => ReportForm::Json,
+            (false, false) => ReportForm::Markdown,
         }
     }
 
     fn render(self, report: &Report<'_>) -> String {
         match self {
-            Form::Markdown => report::markdown(report),
-            Form::Json => report::json(report).to_string(),
-            Form::Sarif => format!("{:#}", report::sarif(report)),
+            ReportForm::Markdown => report::markdown(report),
+            ReportForm::Json => report::json(report).to_string(),
+            ReportForm::Sarif => format!("{:#}", report::sarif(report)),
         }
     }
-}
-
-fn deliver(args: &ReviewArgs, text: &str) -> Result<Delivery> {
-    let Some(path) = &args.output else {
-        return Ok(terminal::deliver(text.trim_end()));
-    };
-    if let Err(e) = write(path, text.trim_end()) {
-        // What was paid for is not lost with the place for it.
-        let _ = terminal::deliver(text.trim_end());
-        return Err(e);
-    }
-    terminal::note(&say!("file-written", file = path.display()));
-    Ok(Delivery::Done)
 }
 
 /// Before anything is spent on a report that has no place.
@@ -212,16 +327,4 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 fn unwritable(path: &Path, e: std::io::Error) -> Error {
     Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(e)
-}
-
-fn exit_code(args: &ReviewArgs, outcome: &Outcome, found: Option<&Findings>, delivery: Delivery) -> ExitCode {
-    if delivery == Delivery::Failed {
-        return ExitCode::FAILURE;
-    }
-    let is_grave = |found: &Findings| args.fail_on.is_some_and(|at_least| found.has(at_least));
-    match (outcome.status(), found) {
-        (Status::Completed, Some(found)) if is_grave(found) => ExitCode::from(FOUND),
-        (Status::Completed, None) => ExitCode::FAILURE,
-        (status, _) => super::exit_code(status),
-    }
 }

@@ -24,6 +24,7 @@ use posse_store::SqliteStore;
 use serde_json::json;
 
 use super::drive::{Room, View, Work};
+use super::review::ReviewPlan;
 use super::run::{self, Furniture};
 use crate::args::{Common, Global, How, ListArgs, More};
 use crate::columns::{Cell, cut};
@@ -142,7 +143,9 @@ pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCo
     let taken_up = TakenUp::find(global, wanted).await?;
     let TakenUp { row, start, .. } = &taken_up;
     let how = How::from(Common { max_cost: more.max_cost, ..Common::default() });
-    let room = taken_up.room(&how, View::Shown, global.json, &row.title)?;
+    // The report of a review goes out in one piece, so its progress is for people.
+    let json = global.json && ReviewPlan::of(start).is_none();
+    let room = taken_up.room(&how, View::Shown, json, &row.title)?;
     let began = Instant::now();
     let wall_ms_max = more.timeout.map(|seconds| seconds * 1000);
     let onward = Onward::Finish { turns_max: more.max_turns, wall_ms_max };
@@ -152,9 +155,12 @@ pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCo
     // What is told at the end is about the time it had now.
     let mut agent = start.agent.clone();
     agent.limits.wall_ms_max = agent.limits.wall_ms_max.max(wall_ms_max.unwrap_or(0));
-    let code = room.conclude(&row.id, &agent, &outcome, began).await;
+    let code = match ReviewPlan::of(start) {
+        Some(plan) => plan.in_form_of(global).conclude(&room, &row.id, &agent, &outcome, began).await,
+        None => Ok(room.conclude(&row.id, &agent, &outcome, began).await),
+    };
     retention::apply_later(global, &taken_up.setup.config.store, &taken_up.setup.state);
-    Ok(code)
+    code
 }
 
 /// A task of the store that goes on, and where it was begun: it keeps its workspace, its limits, and its tools unless
@@ -231,7 +237,10 @@ impl TakenUp {
                 title,
                 view,
                 store: store.clone(),
-                facades: setup.facades()?,
+                facades: match ReviewPlan::of(start) {
+                    Some(_) => ReviewPlan::facades(),
+                    None => setup.facades()?,
+                },
                 apart_from: start.apart_from.clone(),
             },
         )

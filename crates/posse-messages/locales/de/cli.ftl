@@ -467,6 +467,7 @@ git-odd-answer = die Antwort ist nicht zu verstehen
 git-no-temporary = es gibt keinen Platz für ein temporäres Verzeichnis
 review-base-unknown = `{ $base }` ist kein Commit dieses Repositorys
 review-base-unknown-hint = nenne einen Branch, ein Tag oder einen Commit, etwa `--base main`
+review-commit-unknown-hint = nennen Sie einen Commit, etwa `--commit HEAD~1`
 review-path-unknown = `{ $path }` gibt es nicht, und git kennt nichts mit diesem Namen
 review-path-unknown-hint = Pfade zählen ab dem aktuellen Verzeichnis
 review-no-commit = es gibt noch keinen Commit zum Vergleichen
@@ -484,6 +485,25 @@ review-nothing = keine Änderungen: nichts zu begutachten
 review-nothing-within = keine Änderungen im Genannten: nichts zu begutachten
 review-nothing-since = keine Änderungen seit `{ $base }`: nichts zu begutachten
 review-nothing-since-within = keine Änderungen seit `{ $base }` im Genannten: nichts zu begutachten
+review-nothing-staged = nichts ist vorgemerkt: nichts zu begutachten
+review-nothing-commit = der Commit `{ $commit }` ändert nichts: nichts zu begutachten
+review-of-partial = Unvollständige Begutachtung von { $files }
+review-stopped-early = die Begutachtung endete vorzeitig ({ $reason }); das hatte sie bis dahin gefunden
+review-dropped = Befund { $number } der Antwort wurde weggelassen, { $why }: { $excerpt }
+review-dropped-form = weil er kein Objekt ist
+review-dropped-severity = weil sein Schweregrad nicht lesbar ist
+review-dropped-file = weil er keine Datei nennt
+review-dropped-text = weil er weder Titel noch Erklärung hat
+review-uncounted =
+    { $n ->
+        [one] { $n } Befund ab `{ $severity }` nennt keine vorhandene Datei oder Zeile und zählt nicht; `--fail-on-unplaced` zählt ihn mit
+       *[other] { $n } Befunde ab `{ $severity }` nennen keine vorhandene Datei oder Zeile und zählen nicht; `--fail-on-unplaced` zählt sie mit
+    }
+review-unseen =
+    { $lines ->
+        [one] nicht gesehen: { $lines } Zeile des Diffs, in { $files }
+       *[other] nicht gesehen: { $lines } Zeilen des Diffs, in { $files }
+    }
 review-unfinished = Die Begutachtung wurde nicht abgeschlossen
 review-of = Begutachtung von { $files }
 review-no-findings = keine Befunde

@@ -585,6 +585,7 @@ git-odd-answer = its answer cannot be understood
 git-no-temporary = there is no place for a temporary directory
 review-base-unknown = `{ $base }` is no commit of this repository
 review-base-unknown-hint = name a branch, a tag or a commit, such as `--base main`
+review-commit-unknown-hint = name a commit, such as `--commit HEAD~1`
 review-path-unknown = `{ $path }` is not there, and git knows nothing of that name
 review-path-unknown-hint = paths count from the current directory
 review-no-commit = there is no commit yet to compare with
@@ -610,6 +611,25 @@ review-nothing = no changes: nothing to review
 review-nothing-within = no changes in what was named: nothing to review
 review-nothing-since = no changes since `{ $base }`: nothing to review
 review-nothing-since-within = no changes since `{ $base }` in what was named: nothing to review
+review-nothing-staged = nothing is staged: nothing to review
+review-nothing-commit = the commit `{ $commit }` changes nothing: nothing to review
+review-of-partial = Partial review of { $files }
+review-stopped-early = the review stopped early ({ $reason }); this is what it had found
+review-dropped = finding { $number } of the answer was dropped, { $why }: { $excerpt }
+review-dropped-form = because it is no object
+review-dropped-severity = because its severity cannot be read
+review-dropped-file = because it names no file
+review-dropped-text = because it has neither a title nor an explanation
+review-uncounted =
+    { $n ->
+        [one] { $n } finding as grave as `{ $severity }` names no existing file or line and does not count; `--fail-on-unplaced` counts it
+       *[other] { $n } findings as grave as `{ $severity }` name no existing file or line and do not count; `--fail-on-unplaced` counts them
+    }
+review-unseen =
+    { $lines ->
+        [one] not seen: { $lines } line of the diff, in { $files }
+       *[other] not seen: { $lines } lines of the diff, in { $files }
+    }
 review-unfinished = The review was not finished
 review-of = Review of { $files }
 review-no-findings = no findings

@@ -467,6 +467,7 @@ git-odd-answer = no se entiende su respuesta
 git-no-temporary = no hay lugar para un directorio temporal
 review-base-unknown = `{ $base }` no es un commit de este repositorio
 review-base-unknown-hint = nombra una rama, una etiqueta o un commit, por ejemplo `--base main`
+review-commit-unknown-hint = indique un commit, por ejemplo `--commit HEAD~1`
 review-path-unknown = `{ $path }` no existe, y git no conoce nada con ese nombre
 review-path-unknown-hint = las rutas cuentan desde el directorio actual
 review-no-commit = aún no hay ningún commit con el que comparar
@@ -484,6 +485,25 @@ review-nothing = sin cambios: nada que revisar
 review-nothing-within = sin cambios en lo indicado: nada que revisar
 review-nothing-since = sin cambios desde `{ $base }`: nada que revisar
 review-nothing-since-within = sin cambios desde `{ $base }` en lo indicado: nada que revisar
+review-nothing-staged = no hay nada preparado: nada que revisar
+review-nothing-commit = el commit `{ $commit }` no cambia nada: nada que revisar
+review-of-partial = Revisión parcial de { $files }
+review-stopped-early = la revisión terminó antes de tiempo ({ $reason }); esto es lo que había encontrado
+review-dropped = se descartó el hallazgo { $number } de la respuesta, { $why }: { $excerpt }
+review-dropped-form = porque no es un objeto
+review-dropped-severity = porque su gravedad no se puede leer
+review-dropped-file = porque no nombra ningún archivo
+review-dropped-text = porque no tiene título ni explicación
+review-uncounted =
+    { $n ->
+        [one] { $n } hallazgo de gravedad `{ $severity }` o mayor no nombra un archivo o una línea existentes y no cuenta; `--fail-on-unplaced` lo cuenta
+       *[other] { $n } hallazgos de gravedad `{ $severity }` o mayor no nombran un archivo o una línea existentes y no cuentan; `--fail-on-unplaced` los cuenta
+    }
+review-unseen =
+    { $lines ->
+        [one] sin ver: { $lines } línea del diff, en { $files }
+       *[other] sin ver: { $lines } líneas del diff, en { $files }
+    }
 review-unfinished = La revisión no se terminó
 review-of = Revisión de { $files }
 review-no-findings = sin hallazgos

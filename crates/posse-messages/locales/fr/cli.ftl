@@ -471,6 +471,7 @@ git-odd-answer = sa réponse est incompréhensible
 git-no-temporary = il n'y a pas de place pour un répertoire temporaire
 review-base-unknown = `{ $base }` n'est pas un commit de ce dépôt
 review-base-unknown-hint = nommez une branche, une étiquette ou un commit, par exemple `--base main`
+review-commit-unknown-hint = nommez un commit, par exemple `--commit HEAD~1`
 review-path-unknown = `{ $path }` n'existe pas, et git ne connaît rien de ce nom
 review-path-unknown-hint = les chemins comptent à partir du répertoire courant
 review-no-commit = il n'y a pas encore de commit à comparer
@@ -488,6 +489,25 @@ review-nothing = aucun changement : rien à relire
 review-nothing-within = aucun changement dans ce qui est nommé : rien à relire
 review-nothing-since = aucun changement depuis `{ $base }` : rien à relire
 review-nothing-since-within = aucun changement depuis `{ $base }` dans ce qui est nommé : rien à relire
+review-nothing-staged = rien n’est indexé : rien à relire
+review-nothing-commit = le commit `{ $commit }` ne change rien : rien à relire
+review-of-partial = Relecture partielle de { $files }
+review-stopped-early = la relecture s’est arrêtée trop tôt ({ $reason }) ; voici ce qu’elle avait trouvé
+review-dropped = le constat { $number } de la réponse a été écarté, { $why } : { $excerpt }
+review-dropped-form = car ce n’est pas un objet
+review-dropped-severity = car sa gravité est illisible
+review-dropped-file = car il ne nomme aucun fichier
+review-dropped-text = car il n’a ni titre ni explication
+review-uncounted =
+    { $n ->
+        [one] { $n } constat de gravité `{ $severity }` ou plus ne nomme ni fichier ni ligne qui existe et ne compte pas ; `--fail-on-unplaced` le compte
+       *[other] { $n } constats de gravité `{ $severity }` ou plus ne nomment ni fichier ni ligne qui existe et ne comptent pas ; `--fail-on-unplaced` les compte
+    }
+review-unseen =
+    { $lines ->
+        [one] non vu : { $lines } ligne du diff, dans { $files }
+       *[other] non vu : { $lines } lignes du diff, dans { $files }
+    }
 review-unfinished = La revue n'a pas été achevée
 review-of = Revue de { $files }
 review-no-findings = aucun constat

@@ -1,29 +1,35 @@
 //! A unified diff, file by file: which lines it shows, and as much of it as a model can be given.
 
 use std::fmt::Write;
-use std::ops::Range;
 
-/// Of one file in the request; a larger change is looked at with `read`.
-const FILE_BYTES_MAX: usize = 24_000;
+use posse_core::text::prefix;
+use serde::{Deserialize, Serialize};
+
+/// Least share of a file that is shown at all: its header and some lines.
+const SHARE_BYTES_MIN: usize = 600;
+/// Of a name in a remark; paths can have thousands of bytes.
+const NAME_BYTES_MAX: usize = 200;
 /// Of the whole diff in the request: some 60,000 tokens, and room for the review.
 const TOTAL_BYTES_MAX: usize = 240_000;
 /// Files that are named one by one.
 const LISTED_MAX: usize = 200;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDiff {
     /// From the root of the repository; for a renamed file the new one.
     pub path: String,
     pub change: Change,
     pub added: u64,
     pub removed: u64,
-    /// As git writes it, with its header.
+    /// As git writes it, with its header. The request has it, so it is not kept twice.
+    #[serde(skip)]
     text: String,
-    /// Lines that the diff shows: of the new file, or of the old one if it was deleted.
-    shown: Vec<Range<u64>>,
+    /// First lines and ends of what the diff shows: of the new file, or of the old one if it was deleted.
+    shown: Vec<(u64, u64)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Change {
     Added,
     Deleted,
@@ -47,7 +53,15 @@ impl Change {
 pub struct Fitted {
     pub text: String,
     /// Files of which not everything is in it.
-    pub cut: Vec<String>,
+    pub cut: Vec<CutFile>,
+}
+
+/// A file of which the model was not shown everything.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CutFile {
+    pub path: String,
+    /// Lines of its diff that were not shown.
+    pub lines: u64,
 }
 
 impl FileDiff {
@@ -58,16 +72,17 @@ impl FileDiff {
     /// A file that git does not know yet, as it would show it.
     pub fn added(path: String, content: &[u8]) -> Self {
         let mut file = Self::empty(path, Change::Added);
-        file.text = format!("diff --git a/{0} b/{0}\nnew file\n", file.path);
+        file.text = new_header(&file.path);
+        let new_name = quoted(&format!("b/{}", file.path));
         if content.contains(&0) {
-            let _ = writeln!(file.text, "Binary files /dev/null and b/{} differ", file.path);
+            let _ = writeln!(file.text, "Binary files /dev/null and {new_name} differ");
             return file;
         }
         let content = String::from_utf8_lossy(content);
         file.added = content.lines().count() as u64;
         if file.added > 0 {
-            let _ = writeln!(file.text, "--- /dev/null\n+++ b/{}\n@@ -0,0 +1,{} @@", file.path, file.added);
-            file.shown.push(1..file.added + 1);
+            let _ = writeln!(file.text, "--- /dev/null\n+++ {new_name}\n@@ -0,0 +1,{} @@", file.added);
+            file.shown.push((1, file.added + 1));
         }
         for line in content.lines() {
             let _ = writeln!(file.text, "+{line}");
@@ -77,21 +92,21 @@ impl FileDiff {
 
     /// A file that is there and was not looked at.
     pub fn unseen(path: String, why: &str) -> Self {
-        let text = format!("diff --git a/{path} b/{path}\nnew file\n[not shown: {why}]\n");
+        let text = format!("{}[not shown: {why}]\n", new_header(&path));
         Self { text, ..Self::empty(path, Change::Added) }
     }
 
     pub fn shows(&self, line: u64) -> bool {
-        self.shown.iter().any(|lines| lines.contains(&line))
+        self.shown.iter().any(|(start, end)| (*start..*end).contains(&line))
     }
 
     /// One line of a list.
     fn listed(&self) -> String {
         let from = match &self.change {
-            Change::Renamed { from } => format!(" from {from}"),
+            Change::Renamed { from } => format!(" from {}", quoted(from)),
             Change::Added | Change::Deleted | Change::Modified => String::new(),
         };
-        format!("{} ({}{from}, +{} -{})", self.path, self.change.word(), self.added, self.removed)
+        format!("{} ({}{from}, +{} -{})", quoted(&self.path), self.change.word(), self.added, self.removed)
     }
 }
 
@@ -132,12 +147,12 @@ impl FileDiff {
     }
 
     /// `-1,3 +1,4 @@ …`
-    fn range(&self, header: &str) -> Option<Range<u64>> {
+    fn range(&self, header: &str) -> Option<(u64, u64)> {
         let sign = if self.change == Change::Deleted { '-' } else { '+' };
         let side = header.split(' ').find_map(|word| word.strip_prefix(sign))?;
         let (start, count) = side.split_once(',').unwrap_or((side, "1"));
         let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
-        Some(start..start.saturating_add(count))
+        Some((start, start.saturating_add(count)))
     }
 }
 
@@ -146,6 +161,36 @@ fn name_of(names: &str) -> String {
     let half = names.get(names.len() / 2 + 1..).unwrap_or_default();
     let name = unquoted(half);
     name.strip_prefix("b/").map(str::to_owned).unwrap_or(name)
+}
+
+fn new_header(path: &str) -> String {
+    let [old, new] = ["a", "b"].map(|side| quoted(&format!("{side}/{path}")));
+    format!("diff --git {old} {new}\nnew file\n")
+}
+
+/// A name on one line: one with control characters is written like a string in C, as git does it.
+pub fn quoted(name: &str) -> String {
+    if !name.contains(char::is_control) {
+        return name.to_owned();
+    }
+    let mut text = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            '\r' => text.push_str("\\r"),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(text, "\\{byte:03o}");
+                }
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
 }
 
 /// A name with unusual characters is written like a string in C.
@@ -170,7 +215,9 @@ fn unquoted(name: &str) -> String {
             Some(b'f') => bytes.push(12),
             Some(digit @ b'0'..=b'7') => {
                 let mut value = u32::from(digit - b'0');
-                while let Some(next) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) {
+                // Three digits at most: another digit after them belongs to the name.
+                for _ in 0..2 {
+                    let Some(next) = rest.next_if(|byte| (b'0'..=b'7').contains(byte)) else { break };
                     value = value * 8 + u32::from(next - b'0');
                 }
                 bytes.push(value as u8);
@@ -182,31 +229,69 @@ fn unquoted(name: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// As much as fits; what is left out is said where it would stand. `window` is how many tokens the model takes.
+/// As much as fits, fairly: small files are whole, and what is left is divided equally among the others. What is left out is
+/// said where it would stand. `window` is how many tokens the model takes.
 pub fn fit(files: &[FileDiff], window: Option<u64>) -> Fitted {
     // Four bytes to a token, and a third of the window for the diff.
     let of_window = window.map_or(usize::MAX, |tokens| usize::try_from(tokens / 3 * 4).unwrap_or(usize::MAX));
-    let mut left = TOTAL_BYTES_MAX.min(of_window);
+    let sizes: Vec<usize> = files.iter().map(|file| file.text.len()).collect();
+    let shares = shares(&sizes, TOTAL_BYTES_MAX.min(of_window));
+    let unshown = shares.iter().filter(|share| **share == 0).count();
     let mut fitted = Fitted { text: String::new(), cut: Vec::new() };
-    for file in files {
-        let room = left.min(FILE_BYTES_MAX);
-        if file.text.len() <= room {
+    for (file, share) in files.iter().zip(shares) {
+        if file.text.len() <= share {
             fitted.text.push_str(&file.text);
-            left -= file.text.len();
             continue;
         }
-        fitted.cut.push(file.path.clone());
-        let kept = &file.text[..whole_lines(&file.text, room)];
-        let more = file.text[kept.len()..].lines().count();
-        fitted.text.push_str(kept);
+        let lines = file.cut_to(share, &mut fitted.text);
+        fitted.cut.push(CutFile { path: file.path.clone(), lines });
+    }
+    if unshown > 0 {
         let _ = writeln!(
             fitted.text,
-            "[{}: {more} more lines of this diff are not shown here; look at the file with `read`]",
-            file.path
+            "[there is no room for the diffs of {unshown} more files; look at them with `read`]"
         );
-        left -= kept.len();
     }
     fitted
+}
+
+/// What stands where a file is cut.
+const CUT_MARK: &str = "more lines of this diff are not shown here; look at the file with `read`]";
+
+impl FileDiff {
+    /// Writes as much as `share` bytes hold, the remark on the rest included, and returns how many lines are missing.
+    fn cut_to(&self, share: usize, text: &mut String) -> u64 {
+        if share == 0 {
+            return self.text.lines().count() as u64;
+        }
+        let name = quoted(&self.path);
+        let name = prefix(&name, NAME_BYTES_MAX);
+        // Twenty digits and what stands around them.
+        let remark_bytes = name.len() + CUT_MARK.len() + 26;
+        let kept = &self.text[..whole_lines(&self.text, share.saturating_sub(remark_bytes))];
+        let more = self.text[kept.len()..].lines().count();
+        text.push_str(kept);
+        let _ = writeln!(text, "[{name}: {more} {CUT_MARK}");
+        more as u64
+    }
+}
+
+/// Divides `room` among files of these sizes. The smallest are served first, each with at most an equal part of what is left, so
+/// what they do not need is for the larger ones. A share below the least that is useful goes to others instead.
+fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
+    let mut by_size: Vec<usize> = (0..sizes.len()).collect();
+    by_size.sort_by_key(|at| sizes[*at]);
+    let (mut left, mut shares) = (room, vec![0; sizes.len()]);
+    for (served, at) in by_size.iter().enumerate() {
+        let equal = left / (sizes.len() - served);
+        let share = sizes[*at].min(equal.max(SHARE_BYTES_MIN));
+        if share > left {
+            break;
+        }
+        shares[*at] = share;
+        left -= share;
+    }
+    shares
 }
 
 fn whole_lines(text: &str, bytes: usize) -> usize {
@@ -293,26 +378,60 @@ Binary files /dev/null and b/logo.png differ
         assert_eq!(FileDiff::added("e".to_owned(), b"").added, 0);
     }
 
+    fn long(name: &str, lines: usize) -> FileDiff {
+        let content: String = (0..lines).map(|n| format!("line {n} öäü\n")).collect();
+        FileDiff::added(name.to_owned(), content.as_bytes())
+    }
+
     #[test]
-    fn a_large_diff_is_cut_per_file_at_whole_lines_and_says_so() {
-        let long = |name: &str, lines: usize| {
-            let content: String = (0..lines).map(|n| format!("line {n} öäü\n")).collect();
-            FileDiff::added(name.to_owned(), content.as_bytes())
-        };
-        let files = [long("small", 3), long("large", 5_000), long("last", 2)];
+    fn a_large_diff_is_cut_at_whole_lines_and_says_so() {
+        let files = [long("small", 3), long("large", 50_000), long("last", 2)];
         let fitted = fit(&files, None);
-        assert_eq!(fitted.cut, ["large"]);
-        assert!(fitted.text.len() < FILE_BYTES_MAX + 1_000, "{}", fitted.text.len());
-        let kept = fitted.text.matches("+line ").count();
-        let more = format!("[large: {} more lines of this diff are not shown here", 5_005 - kept);
+        let kept = fitted.text.matches("+line ").count() as u64;
+        assert_eq!(fitted.cut, [CutFile { path: "large".to_owned(), lines: 50_005 - kept }]);
+        assert!(fitted.text.len() <= TOTAL_BYTES_MAX && kept > 10_000, "{} {kept}", fitted.text.len());
+        let more = format!("[large: {} more lines of this diff are not shown here", 50_005 - kept);
         assert!(fitted.text.contains(&more), "{kept}");
         assert!(fitted.text.ends_with("+line 1 öäü\n"), "what comes after it is there");
+    }
 
-        let many: Vec<FileDiff> = (0..40).map(|n| long(&format!("f{n}"), 1_000)).collect();
-        let fitted = fit(&many, None);
-        assert!(fitted.text.len() < TOTAL_BYTES_MAX + 40 * 120);
-        assert!(!fitted.cut.is_empty() && many.iter().all(|file| fitted.text.contains(&file.path)));
-        let small = fit(&many, Some(3_000));
-        assert!(small.text.len() < 4_000 + 40 * 120, "a third of a small window");
+    #[test]
+    fn every_file_of_a_huge_diff_has_its_share_and_small_ones_are_whole() {
+        let mut files: Vec<FileDiff> = (0..40).map(|n| long(&format!("large{n}"), 4_000)).collect();
+        files.extend((0..20).map(|n| long(&format!("small{n}"), 20)));
+        for window in [None, Some(60_000)] {
+            let fitted = fit(&files, window);
+            let room = window.map_or(TOTAL_BYTES_MAX, |tokens| tokens as usize / 3 * 4);
+            assert!(fitted.text.len() <= room, "{} of {room}", fitted.text.len());
+            assert!(fitted.text.len() > room / 10 * 9, "room is used: {} of {room}", fitted.text.len());
+            assert_eq!(fitted.cut.len(), 40);
+            assert!(files[40..].iter().all(|file| fitted.text.contains(&file.text)), "small files are whole");
+            let seen: Vec<u64> = fitted.cut.iter().map(|cut| 4_005 - cut.lines).collect();
+            let (least, most) = (seen.iter().min().unwrap(), seen.iter().max().unwrap());
+            assert!(*least > 10 && most - least <= 2, "equal shares: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn more_files_than_there_is_room_for_are_counted_and_do_not_exceed_it() {
+        let files: Vec<FileDiff> = (0..3_000).map(|n| long(&format!("f{n}"), 500)).collect();
+        let fitted = fit(&files, None);
+        assert!(fitted.text.len() <= TOTAL_BYTES_MAX + 100, "{}", fitted.text.len());
+        assert_eq!(fitted.cut.len(), 3_000);
+        assert!(
+            fitted
+                .text
+                .ends_with("[there is no room for the diffs of 2600 more files; look at them with `read`]\n")
+        );
+    }
+
+    #[test]
+    fn a_name_with_control_characters_stays_on_one_line_and_is_read_back() {
+        let name = "a\n</diff>\u{1}7 \"q\"\\.txt";
+        assert_eq!(quoted(name), "\"a\\n</diff>\\0017 \\\"q\\\"\\\\.txt\"");
+        assert_eq!(unquoted(&quoted(name)), name);
+        let file = FileDiff::added(name.to_owned(), b"x\n");
+        assert_eq!(parse(file.text.as_bytes()), std::slice::from_ref(&file));
+        assert!(!file.text.contains("\n</diff>") && !file.listed().contains('\n'));
     }
 }

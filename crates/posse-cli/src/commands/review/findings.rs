@@ -1,13 +1,20 @@
 //! What a review found, and whether it is about what was changed.
 
+use posse_core::text::prefix;
 use posse_messages::say;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use super::diff::{Change, FileDiff};
+use super::diff::{Change, FileDiff, quoted};
+
+/// Of a finding that cannot be read, as far as it is told.
+const EXCERPT_BYTES_MAX: usize = 500;
 
 /// From harmless to grave.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, clap::ValueEnum)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Info,
@@ -21,6 +28,34 @@ impl Severity {
     /// The gravest first.
     pub const ALL: [Severity; 5] =
         [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
+
+    /// In any case, and with the one other word for `info` that models use.
+    fn read(told: &str) -> Option<Self> {
+        let told = told.trim().to_ascii_lowercase();
+        let told = if told == "informational" { "info" } else { &told };
+        Self::ALL.into_iter().find(|severity| severity.word() == told)
+    }
+
+    pub fn title(self) -> &'static str {
+        match self {
+            Severity::Info => "Info",
+            Severity::Low => "Low",
+            Severity::Medium => "Medium",
+            Severity::High => "High",
+            Severity::Critical => "Critical",
+        }
+    }
+
+    /// As the reviewer was told.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Severity::Critical => "Loses or leaks data, lets someone in, or breaks what everybody uses.",
+            Severity::High => "A mistake that people will meet in normal use.",
+            Severity::Medium => "A mistake in rare cases, or something that will cause one soon.",
+            Severity::Low => "A small weakness that is worth mending.",
+            Severity::Info => "Worth knowing, nothing to mend.",
+        }
+    }
 
     pub fn word(self) -> &'static str {
         match self {
@@ -72,12 +107,37 @@ pub struct Finding {
     pub explanation: String,
     pub suggestion: String,
     pub place: Place,
+    /// `None`: there is no such file.
+    pub anchor: Option<LineAnchor>,
+}
+
+/// A line of a file that exists: the one a finding is about, or the first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineAnchor {
+    pub line: u64,
+    /// One after the last column, in UTF-16 code units.
+    pub end_column: u64,
+    /// Of the line's text without the space around it, so that it survives a reformatting.
+    pub hash: String,
+}
+
+impl LineAnchor {
+    fn of(line: u64, content: &[u8]) -> Self {
+        let at = usize::try_from(line - 1).unwrap_or(usize::MAX);
+        let text = content.split(|byte| *byte == b'\n').nth(at).unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        let text = text.trim_end_matches('\r');
+        let hash =
+            Sha256::digest(text.trim().as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self { line, end_column: text.encode_utf16().count() as u64 + 1, hash }
+    }
 }
 
 impl Finding {
-    /// `src/a.rs:12`
+    /// `src/a.rs:12`, on one line whatever the file is called.
     pub fn location(&self) -> String {
-        self.line.map_or_else(|| self.file.clone(), |line| format!("{}:{line}", self.file))
+        let file = quoted(&self.file);
+        self.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}"))
     }
 
     pub fn to_json(&self) -> Value {
@@ -93,45 +153,98 @@ impl Finding {
     }
 }
 
+/// A finding of the answer that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedFinding {
+    /// From 1, as the answer has them.
+    pub number: usize,
+    pub reason: DropReason,
+    /// The beginning of what was told.
+    pub excerpt: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropReason {
+    NotAnObject,
+    SeverityUnreadable,
+    FileMissing,
+    TextMissing,
+}
+
+impl DropReason {
+    pub fn wire(self) -> &'static str {
+        match self {
+            DropReason::NotAnObject => "not_an_object",
+            DropReason::SeverityUnreadable => "severity_unreadable",
+            DropReason::FileMissing => "file_missing",
+            DropReason::TextMissing => "text_missing",
+        }
+    }
+
+    fn told(self) -> String {
+        match self {
+            DropReason::NotAnObject => say!("review-dropped-form"),
+            DropReason::SeverityUnreadable => say!("review-dropped-severity"),
+            DropReason::FileMissing => say!("review-dropped-file"),
+            DropReason::TextMissing => say!("review-dropped-text"),
+        }
+    }
+}
+
+impl DroppedFinding {
+    pub fn remark(&self) -> String {
+        say!("review-dropped", number = self.number, why = self.reason.told(), excerpt = self.excerpt)
+    }
+
+    pub fn to_json(&self) -> Value {
+        json!({ "number": self.number, "reason": self.reason.wire(), "excerpt": self.excerpt })
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Findings {
     pub summary: String,
     /// The gravest first; among equals as they were told.
     pub findings: Vec<Finding>,
+    pub dropped: Vec<DroppedFinding>,
 }
 
-#[derive(Deserialize)]
-struct Answer {
-    summary: String,
-    findings: Vec<Told>,
-}
-
-#[derive(Deserialize)]
-struct Told {
+/// A finding as the model told it, before it is known what it points to.
+struct ToldFinding {
     severity: Severity,
     file: String,
-    line: i64,
+    line: Option<u64>,
     title: String,
     explanation: String,
     suggestion: String,
 }
 
 impl Findings {
-    /// From an answer that satisfies the schema. `lines_of` says how many lines a file has now.
-    pub fn of(answer: &Value, files: &[FileDiff], lines_of: impl Fn(&str) -> Option<u64>) -> Option<Self> {
-        let Answer { summary, findings } = Answer::deserialize(answer).ok()?;
-        let mut findings: Vec<Finding> = findings
-            .into_iter()
-            .map(|told| {
-                let file = named(&told.file, files);
-                let line = u64::try_from(told.line).ok().filter(|line| *line > 0);
-                let place = place(&file, line, files, &lines_of);
-                let Told { severity, title, explanation, suggestion, .. } = told;
-                Finding { severity, file, line, title, explanation, suggestion, place }
-            })
-            .collect();
-        findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        Some(Self { summary, findings })
+    /// Reads an answer, whether it satisfies the schema or not; `None` if it has no list of findings. `content` is what a file
+    /// has now.
+    pub fn read(
+        answer: &Value,
+        files: &[FileDiff],
+        content: impl Fn(&str) -> Option<Vec<u8>>,
+    ) -> Option<Self> {
+        let told = answer.get("findings")?.as_array()?;
+        let mut found = Self { summary: text(answer, "summary"), ..Self::default() };
+        for (at, value) in told.iter().enumerate() {
+            match ToldFinding::read(value) {
+                Ok(told) => found.findings.push(told.placed(files, &content)),
+                Err(reason) => {
+                    let excerpt = prefix(&value.to_string(), EXCERPT_BYTES_MAX).to_owned();
+                    found.dropped.push(DroppedFinding { number: at + 1, reason, excerpt });
+                }
+            }
+        }
+        found.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        Some(found)
+    }
+
+    /// Whether it says anything: an answer of which nothing could be read is none.
+    pub fn is_readable(&self) -> bool {
+        !self.findings.is_empty() || self.dropped.is_empty()
     }
 
     /// `2 high, 1 low`, or that there is nothing.
@@ -143,9 +256,84 @@ impl Findings {
         if words.is_empty() { say!("review-no-findings") } else { words.join(", ") }
     }
 
-    pub fn has(&self, at_least: Severity) -> bool {
-        self.findings.iter().any(|finding| finding.severity >= at_least)
+    /// Findings as grave as this, by whether they point to something.
+    pub fn grave(&self, at_least: Severity) -> GraveFindings {
+        let grave = self.findings.iter().filter(|finding| finding.severity >= at_least);
+        let (nowhere, placed): (Vec<&Finding>, Vec<&Finding>) =
+            grave.partition(|finding| finding.place == Place::Missing);
+        GraveFindings { placed: placed.len(), nowhere: nowhere.len() }
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GraveFindings {
+    pub placed: usize,
+    pub nowhere: usize,
+}
+
+impl ToldFinding {
+    /// Takes what is unambiguous: a severity in any case, a line as text, nothing for what may be left out.
+    fn read(value: &Value) -> Result<Self, DropReason> {
+        if !value.is_object() {
+            return Err(DropReason::NotAnObject);
+        }
+        let severity = Severity::read(&text(value, "severity")).ok_or(DropReason::SeverityUnreadable)?;
+        let file = text(value, "file");
+        if file.trim().is_empty() {
+            return Err(DropReason::FileMissing);
+        }
+        let (mut title, mut explanation) = (text(value, "title"), text(value, "explanation"));
+        if title.trim().is_empty() {
+            title = explanation.lines().next().unwrap_or_default().to_owned();
+        }
+        if title.trim().is_empty() {
+            return Err(DropReason::TextMissing);
+        }
+        let line = line_of(&value["line"]).unwrap_or_else(|odd| {
+            // Kept for the whole file, with the words of the model.
+            explanation = format!("{explanation}\n\n(line: {odd})").trim().to_owned();
+            None
+        });
+        Ok(Self { severity, file, line, title, explanation, suggestion: text(value, "suggestion") })
+    }
+
+    fn placed(self, files: &[FileDiff], content: &impl Fn(&str) -> Option<Vec<u8>>) -> Finding {
+        let Self { severity, file, line, title, explanation, suggestion } = self;
+        let file = named(&file, files);
+        let now = content(&file);
+        let lines = now.as_ref().map(|bytes| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64);
+        let place = place(&file, line, files, lines);
+        let is_file = now.is_some() || files.iter().any(|changed| changed.path == file);
+        let line_now = line.filter(|_| place != Place::Missing).unwrap_or(1);
+        let anchor = is_file.then(|| LineAnchor::of(line_now, &now.unwrap_or_default()));
+        Finding { severity, file, line, title, explanation, suggestion, place, anchor }
+    }
+}
+
+/// A text of the answer; nothing if it is missing or something else.
+fn text(value: &Value, name: &str) -> String {
+    value[name].as_str().unwrap_or_default().to_owned()
+}
+
+/// `10`, `10.0`, `"10"`, `"L10"` and `"10-12"` are line 10; 0, a negative number and nothing are the whole file. The error is what
+/// cannot be read.
+fn line_of(told: &Value) -> Result<Option<u64>, String> {
+    let number = match told {
+        Value::Null => return Ok(None),
+        Value::Number(number) => number.as_f64().map(|number| number as i64),
+        Value::String(text) => {
+            let digits = text.trim().trim_start_matches(['L', 'l']);
+            let first = digits.split_once(['-', ':', '–']).map_or(digits, |(first, _)| first);
+            match (text.trim(), first.trim().parse::<i64>()) {
+                ("", _) => return Ok(None),
+                (negative, _) if negative.starts_with('-') => negative.parse().ok(),
+                (_, first) => first.ok(),
+            }
+        }
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let number = number.ok_or_else(|| prefix(&told.to_string(), EXCERPT_BYTES_MAX).to_owned())?;
+    Ok(u64::try_from(number).ok().filter(|line| *line > 0))
 }
 
 /// The file as the diff calls it: models copy the prefixes of a diff's header.
@@ -153,6 +341,10 @@ fn named(told: &str, files: &[FileDiff]) -> String {
     let told = told.trim();
     let told = told.strip_prefix("./").unwrap_or(told);
     let is_known = |name: &str| files.iter().any(|file| file.path == name);
+    // A name with control characters is quoted where the model reads it.
+    if let Some(file) = files.iter().find(|file| quoted(&file.path) == told) {
+        return file.path.clone();
+    }
     let bare = told.strip_prefix("b/").or_else(|| told.strip_prefix("a/"));
     match bare {
         Some(bare) if !is_known(told) && is_known(bare) => bare.to_owned(),
@@ -160,7 +352,7 @@ fn named(told: &str, files: &[FileDiff]) -> String {
     }
 }
 
-fn place(file: &str, line: Option<u64>, files: &[FileDiff], lines_of: impl Fn(&str) -> Option<u64>) -> Place {
+fn place(file: &str, line: Option<u64>, files: &[FileDiff], lines: Option<u64>) -> Place {
     let changed = files.iter().find(|changed| changed.path == file);
     match (changed, line) {
         (Some(_), None) => return Place::InDiff,
@@ -169,7 +361,7 @@ fn place(file: &str, line: Option<u64>, files: &[FileDiff], lines_of: impl Fn(&s
         (Some(changed), Some(_)) if changed.change == Change::Deleted => return Place::Missing,
         _ => {}
     }
-    match lines_of(file) {
+    match lines {
         Some(lines) if line.is_none_or(|line| line <= lines) => Place::Outside,
         _ => Place::Missing,
     }
@@ -191,12 +383,12 @@ mod tests {
             told("low", "src/a.rs", 10), told("info", "src/a.rs", -1), told("low", "other.rs", 3), told("low", "nowhere.rs", 3),
             told("low", "gone", 3), told("low", "gone", 4), told("low", "other.rs", 0),
         ]});
-        let lines_of = |file: &str| match file {
-            "src/a.rs" => Some(9),
-            "other.rs" => Some(3),
+        let content = |file: &str| match file {
+            "src/a.rs" => Some(b"x\n".repeat(9)),
+            "other.rs" => Some(b"x\n".repeat(3)),
             _ => None,
         };
-        let found = Findings::of(&answer, &files, lines_of).unwrap();
+        let found = Findings::read(&answer, &files, content).unwrap();
         let places: Vec<(String, &str)> =
             found.findings.iter().map(|finding| (finding.location(), finding.place.word())).collect();
         let expected = [
@@ -213,7 +405,37 @@ mod tests {
         ];
         assert_eq!(places, expected.map(|(place, word)| (place.to_owned(), word)));
         assert_eq!(found.counted(), "1 critical, 8 low, 1 info");
-        assert!(found.has(Severity::Critical) && Findings::default().counted() == "no findings");
-        assert!(!Findings::default().has(Severity::Info));
+        assert_eq!(Findings::default().counted(), "no findings");
+        let grave =
+            |found: &Findings, at_least| (found.grave(at_least).placed, found.grave(at_least).nowhere);
+        assert_eq!(grave(&found, Severity::Critical), (1, 0));
+        assert_eq!(grave(&found, Severity::Low), (6, 3));
+        assert_eq!(grave(&Findings::default(), Severity::Info), (0, 0));
+        let anchors: Vec<Option<u64>> =
+            found.findings.iter().map(|finding| finding.anchor.as_ref().map(|anchor| anchor.line)).collect();
+        let expected =
+            [Some(6), Some(5), Some(9), Some(1), Some(3), None, Some(3), Some(1), Some(1), Some(1)];
+        assert_eq!(anchors, expected, "what has a file has a line of it");
+    }
+
+    #[test]
+    fn lines_are_read_in_every_form_that_leaves_no_doubt() {
+        for (told, line) in [
+            (json!(10), Some(10)),
+            (json!(10.0), Some(10)),
+            (json!("10"), Some(10)),
+            (json!(" L10 "), Some(10)),
+            (json!("10-12"), Some(10)),
+            (json!(0), None),
+            (json!(-1), None),
+            (json!("-1"), None),
+            (json!(""), None),
+            (json!(null), None),
+        ] {
+            assert_eq!(line_of(&told), Ok(line), "{told}");
+        }
+        for told in [json!("near the end"), json!([1]), json!(true)] {
+            assert!(line_of(&told).is_err(), "{told}");
+        }
     }
 }

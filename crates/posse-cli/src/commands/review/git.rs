@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-use super::diff::{FileDiff, parse};
+use super::diff::{FileDiff, parse, quoted};
 use crate::models::process_env;
 
 /// A diff beyond this is no review any more; what is left out is said.
@@ -54,6 +54,19 @@ pub struct Repository {
     _stand_in: TempDir,
     isolated: Vec<(OsString, OsString)>,
     plain: Vec<(OsString, OsString)>,
+}
+
+/// Which changes are reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewScope {
+    /// Everything that differs from the last commit: staged, not staged and new.
+    Uncommitted,
+    /// Everything since the work branched off this commit, uncommitted changes included.
+    Since(String),
+    /// The index against the last commit.
+    Staged,
+    /// One commit against its first parent.
+    Commit(String),
 }
 
 /// What there is to review.
@@ -93,26 +106,66 @@ impl Repository {
         Ok(Self { root, here, _stand_in: stand_in, isolated, plain })
     }
 
-    /// Everything that differs from the last commit, or from where the work branched off `base`: what is committed since
-    /// then, staged, not staged and new.
-    pub async fn changes(&self, base: Option<&str>, paths: &[PathBuf]) -> Result<Changes> {
-        let from = match base {
-            Some(base) => self.branched_off(base).await?,
-            None => match self.commit("HEAD").await? {
-                Some(head) => head,
-                None => self.empty_tree().await?,
-            },
-        };
-        self.check(&from, paths).await?;
+    /// The changes in a scope, below these paths if there are any.
+    pub async fn changes(&self, scope: &ReviewScope, paths: &[PathBuf]) -> Result<Changes> {
+        let compared = self.compared(scope).await?;
+        let compared: Vec<&str> = compared.iter().map(String::as_str).collect();
+        self.check(&compared, paths).await?;
         let mut notes = Vec::new();
-        let patch = self.look([DIFF, &[&from, "--"]].concat(), paths).output(PATCH_BYTES_MAX).await?;
+        let patch = self.look([DIFF, &compared, &["--"]].concat(), paths).output(PATCH_BYTES_MAX).await?;
         let mut files = parse(&patch.bytes);
         if patch.is_cut {
             let mib = PATCH_BYTES_MAX >> 20;
-            let last = files.last().map_or_else(String::new, |file| format!(" ({})", file.path));
+            let last = files.last().map_or_else(String::new, |file| format!(" ({})", quoted(&file.path)));
             notes
                 .push(format!("the diff is larger than {mib} MiB; what comes after that{last} was not read"));
         }
+        match scope {
+            ReviewScope::Uncommitted | ReviewScope::Since(_) => {
+                self.add_untracked(paths, &mut files, &mut notes).await?
+            }
+            ReviewScope::Staged | ReviewScope::Commit(_) => {}
+        }
+        Ok(Changes { files, notes })
+    }
+
+    /// What `git diff` is told to compare.
+    async fn compared(&self, scope: &ReviewScope) -> Result<Vec<String>> {
+        Ok(match scope {
+            ReviewScope::Uncommitted => vec![self.last_commit().await?],
+            ReviewScope::Since(base) => vec![self.branched_off(base).await?],
+            ReviewScope::Staged => vec!["--cached".to_owned(), self.last_commit().await?],
+            ReviewScope::Commit(name) => {
+                let commit = self.known_commit(name).await?;
+                let parent = match self.commit(&format!("{commit}^1")).await? {
+                    Some(parent) => parent,
+                    None => self.empty_tree().await?,
+                };
+                vec![parent, commit]
+            }
+        })
+    }
+
+    async fn last_commit(&self) -> Result<String> {
+        match self.commit("HEAD").await? {
+            Some(head) => Ok(head),
+            None => self.empty_tree().await,
+        }
+    }
+
+    async fn known_commit(&self, name: &str) -> Result<String> {
+        self.commit(name).await?.ok_or_else(|| {
+            Error::new(ErrorCode::InvalidRequest, say!("review-base-unknown", base = name))
+                .hint(say!("review-commit-unknown-hint"))
+        })
+    }
+
+    async fn add_untracked(
+        &self,
+        paths: &[PathBuf],
+        files: &mut Vec<FileDiff>,
+        notes: &mut Vec<String>,
+    ) -> Result<()> {
         let untracked = self.look(OTHERS.to_vec(), paths).output(ANSWER_BYTES_MAX).await?;
         let mut names: Vec<&[u8]> = untracked.bytes.split(|byte| *byte == 0).collect();
         // After the last name comes nothing, or half a name.
@@ -127,16 +180,16 @@ impl Repository {
         for name in names.into_iter().take(UNTRACKED_MAX) {
             files.push(self.untracked(name));
         }
-        Ok(Changes { files, notes })
+        Ok(())
     }
 
     /// A path that is neither there nor anything to git is a wrong spelling, not a path without changes.
-    async fn check(&self, from: &str, paths: &[PathBuf]) -> Result<()> {
+    async fn check(&self, compared: &[&str], paths: &[PathBuf]) -> Result<()> {
         let is_there = |path: &PathBuf| self.here.join(path).symlink_metadata().is_ok();
         for path in paths.iter().filter(|path| !is_there(path)) {
             let one = std::slice::from_ref(path);
             let known = self.look(vec!["ls-files", "--cached", "--"], one);
-            let changed = self.look([DIFF, &["--name-only", from, "--"]].concat(), one);
+            let changed = self.look([DIFF, &["--name-only"], compared, &["--"]].concat(), one);
             let is_empty = |output: Output| output.bytes.is_empty();
             if is_empty(known.output(ANSWER_BYTES_MAX).await?)
                 && is_empty(changed.output(ANSWER_BYTES_MAX).await?)
@@ -199,20 +252,18 @@ impl Repository {
             Err(e) => FileDiff::unseen(path, &format!("cannot be read: {e}")),
         }
     }
+}
 
-    /// How many lines a file of the work tree has. The name is a model's, so it may be anything.
-    pub fn lines_of(&self, file: &str) -> Option<u64> {
-        let path = Path::new(file);
-        let is_plain = |part| matches!(part, std::path::Component::Normal(_));
-        if file.contains('\0') || !path.components().all(is_plain) {
-            return None;
-        }
-        // Nothing but the number of lines is told, but even that only of files that are really below.
-        let full = self.root.join(path);
-        let real = full.canonicalize().ok()?;
-        let bytes = real.starts_with(self.root.canonicalize().ok()?).then(|| read_regular(&real).ok())??;
-        bytes.map(|bytes| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64)
+/// What a file of a work tree has now. The name is a model's, so it may be anything.
+pub fn content_below(root: &Path, file: &str) -> Option<Vec<u8>> {
+    let path = Path::new(file);
+    let is_plain = |part| matches!(part, std::path::Component::Normal(_));
+    if file.is_empty() || file.contains('\0') || !path.components().all(is_plain) {
+        return None;
     }
+    // Little of it is told, and even that only of files that are really below.
+    let real = root.join(path).canonicalize().ok()?;
+    real.starts_with(root.canonicalize().ok()?).then(|| read_regular(&real).ok())??
 }
 
 const DIFF: &[&str] = &[

@@ -1,47 +1,68 @@
 //! A review for people, for programs, and for tools that read SARIF.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
+use posse_core::outcome::Status;
 use posse_core::text::visible;
 use posse_messages::say;
 use serde_json::{Value, json};
 
-use super::diff::FileDiff;
-use super::findings::{Finding, Findings, Place, Severity};
+use super::diff::{CutFile, FileDiff, quoted};
+use super::findings::{DroppedFinding, Finding, Findings, LineAnchor, Place, Severity};
 use crate::render::{Thing, many};
+
+/// Results that GitHub shows of one run, the gravest ones. It refuses a file with five times as many.
+const RESULTS_MAX: usize = 5_000;
 
 /// Everything that is told of a review.
 pub struct Report<'a> {
     pub files: &'a [FileDiff],
-    /// Paths of which the model was not given everything.
-    pub cut: &'a [String],
+    pub cut: &'a [CutFile],
     pub notes: &'a [String],
     /// `None`: the review did not come to an end.
     pub found: Option<&'a Findings>,
+    pub gate: Option<ReviewGate>,
+    pub status: Status,
     /// The envelope of the task; `None` if there was nothing to do.
     pub run: Option<Value>,
+}
+
+/// What `--fail-on` looks for.
+#[derive(Debug, Clone, Copy)]
+pub struct ReviewGate {
+    pub at_least: Severity,
+    /// Findings that point nowhere count, too.
+    pub unplaced: bool,
+}
+
+impl ReviewGate {
+    pub fn is_closed_by(&self, found: &Findings) -> bool {
+        let grave = found.grave(self.at_least);
+        grave.placed > 0 || (self.unplaced && grave.nowhere > 0)
+    }
 }
 
 /// Reads well as it is, and better where Markdown is shown.
 pub fn markdown(report: &Report<'_>) -> String {
     let Some(found) = report.found else {
         let text = report.run.as_ref().and_then(|run| run["text"].as_str()).unwrap_or_default();
-        return format!("# {}\n\n{}\n", say!("review-unfinished"), visible(text.trim()));
+        let text = format!("# {}\n\n{}\n{}", say!("review-unfinished"), text.trim(), report.quotes());
+        return visible(&text).into_owned();
     };
-    let mut text = format!(
-        "# {}: {}\n",
-        say!("review-of", files = many(report.files.len() as u64, Thing::File)),
-        found.counted()
-    );
+    let files = many(report.files.len() as u64, Thing::File);
+    let title = match report.status {
+        Status::Completed => say!("review-of", files),
+        Status::Partial | Status::Failed | Status::Cancelled => say!("review-of-partial", files),
+    };
+    let mut text = format!("# {title}: {}\n", found.counted());
     if !found.summary.trim().is_empty() {
         let _ = write!(text, "\n{}\n", found.summary.trim());
     }
     for finding in &found.findings {
         let _ = write!(text, "\n{}", section(finding));
     }
-    for note in report.remarks() {
-        let _ = write!(text, "\n> {note}\n");
-    }
+    text.push_str(&report.quotes());
     visible(&text).into_owned()
 }
 
@@ -62,77 +83,140 @@ fn section(finding: &Finding) -> String {
 }
 
 impl Report<'_> {
-    /// What was not looked at.
+    /// What was not looked at, not read or not counted.
     pub fn remarks(&self) -> Vec<String> {
-        const NAMED: usize = 5;
         let mut remarks = self.notes.to_vec();
-        if !self.cut.is_empty() {
-            let names = self.cut.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            remarks.push(match self.cut.len().saturating_sub(NAMED) {
-                0 => say!("review-cut", names),
-                more => say!("review-cut-more", names, more),
-            });
+        remarks.extend(self.cut_remark());
+        if let Some(found) = self.found {
+            if self.status != Status::Completed {
+                remarks.push(say!("review-stopped-early", reason = self.reason()));
+            }
+            remarks.extend(found.dropped.iter().map(DroppedFinding::remark));
+            remarks.extend(self.gate.and_then(|gate| uncounted(gate, found)));
         }
         remarks
     }
+
+    /// Added to the last line of a review that decides whether something passes.
+    pub fn unseen(&self) -> Option<String> {
+        self.gate?;
+        let lines: u64 = self.cut.iter().map(|cut| cut.lines).sum();
+        let files = many(self.cut.len() as u64, Thing::File);
+        (!self.cut.is_empty()).then(|| say!("review-unseen", lines, files))
+    }
+
+    fn cut_remark(&self) -> Option<String> {
+        const NAMED: usize = 5;
+        let names: Vec<String> = self.cut.iter().take(NAMED).map(|cut| quoted(&cut.path)).collect();
+        let names = names.join(", ");
+        match self.cut.len() {
+            0 => None,
+            1..=NAMED => Some(say!("review-cut", names)),
+            all => Some(say!("review-cut-more", names, more = all - NAMED)),
+        }
+    }
+
+    /// The remarks, each as a quotation of its own.
+    fn quotes(&self) -> String {
+        let unseen = self.unseen();
+        let remarks = self.remarks().into_iter().chain(unseen);
+        remarks.map(|remark| format!("\n> {}\n", remark.replace('\n', "\n> "))).collect()
+    }
+
+    fn reason(&self) -> String {
+        let reason = self.run.as_ref().and_then(|run| run["reason"].as_str()).unwrap_or("unknown");
+        reason.replace('_', " ")
+    }
+}
+
+/// Findings that would close the gate if they pointed to something.
+fn uncounted(gate: ReviewGate, found: &Findings) -> Option<String> {
+    let nowhere = found.grave(gate.at_least).nowhere;
+    let severity = gate.at_least.word();
+    (nowhere > 0 && !gate.unplaced).then(|| say!("review-uncounted", n = nowhere, severity))
 }
 
 pub fn json(report: &Report<'_>) -> Value {
-    let is_cut = |file: &FileDiff| report.cut.contains(&file.path);
+    let unseen =
+        |file: &FileDiff| report.cut.iter().find(|cut| cut.path == file.path).map_or(0, |cut| cut.lines);
     let files = report.files.iter().map(|file| {
-        json!({ "path": file.path, "change": file.change.word(), "added": file.added, "removed": file.removed, "cut": is_cut(file) })
+        let unseen = unseen(file);
+        json!({ "path": file.path, "change": file.change.word(), "added": file.added, "removed": file.removed,
+                "cut": unseen > 0, "unseen_lines": unseen })
     });
     let findings = report.found.map_or(&[][..], |found| &found.findings);
+    let dropped = report.found.map_or(&[][..], |found| &found.dropped);
     json!({
         "type": "review",
-        "status": report.status(),
+        "status": report.status.wire(),
         "summary": report.found.map(|found| &found.summary),
         "findings": findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
+        "dropped": dropped.iter().map(DroppedFinding::to_json).collect::<Vec<_>>(),
         "files": files.collect::<Vec<_>>(),
-        "notes": report.remarks(),
+        "notes": report.remarks().into_iter().chain(report.unseen()).collect::<Vec<_>>(),
         "run": report.run,
     })
 }
 
-impl Report<'_> {
-    fn status(&self) -> &str {
-        self.run.as_ref().and_then(|run| run["status"].as_str()).unwrap_or("completed")
-    }
-}
-
-/// SARIF 2.1.0. One rule for each severity, because what a review finds has no rules of its own.
+/// SARIF 2.1.0, as GitHub code scanning takes it: each result has a place in a file. Findings about files that do not exist
+/// are notifications. One rule for each severity, because what a review finds has no rules of its own.
 pub fn sarif(report: &Report<'_>) -> Value {
-    let rules = Severity::ALL.map(|severity| {
-        json!({
-            "id": rule(severity),
-            "shortDescription": { "text": format!("A finding of severity {}", severity.word()) },
-            "defaultConfiguration": { "level": level(severity) },
-        })
-    });
     let findings = report.found.map_or(&[][..], |found| &found.findings);
-    let notify = |text: &String| json!({ "level": "note", "message": { "text": text } });
-    let mut notifications: Vec<Value> = report.remarks().iter().map(notify).collect();
-    if report.found.is_none() {
-        let reason = report.run.as_ref().and_then(|run| run["reason"].as_str()).unwrap_or_default();
-        let text = format!("the review was not finished: {}", reason.replace('_', " "));
-        notifications.push(json!({ "level": "error", "message": { "text": text } }));
-    }
+    let anchored = findings.iter().filter_map(|finding| Some((finding, finding.anchor.as_ref()?)));
+    let mut seen = HashMap::new();
+    let results: Vec<Value> =
+        anchored.take(RESULTS_MAX).map(|(finding, anchor)| result(finding, anchor, &mut seen)).collect();
+    let is_complete = report.found.is_some() && report.status == Status::Completed;
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": { "name": "posse", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "tool": { "driver": driver() },
             "invocations": [{
-                "executionSuccessful": report.found.is_some(),
-                "toolExecutionNotifications": notifications,
+                "executionSuccessful": is_complete,
+                "toolExecutionNotifications": notifications(report, findings),
             }],
-            "results": findings.iter().map(result).collect::<Vec<_>>(),
+            "columnKind": "utf16CodeUnits",
+            "results": results,
         }],
     })
 }
 
+fn driver() -> Value {
+    let rules = Severity::ALL.map(|severity| {
+        let short = format!("A finding of severity {}", severity.word());
+        json!({
+            "id": rule(severity),
+            "name": format!("Review{}", severity.title()),
+            "shortDescription": { "text": short },
+            "fullDescription": { "text": severity.meaning() },
+            "help": { "text": format!("{} A model found it; check it before you act on it.", severity.meaning()) },
+            "defaultConfiguration": { "level": level(severity) },
+            "properties": { "tags": ["review"], "precision": "medium", "problem.severity": problem(severity) },
+        })
+    });
+    let version = env!("CARGO_PKG_VERSION");
+    json!({ "name": "posse", "version": version, "semanticVersion": version, "rules": rules })
+}
+
+fn notifications(report: &Report<'_>, findings: &[Finding]) -> Vec<Value> {
+    let notify = |level: &str, text: String| json!({ "level": level, "message": { "text": text } });
+    let mut told: Vec<Value> = Vec::new();
+    if report.found.is_none() {
+        told.push(notify("error", format!("the review was not finished: {}", report.reason())));
+    }
+    let nowhere = findings.iter().filter(|finding| finding.anchor.is_none());
+    told.extend(nowhere.map(|finding| notify(level(finding.severity), message(finding))));
+    let anchored = findings.iter().filter(|finding| finding.anchor.is_some()).count();
+    if anchored > RESULTS_MAX {
+        told.push(notify("warning", format!("{} more findings are left out", anchored - RESULTS_MAX)));
+    }
+    told.extend(report.remarks().into_iter().chain(report.unseen()).map(|remark| notify("note", remark)));
+    told
+}
+
 fn rule(severity: Severity) -> String {
-    format!("review/{}", severity.word())
+    format!("review-{}", severity.word())
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -143,32 +227,52 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn result(finding: &Finding) -> Value {
-    let Finding { severity, title, explanation, suggestion, place, .. } = finding;
-    let said = match place {
-        // Nothing to point to, so the text has to say what was meant.
-        Place::Missing => format!("{}: {title}", finding.location()),
-        Place::InDiff | Place::Outside => title.clone(),
-    };
-    let parts = [said.as_str(), explanation.trim(), suggestion.trim()];
-    let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+/// GitHub's own scale.
+fn problem(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical | Severity::High => "error",
+        Severity::Medium => "warning",
+        Severity::Low | Severity::Info => "recommendation",
+    }
+}
+
+/// How often each line of a file was pointed to by each rule.
+type Occurrences = HashMap<(String, Severity, String), u32>;
+
+fn result(finding: &Finding, anchor: &LineAnchor, seen: &mut Occurrences) -> Value {
+    let Finding { severity, file, line, place, .. } = finding;
     let index = Severity::ALL.iter().position(|other| other == severity).expect("all are listed");
-    let mut result = json!({
+    let LineAnchor { line: at, end_column, hash } = anchor;
+    let occurrence = seen.entry((file.clone(), *severity, hash.clone())).or_default();
+    *occurrence += 1;
+    let region = json!({ "startLine": at, "startColumn": 1, "endLine": at, "endColumn": end_column });
+    let artifact = json!({ "uri": uri(file), "uriBaseId": "%SRCROOT%" });
+    json!({
         "ruleId": rule(*severity),
         "ruleIndex": index,
         "level": level(*severity),
-        "message": { "text": text },
-        "properties": { "severity": severity.word(), "file": finding.file, "line": finding.line, "location": place.word() },
-    });
-    if *place != Place::Missing {
-        let mut physical =
-            json!({ "artifactLocation": { "uri": uri(&finding.file), "uriBaseId": "%SRCROOT%" } });
-        if let Some(line) = finding.line {
-            physical["region"] = json!({ "startLine": line });
-        }
-        result["locations"] = json!([{ "physicalLocation": physical }]);
-    }
-    result
+        "message": { "text": message(finding) },
+        "locations": [{ "physicalLocation": { "artifactLocation": artifact, "region": region } }],
+        "partialFingerprints": { "primaryLocationLineHash": format!("{hash}:{occurrence}") },
+        "properties": { "severity": severity.word(), "file": file, "line": line, "location": place.word() },
+    })
+}
+
+/// The title as a sentence, because that is all that some readers show, and then the rest.
+fn message(finding: &Finding) -> String {
+    let Finding { title, explanation, suggestion, place, .. } = finding;
+    let title = title.trim();
+    let title = match title.ends_with(['.', '!', '?', '。']) {
+        true => title.to_owned(),
+        false => format!("{title}."),
+    };
+    let said = match place {
+        // It points elsewhere or nowhere, so the text has to say what was meant.
+        Place::Missing => format!("{}: {title}", finding.location()),
+        Place::InDiff | Place::Outside => title,
+    };
+    let parts = [said.as_str(), explanation.trim(), suggestion.trim()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A path as a relative reference: everything but plain characters is escaped.
