@@ -101,3 +101,30 @@ fn more_delegations_than_places_wait_their_turn_and_none_is_refused() {
     );
     assert_eq!(place.tasks().len(), 1 + CHILDREN);
 }
+
+// R319
+#[test]
+fn delegations_of_one_reply_that_write_the_same_paths_wait_for_each_other() {
+    let place = Place::new();
+    let model = place.script(
+        r#"
+lead:
+  - calls:
+      - Agent: {prompt: one, type: author}
+      - Agent: {prompt: two, type: author}
+      - Agent: {prompt: three, type: author}
+  - text: "{result:0} {result:1} {result:2}"
+author:
+  - calls: [write: {path: src/a.txt, content: text}]
+    delay_ms: 300
+  - text: Written.
+"#,
+    );
+    let agent = format!(
+        "---\nname: author\ndescription: Writes\nmodel: {model}#author\ntools: [write]\nwrite_paths: [\"src/**\"]\n---\nYou write.\n"
+    );
+    place.write("home/.config/posse/agents/author.md", &agent);
+    place.write("home/.config/posse/config.toml", "[session]\ntools = [\"agent\"]\n");
+    let ran = place.run(["run", "--json", "--model", &format!("{model}#lead"), "Ask them all"]);
+    assert_eq!(ran.envelope()["text"], json!("Written. Written. Written."), "{ran:?}");
+}

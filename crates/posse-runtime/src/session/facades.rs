@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use posse_core::board::Terms;
 use posse_core::grant::Grant;
+use posse_core::lease::OnConflict;
 use posse_core::outcome::{Outcome, Status};
 use posse_core::pattern::ToolPattern;
 use posse_core::task::TaskRequest;
@@ -175,6 +176,8 @@ async fn delegate(session: &Session, input: &ToolInput<'_>, mut request: TaskReq
     request.bounds.wall_ms = Some(request.bounds.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
     request.key = Some(input.idempotency_key.to_owned());
     request.terms = waited_for();
+    // Siblings of the same reply may hold its paths; they end without this task.
+    request.on_conflict = OnConflict::Wait;
     request.turns_usual = Some(TURNS);
     // Whoever could answer waits here.
     request.rights.deny.push(ToolPattern::tool("ask_parent"));
