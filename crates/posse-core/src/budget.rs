@@ -106,7 +106,7 @@ impl CallNeed {
         if let Some(missing) = short(self.output_least) {
             return Err(Shortfall { input_excess: self.input_excess(&missing, price), ..missing });
         }
-        // What a call takes only grows with its output, so the most that fits is found by halving.
+        // A call takes more the longer its output is, so binary search finds the longest that fits.
         let (mut fits, mut too_much) = (self.output_least, self.output_most);
         while too_much - fits > 1 {
             let middle = fits + (too_much - fits) / 2;
@@ -178,10 +178,15 @@ impl Ledger {
         (Self { accounts: vec![root] }, AccountId(0))
     }
 
-    /// Opens a child account and reserves its caps. Nothing is reserved if anything is short.
+    /// Opens a child account and reserves its caps. A cap that is not lower than the one above it bounds nothing, so nothing is
+    /// reserved for it. Nothing at all is reserved if anything is short.
     pub fn open(&mut self, parent: AccountId, caps: Caps) -> Result<AccountId, Shortfall> {
-        let caps = caps.array();
         let payers: [AccountId; KINDS] = std::array::from_fn(|kind| self.payer(parent, kind));
+        let above = payers.iter().enumerate().map(|(kind, payer)| self.accounts[payer.0].caps[kind]);
+        let mut caps = caps.array();
+        for (cap, above) in caps.iter_mut().zip(above) {
+            *cap = cap.filter(|cap| above.is_none_or(|above| *cap < above));
+        }
         for kind in 0..KINDS {
             let wanted = caps[kind].unwrap_or(0);
             self.check(payers[kind], kind, wanted)?;
@@ -292,6 +297,18 @@ impl Caps {
 impl Amount {
     fn array(self) -> [u64; KINDS] {
         [self.input_tokens, self.output_tokens, self.cost_micros]
+    }
+}
+
+impl Shortfall {
+    /// Says that the budget of a task cannot be reserved.
+    pub fn of_reservation(&self) -> String {
+        let Self { kind, wanted, left, .. } = self;
+        if *kind == COST {
+            let [wanted, left] = [*wanted, *left].map(|micros| format!("{:.4}", micros as f64 / 1e6));
+            return fixed!("reservation-cost", wanted, left);
+        }
+        fixed!("reservation-tokens", wanted, kind, left)
     }
 }
 
@@ -413,6 +430,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_cap_that_is_not_below_the_one_above_it_reserves_nothing() {
+        let caps = |cost_micros| Caps { cost_micros: Some(cost_micros), ..Caps::default() };
+        let amount = |cost_micros| Amount { cost_micros, ..Amount::default() };
+        let (mut ledger, root) = Ledger::new(caps(1_000_000));
+        let child = ledger.open(root, caps(5_000_000)).unwrap();
+        assert_eq!(ledger.left(root).cost_micros, Some(1_000_000), "its parent can go on");
+        let hold = ledger.authorise(child, amount(1_000_000), Amount::default()).unwrap();
+        ledger.settle(hold, amount(600_000));
+        assert_eq!(ledger.left(child).cost_micros, Some(400_000), "it has no more than its parent");
+        let short = ledger.open(root, caps(800_000)).unwrap_err();
+        assert_eq!(short.of_reservation(), "its budget of up to $0.8000 cannot be reserved: $0.4000 is left");
     }
 
     #[test]

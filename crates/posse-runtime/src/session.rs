@@ -609,6 +609,7 @@ impl Session {
         let Some(session) = self.this.upgrade() else { return };
         let (family, task) = (family.clone(), task.clone());
         tokio::spawn(async move {
+            let mut is_told = false;
             loop {
                 match session.lease_now(&task).await {
                     Ok(()) => {
@@ -617,7 +618,14 @@ impl Session {
                     }
                     // Cancelled meanwhile.
                     Err(_) if task.is_done() => return,
-                    Err(e) if e.code() == ErrorCode::LeaseConflict => tokio::time::sleep(LOOK).await,
+                    Err(e) if e.code() == ErrorCode::LeaseConflict => {
+                        if !std::mem::replace(&mut is_told, true) {
+                            let note =
+                                fixed!("lease-waits", holders = e.advice().cloned().unwrap_or_default());
+                            session.observers.event(&task.id, &Event::Noted { note });
+                        }
+                        tokio::time::sleep(LOOK).await;
+                    }
                     Err(e) => {
                         let outcome = Outcome::unstarted(StopReason::Cancelled, e.english());
                         return session.end_unstarted(&family, &task, outcome).await;
@@ -798,9 +806,9 @@ impl Session {
 
     fn account(&self, parent: &Account, caps: Caps) -> Result<Arc<Account>> {
         let account = parent.child(caps);
-        account
-            .map(Arc::new)
-            .map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.to_string()))
+        account.map(Arc::new).map_err(|shortfall| {
+            Error::new(ErrorCode::BudgetExceeded, shortfall.of_reservation()).hint(fixed!("reservation-hint"))
+        })
     }
 
     #[allow(clippy::too_many_arguments)]

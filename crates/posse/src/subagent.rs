@@ -294,7 +294,7 @@ impl SubAgent {
     fn ports(&self, context: &ToolContext, nesting: &Nesting, grant: &Grant) -> Result<Ports> {
         let budget = nesting.budget.child(Caps::default());
         let budget =
-            budget.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.to_string()))?;
+            budget.map_err(|shortfall| Error::new(ErrorCode::BudgetExceeded, shortfall.of_reservation()))?;
         let mut tools = nesting.tools.clone();
         if let Some(approver) = &self.approver {
             tools = tools.approved_by(approver.clone());

@@ -21,6 +21,8 @@ tasks-running-limit-hint = collect a finished task or wait for one, or spawn wit
 
 shortfall-cost = the next call needs up to ${ $wanted }, ${ $left } is left
 shortfall-tokens = the next call needs up to { $wanted } { $kind }, { $left } are left
+reservation-cost = its budget of up to ${ $wanted } cannot be reserved: ${ $left } is left
+reservation-tokens = its budget of up to { $wanted } { $kind } cannot be reserved: { $left } are left
 
 ## context.rs
 

@@ -81,6 +81,7 @@ output-schema-invalid-hint = correct `output_schema` of the agent
 no-outcome = it has no outcome
 dependency-ended-before = one that ended before
 delegation-too-deep-hint = do the task yourself
+reservation-hint = ask for less, or wait until running tasks have ended and given back what they reserved
 tree-running-limit = { $running_max } tasks are running in this session, which is the most
 tree-running-limit-hint = do the task yourself, or wait until some of them have ended
 dependency-failed = { $because_of } did not complete
