@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::client::{Known, Memory, Record, Vault};
-use posse_messages::say;
+use posse_messages::{LocalizedText, localized};
 use posse_runtime::ports::BoxFuture;
 
 /// Twice what a server may say about its tools, with room for escapes.
@@ -52,14 +52,14 @@ impl Files {
 impl Vault for Files {
     fn load(&self, key: &str) -> Result<Option<Record>> {
         let path = self.sign_in_path(key);
-        let unusable = |why: String| {
-            let text = say!("mcp-sign-in-unusable", path = path.display(), why);
-            Error::new(ErrorCode::Io, text).hint(say!("mcp-sign-in-unusable-hint"))
+        let unusable = |why: LocalizedText| {
+            let text = localized!("mcp-sign-in-unusable", path = path.display(), why);
+            Error::new(ErrorCode::Io, text).hint(localized!("mcp-sign-in-unusable-hint"))
         };
-        let text = read(&path, 0o077).map_err(|e| unusable(e.to_string()))?;
+        let text = read(&path, 0o077).map_err(|e| unusable(e.to_string().into()))?;
         // What does not parse is not shown: it holds secrets.
-        let parsed =
-            text.map(|text| serde_json::from_str(&text).map_err(|_| unusable(say!("mcp-sign-in-damaged"))));
+        let parsed = text
+            .map(|text| serde_json::from_str(&text).map_err(|_| unusable(localized!("mcp-sign-in-damaged"))));
         parsed.transpose()
     }
 
@@ -103,15 +103,15 @@ fn lock_file(directory: &Path, path: &Path) -> io::Result<File> {
 }
 
 fn unwritten(path: &Path, cause: io::Error) -> Error {
-    Error::new(ErrorCode::Io, say!("cannot-be-written", path = path.display())).caused_by(cause)
+    Error::new(ErrorCode::Io, localized!("cannot-be-written", path = path.display())).caused_by(cause)
 }
 
 impl Memory for Files {
     fn load(&self, key: &str) -> Result<Option<Known>> {
         let path = self.path(key);
         let unusable = |why: String| {
-            let text = say!("mcp-memory-unusable", path = path.display(), why);
-            Error::new(ErrorCode::Io, text).hint(say!("mcp-memory-unusable-hint"))
+            let text = localized!("mcp-memory-unusable", path = path.display(), why);
+            Error::new(ErrorCode::Io, text).hint(localized!("mcp-memory-unusable-hint"))
         };
         match read(&path, 0o022) {
             Ok(None) => Ok(None),

@@ -1,5 +1,10 @@
 //! `posse` in other languages: people read their own, models read English, codes and field names never change.
 
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::mcp::host::Host;
 use crate::support::{Place, Ran};
 
 const GERMAN: &[(&str, &str)] = &[("LANG", "de_DE.UTF-8")];
@@ -150,7 +155,7 @@ fn with_conversation() -> (Place, String) {
     (place, model)
 }
 
-/// What differs between two runs for other reasons than the language.
+/// Removes the parts that differ between two runs in one language: places, times, ids.
 fn timeless(place: &Place, text: &str) -> String {
     let text = text.replace(&place.root().display().to_string(), "PLACE");
     let is_moving = |word: &str| word.chars().filter(char::is_ascii_digit).count() >= 6;
@@ -179,4 +184,135 @@ fn a_conversation_is_the_same_in_every_locale() {
         assert_eq!(ours, theirs);
     }
     assert_eq!(english.len(), german.len());
+}
+
+/// Results of every task of a store. Those of a task under way depend on the instant and are left out.
+fn results(place: &Place, state: &str) -> BTreeSet<String> {
+    let run = |args: &[&str]| place.run(["--state", state, "--json"].iter().chain(args).copied()).json();
+    let mut found = BTreeSet::new();
+    for row in run(&["tasks", "list"]) {
+        let id = row["task_id"].as_str().unwrap();
+        let records = run(&["tasks", "show", id]);
+        let texts = records.iter().filter_map(|record| record["result"]["text"].as_str());
+        found.extend(texts.filter(|text| !text.contains("\"running\"")).map(|text| timeless(place, text)));
+    }
+    found
+}
+
+#[test]
+fn the_acceptance_scenario_is_the_same_in_every_locale() {
+    let scenario = |environment: &[(&str, &str)]| {
+        let place = Place::new();
+        let mut command = place.posse(["demo"]);
+        command.envs(environment.iter().copied());
+        let ran = Ran::of(command);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let state = place.state().join("demo").display().to_string();
+        (results(&place, &state), ran)
+    };
+    let ((english, for_english), (german, for_germans)) = (scenario(&[]), scenario(GERMAN));
+    assert!(english.len() > 20, "{english:#?}");
+    assert_eq!(english, german);
+    assert_eq!(for_english.stdout, for_germans.stdout, "the answer is the model's");
+    assert!(for_english.stderr.contains("with its subagents"), "{for_english:?}");
+    assert!(for_germans.stderr.contains("mit ihren Subagenten"), "people read German: {for_germans:?}");
+}
+
+/// The scenario as a host plays it, and everything that a host can get wrong.
+fn host_calls() -> Vec<(&'static str, Value)> {
+    let wait = |id: &str| ("subagent_wait", json!({ "task_ids": [id], "timeout_s": 45 }));
+    let subagent = |arguments: Value| ("subagent", arguments);
+    let context = |arguments: Value| ("shared_context", arguments);
+    vec![
+        context(json!({ "action": "write", "key": "problem_summary", "value": "Throughput dropped." })),
+        subagent(json!({ "action": "list_agents" })),
+        subagent(json!({ "action": "spawn", "agent": "researcher", "task": "Investigate problem_summary." })),
+        wait("t_01"),
+        subagent(json!({ "action": "status", "task_id": "t_01" })),
+        subagent(json!({ "action": "collect", "task_id": "t_01" })),
+        context(json!({ "action": "read", "key": "findings_summary" })),
+        context(json!({ "action": "delete", "key": "open_questions" })),
+        subagent(json!({
+            "action": "define", "name": "remediator", "description": "Fixes", "system_prompt": "You fix.",
+            "tools": ["shared_context", "subagent"], "max_turns": 15, "model": "scripted:SCRIPT#remediator",
+        })),
+        subagent(json!({ "action": "spawn", "agent": "remediator", "task": "Revert." })),
+        wait("t_02"),
+        subagent(json!({ "action": "collect", "task_id": "t_02" })),
+        subagent(json!({ "action": "spawn", "agent": "tireless", "task": "Look.", "max_turns": 2 })),
+        wait("t_03"),
+        ("subagent_result", json!({ "task_id": "t_03" })),
+        subagent(json!({ "action": "spawn", "agent": "tireless", "task": "Look.", "max_output_tokens": 10 })),
+        wait("t_04"),
+        subagent(json!({ "action": "collect", "task_id": "t_04" })),
+        subagent(json!({ "action": "collect", "task_id": "t_01" })),
+        subagent(json!({ "action": "status", "task_id": "t_99" })),
+        subagent(json!({ "action": "cancel", "task_id": "t_01" })),
+        subagent(json!({ "action": "send", "task_id": "t_01", "message": "more" })),
+        subagent(json!({ "action": "fly" })),
+        subagent(json!({ "action": "spawn", "agent": "nobody", "task": "Look" })),
+        subagent(json!({ "action": "spawn", "agent": "broken", "task": "Look" })),
+        subagent(json!({ "action": "spawn", "agent": "researcher" })),
+        subagent(json!({ "action": "spawn", "agent": "researcher", "task": "word ".repeat(5_000) })),
+        subagent(json!({ "action": "spawn", "agent": "researcher", "task": "x", "write_paths": ["a"] })),
+        subagent(json!({ "action": "spawn", "agent": "researcher", "task": "x", "isolation": "worktree" })),
+        subagent(json!({ "action": "spawn", "agent": "researcher", "task": "x", "verify": ["cargo test"] })),
+        subagent(json!({ "action": "spawn", "agent": "researcher", "task": "x", "depends_on": ["t_88"] })),
+        subagent(
+            json!({ "action": "define", "name": "Not A Name", "description": "d", "system_prompt": "p" }),
+        ),
+        subagent(
+            json!({ "action": "define", "name": "remediator", "description": "d", "system_prompt": "p" }),
+        ),
+        subagent(
+            json!({ "action": "define", "name": "b", "description": "d", "system_prompt": "p", "tools": ["hammer"] }),
+        ),
+        subagent(
+            json!({ "action": "define", "name": "b", "description": "d", "system_prompt": "p", "model": "nowhere:x" }),
+        ),
+        subagent(json!({ "description": "x", "prompt": "y" })),
+        context(json!({ "action": "fly" })),
+        context(json!({ "action": "read", "key": "missing" })),
+        context(json!({ "action": "read", "key": "No Key" })),
+        context(json!({ "action": "write", "key": "a", "value": "b", "expected_version": 9 })),
+        ("subagent_result", json!({ "task_id": "t_99" })),
+        ("subagent_list", json!({})),
+    ]
+}
+
+#[test]
+fn a_host_is_answered_in_english_in_every_locale() {
+    let script = "researcher:\n- calls: [shared_context: {action: write, key: findings_summary, value: pool}]\n\
+                  - calls: [shared_context: {action: write, key: open_questions, value: Intended?}]\n- text: Found.\n\
+                  remediator:\n- text: Fixed.\n\
+                  tireless:\n- calls: [glob: {pattern: '*.a'}]\n- calls: [glob: {pattern: '*.b'}]\n- text: Never.\n";
+    let conversation = |environment: &[(&str, &str)]| {
+        let place = Place::new();
+        let model = place.script(script);
+        for name in ["researcher", "tireless"] {
+            let agent =
+                format!("---\nname: {name}\ndescription: Works\nmodel: {model}#{name}\n---\nYou work.\n");
+            place.write(&format!("home/.config/posse/agents/{name}.md"), &agent);
+        }
+        place.write("home/.config/posse/agents/broken.md", "---\nname: broken\ntools: 7\n---\nx\n");
+        let model = format!("{model}#researcher");
+        let mut host = Host::start_with(&place, &["--model", &model], environment);
+        let mut said = vec![host.initialize("2025-11-25"), host.ask("tools/list", json!({}))];
+        let script = place.root().join("script.yaml").display().to_string();
+        for (tool, arguments) in host_calls() {
+            let arguments = arguments.to_string().replace("SCRIPT", &script);
+            said.push(host.call(tool, serde_json::from_str(&arguments).unwrap()));
+        }
+        host.leave();
+        said.iter().map(|answer| timeless(&place, &answer.to_string())).collect::<Vec<_>>()
+    };
+    let (english, german) = (conversation(&[]), conversation(GERMAN));
+    for (ours, theirs) in english.iter().zip(&german) {
+        assert_eq!(ours, theirs);
+    }
+    let all = english.join("\n");
+    for expected in ["Found.", "Fixed.", "Max turns exceeded", "output tokens, 10 are left", "KEY_NOT_FOUND"]
+    {
+        assert!(all.contains(expected), "{expected}: {all}");
+    }
 }
