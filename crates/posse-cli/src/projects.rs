@@ -1,4 +1,4 @@
-//! Which project a directory belongs to.
+//! Projects: the repository that a directory belongs to.
 
 use std::path::{Path, PathBuf};
 

@@ -250,7 +250,7 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// Whether a call hands a task to an agent and waits for it. Neighboring calls of such tools run side by side, each with
+    /// True for tools whose calls hand a task to an agent and wait for it. Neighboring calls of such tools run side by side, each with
     /// its own intent and its own key.
     fn delegates(&self) -> bool {
         false
@@ -374,7 +374,7 @@ pub trait Verifier: Send + Sync {
 
 /// Ends the processes that drivers of a task before this epoch left behind, and returns how many there were. Called right after
 /// the claim that gave `epoch`. Blocks for up to two seconds.
-pub type Sweep = fn(task: &TaskId, epoch: u64) -> u32;
+pub type LeftoverSweep = fn(task: &TaskId, epoch: u64) -> u32;
 
 /// Gives tasks that work apart from others a copy of the workspace, and keeps what they changed there.
 pub trait Worktrees: Send + Sync {

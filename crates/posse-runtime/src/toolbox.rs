@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use self::plain::Plain;
 use crate::panics::Contained;
-use crate::ports::{Approver, Proposal, Sweep, Tool, ToolInput, ToolOutput};
+use crate::ports::{Approver, LeftoverSweep, Proposal, Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
 
 #[derive(Clone, Default)]
@@ -36,7 +36,7 @@ pub struct Toolbox {
     /// What becomes of calls that a person has to be asked about when there is no approver.
     policy: Arc<Policy>,
     /// Ends what tools of a dead driver left running.
-    sweep: Option<Sweep>,
+    sweep: Option<LeftoverSweep>,
 }
 
 struct Entry {
@@ -121,7 +121,7 @@ impl Toolbox {
     }
 
     /// The same tools, where this ends the processes that tools of a dead driver left running.
-    pub fn swept_by(&self, sweep: Sweep) -> Self {
+    pub fn swept_by(&self, sweep: LeftoverSweep) -> Self {
         Self { sweep: Some(sweep), ..self.clone() }
     }
 
@@ -150,7 +150,7 @@ impl Toolbox {
         entry.tool.propose(input).map_err(Answer::Ran)
     }
 
-    /// Whether a call of this tool hands a task to an agent and waits for it.
+    /// Checks if a call of this tool hands a task to an agent and waits for it.
     pub(crate) fn delegates(&self, name: &str) -> bool {
         self.find(name).is_some_and(|entry| entry.tool.delegates())
     }

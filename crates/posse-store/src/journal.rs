@@ -85,7 +85,7 @@ impl Sums {
         }
     }
 
-    /// What one record used.
+    /// Sums of one record.
     fn of(spent: &Usage) -> Self {
         Self {
             turns: 0,

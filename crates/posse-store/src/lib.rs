@@ -55,7 +55,7 @@ impl Default for Settings {
     }
 }
 
-/// What spending is summed by.
+/// Key by which spending is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpendingGroup {
     Agent,

@@ -68,9 +68,9 @@ pub struct Walls {
     pub bubblewrap: Option<PathBuf>,
     /// How to start this program once more as a helper, at tier T2.
     pub again: Vec<String>,
-    /// What no command may write in the workspace, by name.
+    /// Names that no command may write in the workspace.
     pub protection: FileProtection,
-    /// What of it is there, relative to the workspace.
+    /// Protected files that exist, relative to the workspace.
     pub guarded: Vec<PathBuf>,
     /// Of tier T1: how many rulesets come along.
     pub rulesets: usize,

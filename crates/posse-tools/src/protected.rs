@@ -36,7 +36,7 @@ pub enum ProtectionReason {
 }
 
 impl ProtectionReason {
-    /// What the program does with the file.
+    /// Says what the program does with the file, as the rest of a sentence that begins with its name.
     pub fn text(self) -> &'static str {
         match self {
             Reason::Start => "obeys it when it starts",
@@ -79,21 +79,25 @@ const TABLE: &[Row] = &[
     ("CodeBuddy", Reason::Start, &[".codebuddy"]),
     ("Codebuff", Reason::Start, &["codebuff.json"]),
     ("Codex", Reason::Start, &[".codex"]),
+    ("Cody", Reason::Start, &[".cody", ".sourcegraph"]),
     ("Continue", Reason::Start, &[".continue", ".continuerc.json", ".continuerules"]),
     ("Copilot", Reason::Start, &[".copilot", ".github/agents", ".github/chatmodes", ".github/copilot-instructions.md", ".github/hooks", ".github/instructions",
         ".github/mcp.json", ".github/prompts", ".github/skills"]),
     ("Crush", Reason::Start, &["crush.json", ".crush.json", ".crush", ".config/crush"]),
     ("Cursor", Reason::Start, &[".cursor", ".cursorrules"]),
     ("Factory", Reason::Start, &[".factory"]),
+    ("Firebender", Reason::Start, &["firebender.json", ".firebender"]),
     ("Forge", Reason::Start, &[".forge", "forge.yaml"]),
     ("Gemini CLI", Reason::Start, &[".gemini"]),
     ("goose", Reason::Start, &[".goose", ".goosehints", ".config/goose"]),
     ("gptme", Reason::Start, &["gptme.toml", "gptme.local.toml"]),
+    ("Grok CLI", Reason::Start, &[".grok"]),
     ("iFlow", Reason::Start, &[".iflow"]),
     ("Junie", Reason::Start, &[".junie"]),
     ("Kilo Code", Reason::Start, &[".kilo", ".kilocode", ".kilocodemodes", "kilo.json", "kilo.jsonc", ".config/kilo"]),
     ("Kimi", Reason::Start, &[".kimi"]),
     ("Kiro", Reason::Start, &[".kiro"]),
+    ("Lingma", Reason::Start, &[".lingma"]),
     ("opencode", Reason::Start, &["opencode.json", "opencode.jsonc", ".opencode", ".config/opencode"]),
     ("OpenHands", Reason::Start, &[".openhands", ".openhands_instructions", ".agents"]),
     ("Pi", Reason::Start, &[".pi"]),
@@ -106,6 +110,7 @@ const TABLE: &[Row] = &[
     ("Vibe", Reason::Start, &[".vibe"]),
     ("Warp", Reason::Start, &[".warp"]),
     ("Windsurf", Reason::Start, &[".windsurf", ".windsurfrules", ".codeium"]),
+    ("Zencoder", Reason::Start, &[".zencoder"]),
     ("every agent", Reason::Instructions, &["AGENTS.md", "AGENTS.*.md", "AGENT.md"]),
     ("Claude Code", Reason::Instructions, &["CLAUDE.md", "CLAUDE.*.md"]),
     ("CodeBuddy", Reason::Instructions, &["CODEBUDDY.md"]),
@@ -137,10 +142,10 @@ const TABLE: &[Row] = &[
     // Editors and hosted workspaces.
     ("VS Code", Reason::Open, &[".vscode", "*.code-workspace"]),
     ("Visual Studio", Reason::Open, &[".vs"]),
-    ("JetBrains IDEs", Reason::Open, &[".idea", ".fleet"]),
+    ("a JetBrains IDE", Reason::Open, &[".idea", ".fleet"]),
     ("Zed", Reason::Open, &[".zed", ".config/zed"]),
-    ("dev containers", Reason::Open, &[".devcontainer", ".devcontainer.json"]),
-    ("devfile workspaces", Reason::Open, &[".devfile.yaml", "devfile.yaml"]),
+    ("a dev container", Reason::Open, &[".devcontainer", ".devcontainer.json"]),
+    ("a devfile workspace", Reason::Open, &[".devfile.yaml", "devfile.yaml"]),
     ("Gitpod", Reason::Open, &[".gitpod.yml", ".gitpod.Dockerfile", ".gitpod"]),
     ("Replit", Reason::Open, &[".replit", "replit.nix"]),
     ("Firebase Studio", Reason::Open, &[".idx"]),
@@ -226,9 +231,9 @@ const TABLE: &[Row] = &[
     ("CodeRabbit", Reason::Push, &[".coderabbit.y*ml"]),
     ("PR-Agent", Reason::Push, &[".pr_agent.toml"]),
     // Keys, and what proves who somebody is.
-    ("many programs", Reason::Secret, &[".env*"]),
+    ("dotenv", Reason::Secret, &[".env*"]),
     ("ssh", Reason::Secret, &[".ssh", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "*.ppk"]),
-    ("TLS servers", Reason::Secret, &["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore"]),
+    ("a TLS server", Reason::Secret, &["*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore"]),
     ("GnuPG", Reason::Secret, &[".gnupg"]),
     ("AWS", Reason::Secret, &[".aws"]),
     ("Azure", Reason::Secret, &[".azure"]),
@@ -240,7 +245,7 @@ const TABLE: &[Row] = &[
     ("PyPI", Reason::Secret, &[".pypirc"]),
     ("PostgreSQL", Reason::Secret, &[".pgpass"]),
     ("MySQL", Reason::Secret, &[".my.cnf"]),
-    ("web servers", Reason::Secret, &[".htpasswd"]),
+    ("a web server", Reason::Secret, &[".htpasswd"]),
     ("Vault", Reason::Secret, &[".vault-token"]),
     ("git", Reason::Secret, &[".git-credentials"]),
     ("cargo", Reason::Secret, &[".cargo/credentials", ".cargo/credentials.toml"]),
@@ -299,13 +304,13 @@ impl FileProtection {
         self.ends_in(&names)
     }
 
-    /// Whether the kernel keeps a path, relative to the workspace, from commands.
+    /// Checks if the kernel keeps a path, relative to the workspace, from commands.
     pub(crate) fn guards(&self, path: &Path) -> bool {
         let is_at_top = path.iter().nth(1).is_none();
         self.find(path).is_some_and(|found| found.reason != Reason::Instructions || is_at_top)
     }
 
-    /// Whether something further down may be protected only because it is below this.
+    /// Checks if a pattern of several names begins with this path, so that something below it may be protected.
     pub(crate) fn begins(&self, path: &Path) -> bool {
         let names: Vec<String> = self.above.iter().cloned().chain(path.iter().map(lowercase)).collect();
         INDEX.longer.iter().any(|(parts, found)| {
@@ -364,7 +369,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
     index
 });
 
-/// Whether these names, in lower case, fit the parts of a pattern one by one.
+/// Compares names in lower case with the parts of a pattern, one by one.
 fn fit(parts: &[&str], names: &[String]) -> bool {
     parts.len() == names.len() && parts.iter().zip(names).all(|(part, name)| fits(part, name))
 }
@@ -455,7 +460,7 @@ mod tests {
         assert_eq!(inside.find(Path::new("README.md")), None);
         let config = FileProtection::default().within(Path::new("/home/u/.config"));
         assert!(config.find(Path::new("opencode/agents/x.md")).is_some());
-        // Whoever works in a protected directory was told to.
+        // A workspace inside of a protected directory was chosen by its user.
         let meant = FileProtection::default().within(Path::new("/home/u/.claude"));
         assert_eq!(meant.find(Path::new("skills/x/SKILL.md")), None);
     }

@@ -80,7 +80,7 @@ pub struct Settings {
     pub temporary: PathBuf,
     pub limits: ProcessLimits,
     pub top: Top,
-    /// What no tool and no command writes in a workspace, by name.
+    /// Names that no tool and no command writes in a workspace.
     pub protection: FileProtection,
 }
 
@@ -189,7 +189,7 @@ impl Sandbox {
         self.settings.top == Top::Open && self.tier() == Ok(Tier::Kernel)
     }
 
-    /// What one process of a task is held to. The error is why it is refused.
+    /// Builds the confinement of one process of a task. The error says why it is refused.
     pub(crate) fn confine(&self, scene: &Scene<'_>) -> Result<ConfinedProcess, String> {
         let tier = scene.policy.tier.max(self.tier()?);
         let limits = ProcessLimits {
@@ -327,7 +327,7 @@ pub(crate) struct ConfinedProcess {
     pub confinement: Confinement,
     /// Variables that the process needs in there.
     pub environment: Vec<(OsString, OsString)>,
-    /// What is protected in the workspace and there, sorted. `None` if the process writes nothing.
+    /// Protected files that exist in the workspace, sorted. `None` if the process writes nothing.
     pub protected: Option<Vec<PathBuf>>,
 }
 

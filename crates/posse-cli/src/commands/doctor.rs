@@ -189,7 +189,7 @@ fn tools(setup: &Setup) -> Vec<Finding> {
     findings
 }
 
-/// How deep tasks may delegate, and how many there may be.
+/// Reports the depth of delegation and the limits on tasks.
 fn delegation(setup: &Setup) -> Finding {
     let Rules { running_max, open_max, on_limit } = setup.rules();
     let beyond = match on_limit {

@@ -65,7 +65,7 @@ impl Rights {
         Self { tools: Some(tools), ..Self::default() }
     }
 
-    /// Whether a list of tools names this one. A right that is only inherited is not listed.
+    /// Checks if the list of tools names this one. A right that is only inherited is not listed.
     pub fn lists(&self, tool: &str) -> bool {
         self.tools.iter().flatten().any(|pattern| pattern.names(tool))
     }

@@ -46,7 +46,7 @@ impl Judgement {
         Self { schema, verify: start.verify.clone(), ..Self::default() }
     }
 
-    /// Whether an answer has to be JSON.
+    /// Checks if an answer has to be JSON.
     pub fn wants_json(&self) -> bool {
         self.schema.is_some()
     }

@@ -138,9 +138,9 @@ impl Run {
     }
 }
 
-/// Calls that may share a group.
+/// A call by what may run beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Company {
+enum CallKind {
     /// Calls that change nothing.
     Readers,
     /// Calls that hand a task to an agent and wait for it. `delegates` says which those are.
@@ -151,23 +151,23 @@ enum Company {
 /// Splits calls into groups that run one after the other. Neighboring pure calls share a group and run side by side, and
 /// so do neighboring delegations; any other call runs alone. A refused call joins its neighbors.
 pub fn batches(calls: Vec<Planned>, delegates: impl Fn(&ToolCall) -> bool) -> Vec<Vec<Planned>> {
-    let mut groups: Vec<(Option<Company>, Vec<Planned>)> = Vec::new();
+    let mut groups: Vec<(Option<CallKind>, Vec<Planned>)> = Vec::new();
     for planned in calls {
-        let company = planned.company(&delegates);
+        let kind = planned.kind(&delegates);
         match groups.last_mut() {
-            Some((shared, group)) if may_share(*shared, company) => {
-                *shared = shared.or(company);
+            Some((shared, group)) if may_share(*shared, kind) => {
+                *shared = shared.or(kind);
                 group.push(planned);
             }
-            _ => groups.push((company, vec![planned])),
+            _ => groups.push((kind, vec![planned])),
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-fn may_share(group: Option<Company>, call: Option<Company>) -> bool {
+fn may_share(group: Option<CallKind>, call: Option<CallKind>) -> bool {
     match (group, call) {
-        (Some(Company::Alone), _) | (_, Some(Company::Alone)) => false,
+        (Some(CallKind::Alone), _) | (_, Some(CallKind::Alone)) => false,
         (Some(group), Some(call)) => group == call,
         (None, _) | (_, None) => true,
     }
@@ -199,12 +199,12 @@ impl Planned {
     }
 
     /// `None` for a call that is not run.
-    fn company(&self, delegates: impl Fn(&ToolCall) -> bool) -> Option<Company> {
+    fn kind(&self, delegates: impl Fn(&ToolCall) -> bool) -> Option<CallKind> {
         match self.action {
             Action::Refuse(_) => None,
-            Action::Execute(_) | Action::Ask(..) if delegates(&self.call) => Some(Company::Delegations),
-            Action::Execute(Effect::Pure) => Some(Company::Readers),
-            Action::Execute(_) | Action::Ask(..) => Some(Company::Alone),
+            Action::Execute(_) | Action::Ask(..) if delegates(&self.call) => Some(CallKind::Delegations),
+            Action::Execute(Effect::Pure) => Some(CallKind::Readers),
+            Action::Execute(_) | Action::Ask(..) => Some(CallKind::Alone),
         }
     }
 }

@@ -26,7 +26,7 @@ impl DecisionRules {
         }
     }
 
-    /// Whether a reply that the provider paused counts as a turn.
+    /// Checks if a reply that the provider paused counts as a turn.
     pub(super) fn counts_pauses(self) -> bool {
         self != Self::V1
     }

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Gives each task the lowest number that no task has.
 #[derive(Default)]
-pub(super) struct TaskNumbers(Mutex<Inner>);
+pub(super) struct TaskNumbers(Mutex<NumberPool>);
 
 #[derive(Default)]
-struct Inner {
+struct NumberPool {
     last: u32,
     /// Up to `last`, taken and given back.
     free: BTreeSet<u32>,
@@ -16,10 +16,10 @@ struct Inner {
 
 impl TaskNumbers {
     pub fn take(&self) -> u32 {
-        let mut inner = self.lock();
-        inner.free.pop_first().unwrap_or_else(|| {
-            inner.last += 1;
-            inner.last
+        let mut pool = self.lock();
+        pool.free.pop_first().unwrap_or_else(|| {
+            pool.last += 1;
+            pool.last
         })
     }
 
@@ -30,12 +30,12 @@ impl TaskNumbers {
 
     /// Gives none up to this one any more.
     pub fn skip_to(&self, number: u32) {
-        let mut inner = self.lock();
-        inner.last = inner.last.max(number);
-        inner.free = inner.free.split_off(&number.saturating_add(1));
+        let mut pool = self.lock();
+        pool.last = pool.last.max(number);
+        pool.free = pool.free.split_off(&number.saturating_add(1));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, NumberPool> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

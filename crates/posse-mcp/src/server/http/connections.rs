@@ -1,6 +1,6 @@
-//! Who is connected. A connection is a stranger until it has shown the token, and then a known client. Each kind has places of
-//! its own, so that a crowd of strangers never takes the place of a client. A stranger too many makes the oldest one of its
-//! peer leave: whoever means to say something has said it by then.
+//! Connection limits. A connection is a stranger until it has shown the token, and then a known client. Each kind has places of
+//! its own, so that a crowd of strangers never takes the place of a client. A stranger too many evicts the oldest one of its
+//! peer, which has had the longest time to send its token.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -89,7 +89,7 @@ impl ConnectionPlace {
         if connections.known >= KNOWN_MAX {
             return false;
         }
-        // One that was just evicted is not among them, and stays all the same.
+        // An evicted stranger is not in the list any more. It is let in all the same: the token was in time.
         connections.strangers.retain(|stranger| stranger.id != self.id);
         connections.known += 1;
         self.is_known.store(true, Ordering::Relaxed);
@@ -115,7 +115,7 @@ impl Drop for ConnectionPlace {
     }
 }
 
-/// Whoever has an IPv6 address has 2^64 of them.
+/// Groups addresses by who controls them: one IPv6 network of 64 bits is one peer.
 fn peer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

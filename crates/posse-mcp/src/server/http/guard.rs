@@ -1,9 +1,9 @@
-//! Who is let in: whoever knows the token and means this server.
+//! Access check for requests: the bearer token, and the host that a request names.
 
 use http::header::{AUTHORIZATION, HOST};
 use http::{HeaderMap, Request};
 
-/// Who is let in.
+/// Access rules of a server.
 #[derive(Debug, Clone)]
 pub struct Guard {
     /// `None` lets in whoever reaches the socket: for servers without anything to guard.
@@ -24,7 +24,7 @@ pub(super) enum HostError {
 }
 
 impl Guard {
-    /// Of a server that only this machine is to reach.
+    /// Makes the rules for a server that only this machine can reach.
     pub fn of_this_machine(token: Option<String>) -> Self {
         let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
         let origins =
