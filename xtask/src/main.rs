@@ -5,6 +5,7 @@ mod chaos;
 mod command;
 mod fuzz;
 mod simulate;
+mod stress;
 mod test;
 
 use std::process::ExitCode;
@@ -14,6 +15,8 @@ cargo xtask <task>
 
   test    everything that must hold: installs what is missing, then formatting, lints, all tests,
           documentation tests, licences and known vulnerabilities; one line per stage at the end
+  test --stress [N] [nextest arguments]  all tests N times, 10 unless told otherwise, while every core is busy; says which
+          failed or passed only at the second try, and in which run; `-p posse-net` takes one member
   bench   how long Posse takes to start and to send its first request, and what a turn costs early and late
           in a long conversation, and how long 2,000 agents take to load; builds a release first, fails above
           generous bounds
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
         ["test"] => test::run_all(),
+        ["test", "--stress", options @ ..] => finish(stress::stress(options)),
         ["bench"] => finish(bench::bench()),
         ["simulate", options @ ..] => finish(simulate::simulate(options)),
         ["chaos", options @ ..] => finish(chaos::chaos(options)),

@@ -30,7 +30,7 @@ fn start(place: &Place, agent: &str, model: &str) -> Running {
 /// A holder that has read a file and thinks about what to write.
 fn thinking_holder(place: &Place) -> Running {
     let steps = "[{calls: [{read: {path: src/a.txt}}]}, \
-                  {delay_ms: 700, calls: [{write: {path: src/a.txt, content: stale}}, {write: {path: src/new.txt, content: stale}}]}, \
+                  {delay_ms: 4000, calls: [{write: {path: src/a.txt, content: stale}}, {write: {path: src/new.txt, content: stale}}]}, \
                   {text: Done.}]";
     let model = script(place, "holder", steps);
     let mut holder = start(place, "holder", &model);

@@ -283,7 +283,7 @@ fn no_call_lasts_longer_than_hosts_wait_and_what_goes_on_is_named() {
     assert_eq!(told["note"], "still running: call subagent_wait with t_01", "{told}");
     host.answer(call);
     let took = began.elapsed();
-    assert!(took > Duration::from_secs(40) && took < Duration::from_secs(55), "{took:?}");
+    assert!(took > Duration::from_secs(40) && took < Duration::from_secs(60), "{took:?}");
     let listed = host.tool("subagent_list", json!({ "what": "tasks" }));
     assert_eq!(listed["tasks"][0]["status"], "running", "nobody ended it: {listed}");
     host.tool("subagent", json!({ "action": "cancel", "task_id": "t_01" }));

@@ -346,7 +346,7 @@ fn a_task_of_another_process_is_cancelled_with_its_children() {
     let began = Instant::now();
     let ran = place.run(["tasks", "cancel", &root]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, format!("{root} · cancelled\n").as_str()), "{ran:?}");
-    assert!(began.elapsed() < Duration::from_secs(8), "it took {:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(40), "it took {:?}", began.elapsed());
     let ended = running.end();
     assert_eq!((ended.code, &ended.envelope()["status"]), (130, &json!("cancelled")), "{ended:?}");
     assert_eq!(

@@ -264,7 +264,7 @@ fn a_delegated_task_works_apart_while_its_parent_does_not() {
 fn a_task_that_was_killed_goes_on_in_the_same_worktree() {
     let place = place();
     let model = place.script(
-        "[{calls: [{write: {path: one.txt, content: one}}]}, {delay_ms: 2000, calls: [{write: {path: two.txt, content: two}}]}, {text: Done.}]",
+        "[{calls: [{write: {path: one.txt, content: one}}]}, {delay_ms: 5000, calls: [{write: {path: two.txt, content: two}}]}, {text: Done.}]",
     );
     let mut running =
         Running::start(place.posse(["run", "--json", "--isolation", "worktree", "--model", &model, "Work"]));

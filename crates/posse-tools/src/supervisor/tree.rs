@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::hash::{Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
@@ -15,7 +16,8 @@ pub(super) const KILL_TIME: Duration = Duration::from_secs(2);
 /// The kernel's `PF_EXITING`: it has closed its files, or is about to, and will run no more of its own code.
 const EXITING: u64 = 0x4;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Two of them are the same process if number and start time agree: it may get another parent or leave its session between two looks.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Process {
     pub pid: i32,
     parent: i32,
@@ -23,6 +25,20 @@ pub(super) struct Process {
     /// Start time in clock ticks: with the pid it tells a process from a later one with the same number.
     started: u64,
     alive: bool,
+}
+
+impl PartialEq for Process {
+    fn eq(&self, other: &Self) -> bool {
+        (self.pid, self.started) == (other.pid, other.started)
+    }
+}
+
+impl Eq for Process {}
+
+impl Hash for Process {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.pid, self.started).hash(state);
+    }
 }
 
 impl Process {
@@ -169,7 +185,7 @@ mod tests {
     fn a_command_name_cannot_forge_the_fields_of_its_process() {
         let stat = b"7 (a) R 1 1 1) S 42 7 9 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987 1 2\n";
         let process = Process { pid: 7, parent: 42, session: 9, started: 987, alive: true };
-        assert_eq!(Process::parse(7, stat), Some(process));
+        assert_eq!(format!("{:?}", Process::parse(7, stat)), format!("{:?}", Some(process)));
         assert_eq!(Process::parse(7, b"7 (a) S"), None);
     }
 
@@ -181,6 +197,21 @@ mod tests {
             let stat = format!("7 (a) {state} 42 7 9 0 -1 {flags} 1 2 3 4 5 6 7 8 20 0 {threads} 0 987");
             assert_eq!(Process::parse(7, stat.as_bytes()).map(|p| p.alive), Some(alive), "{stat}");
         }
+    }
+
+    #[test]
+    fn a_process_that_leaves_its_session_or_loses_its_parent_meanwhile_is_counted_once() {
+        // No process has such a number, so nobody is signaled.
+        let (pid, started) = (i32::MAX, 1);
+        let looks = [(40, 40), (40, pid), (1, pid)];
+        let look = std::cell::Cell::new(0);
+        let scan = || {
+            let (parent, session) = looks[look.get().min(2)];
+            look.set(look.get() + 1);
+            vec![Process { pid, parent, session, started, alive: true }]
+        };
+        let ended = end(scan, || look.get() > 2);
+        assert_eq!(ended.found.len(), 1, "{ended:?}");
     }
 
     #[test]

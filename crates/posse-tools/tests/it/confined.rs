@@ -713,7 +713,7 @@ async fn what_is_held_can_neither_outlive_nor_stop_its_supervisor() {
         put(world.path(), &["src/a"]);
         let command = "trap '' TERM HUP INT; (setsid sh -c 'trap \"\" TERM HUP INT; sleep 300' >/dev/null 2>&1 &) & \
                        kill -9 $PPID; kill -STOP $PPID; touch src/ready; while :; do sleep 301; done";
-        let output = world.bash_with(json!({"command": command, "timeout_ms": 1500})).await;
+        let output = world.bash_with(json!({"command": command, "timeout_ms": 5000})).await;
         assert!(world.path().join("src/ready").exists(), "{wish:?} {}", output.text);
         assert!(output.text.starts_with("timed out"), "{wish:?} {}", output.text);
         world.assert_nothing_is_left();
@@ -738,7 +738,7 @@ async fn a_held_command_that_is_asked_to_end_may_clean_up() {
         let world = world(&format!("clean-{wish:?}"), settings(wish), &all());
         put(world.path(), &["src/a"]);
         let command = "trap 'echo cleaned >src/cleaned; exit' TERM; while :; do sleep 0.1; done";
-        world.bash_with(json!({"command": command, "timeout_ms": 700})).await;
+        world.bash_with(json!({"command": command, "timeout_ms": 3000})).await;
         assert!(world.path().join("src/cleaned").exists(), "{wish:?}");
     }
 }
