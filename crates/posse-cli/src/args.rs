@@ -454,7 +454,7 @@ pub struct AnswerArgs {
 
 #[derive(ClapArgs)]
 pub struct ContextArgs {
-    /// The session's id, or the beginning of it [default: the newest session].
+    /// The session's id, or the beginning of it [default: the newest session of this project].
     #[arg(long, global = true, value_name = "ID")]
     pub session: Option<String>,
     #[command(subcommand)]
@@ -560,7 +560,7 @@ pub struct More {
 
 #[derive(ClapArgs, Clone)]
 pub struct RunArgs {
-    /// What to do, in one or more words. `-` reads it from standard input.
+    /// What to do, in one or more words. `-` reads it from standard input; after the words, `-` waits for material there.
     #[arg(required = true)]
     pub task: Vec<String>,
     /// Count the task as done only if this command succeeds in the workspace afterwards; needs `--allow bash`. It can be

@@ -29,7 +29,7 @@ use posse_core::outcome::Status;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 
-pub use worker::joined;
+pub use worker::in_background;
 
 use crate::args::{Args, Command, LeasesArgs, LeasesCommand, TasksCommand};
 use crate::terminal;

@@ -10,6 +10,7 @@ mod desk;
 mod envelope;
 mod help;
 mod language;
+mod material;
 mod models;
 mod owner;
 mod projects;

@@ -1,21 +1,21 @@
 //! Which trees of tasks may be deleted, and when the configured caps are applied.
 
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use posse_messages::say;
 use posse_store::TaskTree;
 
 use crate::args::Global;
-use crate::commands::joined;
+use crate::commands::in_background;
 use crate::config::StoreConfig;
 use crate::terminal;
 
 /// The configured caps are applied at most this often.
 const INTERVAL: Duration = Duration::from_secs(3_600);
+
+/// The lowest priority there is.
+const NICENESS: i32 = 19;
 
 /// The file of the state directory that holds what the last `posse gc` did.
 pub const REPORT: &str = "retention.json";
@@ -105,7 +105,7 @@ pub fn apply_later(global: &Global, config: &StoreConfig, state: &Path) {
     if RetentionCaps::of(config).is_none() || !is_due(&state.join(REPORT)) {
         return;
     }
-    if let Err(e) = start(global) {
+    if let Err(e) = in_background(global, &["gc".into()], NICENESS) {
         terminal::note(&say!("warning", text = say!("gc-not-started", why = e)));
     }
 }
@@ -114,26 +114,6 @@ fn is_due(report: &Path) -> bool {
     let changed = std::fs::metadata(report).and_then(|about| about.modified());
     // A clock that was set back does not put it off for ever.
     changed.map_or(true, |then| SystemTime::now().duration_since(then).is_ok_and(|age| age >= INTERVAL))
-}
-
-fn start(global: &Global) -> std::io::Result<()> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("gc").args(places(global));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: two calls that are allowed between fork and exec, and take no pointers.
-    unsafe {
-        command.pre_exec(|| {
-            libc::setsid();
-            libc::setpriority(libc::PRIO_PROCESS, 0, 19);
-            Ok(())
-        });
-    }
-    command.spawn().map(drop)
-}
-
-fn places(global: &Global) -> Vec<OsString> {
-    let flags = [("--state", &global.state), ("--config", &global.config)];
-    flags.into_iter().filter_map(|(flag, path)| path.as_ref().map(|path| joined(flag, path))).collect()
 }
 
 pub fn millis(span: Duration) -> u64 {

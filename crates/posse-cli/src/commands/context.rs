@@ -31,7 +31,10 @@ pub async fn run(global: &Global, args: ContextArgs) -> Result<ExitCode> {
     let setup = Setup::load(global)?;
     let store = setup.store()?;
     setup.telemetry.open_log()?;
-    let session = sessions::find(&*store, args.session.as_deref()).await?;
+    let session = match &args.session {
+        Some(wanted) => sessions::find(&*store, wanted).await?,
+        None => sessions::newest(&*store, &setup.workspace).await?,
+    };
     let place = Place { store, session, json: global.json };
     match args.command {
         ContextCommand::List => place.list().await,

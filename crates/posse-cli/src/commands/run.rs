@@ -25,6 +25,7 @@ use serde_json::json;
 use super::drive::{Parts, Room, View, Work};
 use super::worker::{self, joined};
 use crate::args::{Global, How, RunArgs};
+use crate::material::{PipePatience, with_material};
 use crate::setup::{Setup, Tools, new_session_id};
 use crate::worktrees::Apart;
 use crate::{retention, terminal};
@@ -33,16 +34,22 @@ use crate::{retention, terminal};
 const TASK_BYTES_MAX: u64 = 1 << 20;
 
 pub async fn run(global: &Global, args: RunArgs) -> Result<ExitCode> {
-    let task = task_text(args.task.join(" "))?;
+    let (words, patience) = words_and_patience(&args.task);
+    let task = task_text(words)?;
     let setup = Setup::load(global)?;
     if let Some(warning) = setup.ignored_top() {
         terminal::note(&warning);
     }
     setup.meet_servers(&args.how).await;
+    let chosen = lead(&setup, &args.how)?;
     let isolation = match args.isolation.as_deref() {
         Some("worktree") => Isolation::Worktree,
         Some(_) => Isolation::None,
-        None => lead(&setup, &args.how)?.isolation,
+        None => chosen.isolation,
+    };
+    let task = match patience {
+        Some(patience) => with_material(task, patience, chosen.agent.limits.context_window)?,
+        None => task,
     };
     let id = TaskId::root(&new_session_id());
     let args = RunArgs { task: vec![task], ..args };
@@ -273,6 +280,15 @@ pub fn check_model(models: &dyn Models, agent: &Agent, caps: &Caps) -> Result<()
     match (caps.cost_micros, open.tariff.unpriced(&agent.model)) {
         (Some(_), Some(unpriced)) => Err(no_price(unpriced)),
         _ => Ok(()),
+    }
+}
+
+/// What was asked for, and how patiently to wait for material on standard input; `None`: the task itself is there.
+fn words_and_patience(words: &[String]) -> (String, Option<PipePatience>) {
+    match words {
+        [dash] if dash == "-" => (dash.clone(), None),
+        [words @ .., dash] if dash == "-" => (words.join(" "), Some(PipePatience::Endless)),
+        words => (words.join(" "), Some(PipePatience::Short)),
     }
 }
 

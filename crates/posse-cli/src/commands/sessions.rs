@@ -1,5 +1,7 @@
 //! `posse sessions`: which there are, and the end of their shared context.
 
+use std::collections::HashMap;
+use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::context::TOTAL_TOKENS_MAX;
@@ -14,6 +16,7 @@ use super::tasks::age;
 use crate::args::{Global, SessionsCommand};
 use crate::columns::{Cell, cut};
 use crate::owner;
+use crate::projects::project_of;
 use crate::render::{Thing, many};
 use crate::setup::Setup;
 use crate::terminal;
@@ -23,12 +26,12 @@ pub async fn run(global: &Global, command: SessionsCommand) -> Result<ExitCode> 
     let (session, done) = match command {
         SessionsCommand::List { limit } => return list(&*store, limit, global.json).await,
         SessionsCommand::Archive { session } => {
-            let id = find(&*store, Some(&session)).await?;
+            let id = find(&*store, &session).await?;
             store.archive_session(&id, now_ms()).await?;
             (id, "archived")
         }
         SessionsCommand::Delete { session } => {
-            let id = find(&*store, Some(&session)).await?;
+            let id = find(&*store, &session).await?;
             refuse_if_under_way(&*store, &id).await?;
             store.delete_session(&id, now_ms()).await?;
             (id, "deleted")
@@ -44,17 +47,50 @@ pub async fn run(global: &Global, command: SessionsCommand) -> Result<ExitCode> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// A session by its id or the beginning of it; the newest if none is named.
-pub async fn find(store: &dyn ContextStore, wanted: Option<&str>) -> Result<String> {
-    let not_found = |text: String, hint: &str| Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint));
-    let limit = if wanted.is_some() { u32::MAX } else { 1 };
-    let rows = store.sessions(limit, now_ms()).await?;
-    let Some(wanted) = wanted else {
-        return match rows.into_iter().next() {
-            Some(row) => Ok(row.id),
-            None => not_found(say!("no-sessions-here"), &say!("run-starts-one")),
-        };
+/// The newest session of the project that a directory is in.
+pub async fn newest(store: &dyn ContextStore, directory: &Path) -> Result<String> {
+    if let Some(session) = newest_where(store, directory, |_| true).await? {
+        return Ok(session);
+    }
+    let (text, hint) = match store.sessions(1, now_ms()).await?.is_empty() {
+        true => (say!("no-sessions-here"), say!("run-starts-one")),
+        false => (say!("session-none-of-project"), say!("session-none-of-project-hint")),
     };
+    Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint))
+}
+
+/// The newest session of the project that a directory is in, among those that fit.
+pub async fn newest_where(
+    store: &dyn ContextStore,
+    directory: &Path,
+    fits: impl Fn(&SessionRow) -> bool,
+) -> Result<Option<String>> {
+    let here = project_of(directory);
+    // Sessions of one workspace come in rows, and finding its project asks the file system.
+    let mut known: HashMap<String, bool> = HashMap::new();
+    // Almost always it is among the first; counting what is in all of them takes time.
+    for limit in [64, 4_096, u32::MAX] {
+        let rows = store.sessions(limit, now_ms()).await?;
+        let is_all = (rows.len() as u64) < u64::from(limit);
+        for row in rows {
+            let is_here = known.entry(row.workspace.clone()).or_insert_with(|| {
+                !row.workspace.is_empty() && project_of(Path::new(&row.workspace)) == here
+            });
+            if *is_here && fits(&row) {
+                return Ok(Some(row.id));
+            }
+        }
+        if is_all {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// A session by its id or the beginning of it.
+pub async fn find(store: &dyn ContextStore, wanted: &str) -> Result<String> {
+    let not_found = |text: String, hint: &str| Err(Error::new(ErrorCode::SessionNotFound, text).hint(hint));
+    let rows = store.sessions(u32::MAX, now_ms()).await?;
     if let Some(row) = rows.iter().find(|row| row.id == wanted) {
         return Ok(row.id.clone());
     }

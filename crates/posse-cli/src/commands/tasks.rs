@@ -19,7 +19,7 @@ use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_runtime::driver::Onward;
-use posse_runtime::ports::{ApprovalQuery, ApprovalStore, Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{ApprovalQuery, ApprovalStore, SessionRow, Store, TaskQuery, TaskRow, Which};
 use posse_store::SqliteStore;
 use serde_json::json;
 
@@ -87,7 +87,7 @@ pub async fn list(global: &Global, filter: &ListArgs) -> Result<ExitCode> {
 
 async fn listed(store: &SqliteStore, filter: &ListArgs) -> Result<Vec<TaskRow>> {
     let of = match &filter.session {
-        Some(wanted) => Which::Session(super::sessions::find(store, Some(wanted)).await?),
+        Some(wanted) => Which::Session(super::sessions::find(store, wanted).await?),
         None => Which::All,
     };
     let wanted = filter.status.as_deref();
@@ -254,14 +254,30 @@ pub async fn sweep(task: TaskId, epoch: u64) {
     let _ = swept.await;
 }
 
-/// A task by its id, the beginning of its id, or the short id of a child in the newest session.
+/// A child by its short id, in the newest session of this project that has one.
+async fn find_child(store: &dyn Store, short: &str) -> Result<Option<TaskRow>> {
+    let mut rows = store.find_tasks(TaskQuery::of(Which::Short(short.to_owned()))).await?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let here = std::env::current_dir()
+        .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
+    let has_one = |session: &SessionRow| rows.iter().any(|row| row.id.session() == session.id);
+    let session = super::sessions::newest_where(store, &here, has_one).await?;
+    rows.retain(|row| session.as_deref() == Some(row.id.session()));
+    // Newest first.
+    rows.truncate(1);
+    Ok(rows.pop())
+}
+
+/// A task by its id, the beginning of its id, or the short id of a child in the newest session of this project.
 pub async fn find(store: &dyn Store, wanted: &str) -> Result<TaskRow> {
     let newest = |of: Which, limit: u32| TaskQuery { limit, ..TaskQuery::of(of) };
     match store.task(&TaskId::from_store(wanted.to_owned())).await {
         Err(e) if e.code() == ErrorCode::TaskNotFound => {}
         found => return found,
     }
-    if let Some(row) = store.find_tasks(newest(Which::Short(wanted.to_owned()), 1)).await?.pop() {
+    if let Some(row) = find_child(store, wanted).await? {
         return Ok(row);
     }
     let rows = match wanted {

@@ -73,25 +73,38 @@ pub fn joined(flag: &str, value: impl AsRef<OsStr>) -> OsString {
     [OsStr::new(flag), OsStr::new("="), value.as_ref()].into_iter().collect()
 }
 
-/// Starts a worker in the background, in a session of its own: what ends the terminal or the host does not end it.
+/// Starts a worker in the background.
 pub fn start(global: &Global, flags: &[OsString]) -> Result<()> {
+    let worker = ["worker", "--local", "--until-idle"].map(OsString::from);
     let failed = |e| Error::new(ErrorCode::Io, say!("worker-not-started")).caused_by(e);
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.args(["worker", "--local", "--until-idle"]).args(flags);
+    in_background(global, &[&worker, flags].concat(), 0).map_err(failed)
+}
+
+/// Starts a command of this program in a session of its own, so that what ends the terminal or the host does not end it. A higher
+/// `niceness` gives way to others.
+pub fn in_background(global: &Global, arguments: &[OsString], niceness: i32) -> std::io::Result<()> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(arguments);
     for (flag, path) in [("--state", &global.state), ("--config", &global.config), ("--log", &global.log)] {
         if let Some(path) = path {
             command.arg(joined(flag, path));
         }
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: one call that is allowed between fork and exec, and takes no pointers.
+    // SAFETY: two calls that are allowed between fork and exec, and take no pointers.
     unsafe {
-        command.pre_exec(|| match libc::setsid() {
-            -1 => Err(std::io::Error::last_os_error()),
-            _ => Ok(()),
+        command.pre_exec(move || {
+            if niceness != 0 {
+                // Without it the command works all the same.
+                libc::setpriority(libc::PRIO_PROCESS, 0, niceness);
+            }
+            match libc::setsid() {
+                -1 => Err(std::io::Error::last_os_error()),
+                _ => Ok(()),
+            }
         });
     }
-    command.spawn().map(drop).map_err(failed)
+    command.spawn().map(drop)
 }
 
 #[derive(Clone)]

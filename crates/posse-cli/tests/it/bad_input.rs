@@ -240,7 +240,7 @@ fn a_store_that_is_damaged_or_from_a_later_program_is_left_alone() {
     drop(file);
     let newer = fs::read(&path).unwrap();
     let expected = [
-        "error[STORE_NEWER]: the store `PLACE/state/posse.db` has schema 99; this program knows up to 11",
+        "error[STORE_NEWER]: the store `PLACE/state/posse.db` has schema 99; this program knows up to 12",
         "  hint: use the newer program that wrote it, or another state directory; the file was not changed",
     ];
     complains(&place, &["run", "--model", &model, "Do it"], &expected);
@@ -398,7 +398,7 @@ struct SmallDisk(PathBuf);
 impl SmallDisk {
     fn mount(at: &Path) -> Option<Self> {
         fs::create_dir_all(at).unwrap();
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"]).arg(at).output();
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"]).arg(at).output();
         mounted.is_ok_and(|output| output.status.success()).then(|| Self(at.to_owned()))
     }
 

@@ -234,3 +234,37 @@ fn a_person_says_for_whom_a_key_is_and_waits_for_one() {
     assert_eq!((late.code, late.stdout.as_str()), (1, ""), "{late:?}");
     assert_eq!(late.stderr, "the time is over: nothing was written or deleted\n");
 }
+
+#[test]
+fn without_a_session_commands_act_on_the_newest_of_this_project() {
+    let (place, here) = place();
+    let elsewhere = place.root().join("elsewhere");
+    let nowhere = place.root().join("nowhere");
+    for directory in [&elsewhere, &nowhere, &place.workspace().join("below")] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    std::fs::create_dir(place.workspace().join(".git")).unwrap();
+    let model = place.script(SCRIPT);
+    let within = |directory: &std::path::Path, args: &[&str]| {
+        let mut command = place.posse(args.iter().copied());
+        command.current_dir(directory);
+        Ran::of(command)
+    };
+    let newer = within(&elsewhere, &["run", "--json", "--model", &model, "Plan it"]);
+    let newer = newer.envelope()["task_id"].as_str().unwrap().to_owned();
+    let below = place.workspace().join("below");
+    let written = within(&below, &["context", "write", "mine", "by hand"]);
+    assert_eq!(written.code, 0, "{written:?}");
+    let read = |session: &str| place.run(["context", "read", "mine", "--session", session]);
+    assert_eq!(read(&here).stdout, "by hand\n");
+    assert_eq!(read(&newer).code, 1, "the other project has nothing of it");
+    assert!(within(&elsewhere, &["context", "list"]).stderr.contains(&newer));
+    let none = within(&nowhere, &["context", "write", "mine", "lost"]);
+    assert!(none.code == 1 && none.stderr.contains("SESSION_NOT_FOUND"), "{none:?}");
+    assert!(
+        none.stderr.contains("no session of this project") && none.stderr.contains("--session"),
+        "{none:?}"
+    );
+    let named = within(&nowhere, &["context", "read", "mine", "--session", &here]);
+    assert_eq!(named.stdout, "by hand\n");
+}

@@ -29,6 +29,7 @@ mod rights;
 mod secrets;
 mod servers;
 mod sign_in;
+mod stdin;
 mod stopping;
 mod supervision;
 mod support;

@@ -328,3 +328,33 @@ async fn commands_of_a_chat_are_not_sent_to_the_model() {
     let asked: Vec<String> = requests.iter().map(|request| said(request).pop().unwrap().1).collect();
     assert_eq!(asked, ["/etc/hosts?", " /note this"]);
 }
+
+#[test]
+fn a_short_id_names_a_child_of_this_project() {
+    use posse_core::id::TaskId;
+    use posse_runtime::ports::{ContextStore, NewTask, Store};
+
+    let place = Place::new();
+    let elsewhere = place.root().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let store = posse_store::SqliteStore::open(place.state().join("posse.db")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for (session, directory) in [("here", place.workspace()), ("there", elsewhere.clone())] {
+        runtime.block_on(async {
+            store.create_session(session, directory.to_str().unwrap(), 1).await.unwrap();
+            let id = TaskId::from_store(format!("{session}.t_01"));
+            let parent = Some(TaskId::root(session));
+            let task = NewTask { id, parent, ..posse_testkit::store_suite::new_task(session) };
+            store.create(task).await.unwrap();
+        });
+    }
+    let shown = |directory: &std::path::Path| {
+        let mut command = place.posse(["tasks", "show", "t_01"]);
+        command.current_dir(directory);
+        Ran::of(command)
+    };
+    assert!(shown(&place.workspace()).stdout.starts_with("here.t_01 "), "{:?}", shown(&place.workspace()));
+    assert!(shown(&elsewhere).stdout.starts_with("there.t_01 "), "{:?}", shown(&elsewhere));
+    let nowhere = shown(place.root());
+    assert!(nowhere.code == 1 && nowhere.stderr.contains("TASK_NOT_FOUND"), "{nowhere:?}");
+}
