@@ -36,15 +36,15 @@ pub const OPERATOR: &str = "operator";
 /// Who the session's own task is.
 pub const ORCHESTRATOR: &str = "orchestrator";
 
-/// A name that matches `[a-z0-9_]+`: one flat name space.
+/// A name that matches `[a-z0-9_]+`, with at most one namespace before a colon: `inv:findings_summary`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(String);
 
 impl Key {
     pub fn parse(raw: &str) -> Result<Self> {
-        if !is_name(raw) {
+        if !is_key(raw) {
             let text = localized!("key-invalid", key = prefix(raw, KEY_MAX).escape_default());
-            return Err(Error::new(ErrorCode::InvalidKey, text).hint(localized!("name-shape-hint")));
+            return Err(Error::new(ErrorCode::InvalidKey, text).hint(localized!("key-shape-hint")));
         }
         Ok(Self(raw.to_owned()))
     }
@@ -92,6 +92,12 @@ impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// The length is that of the whole key, its namespace included.
+fn is_key(raw: &str) -> bool {
+    let (namespace, name) = raw.split_once(':').unwrap_or(("_", raw));
+    raw.len() <= KEY_MAX && is_name(namespace) && is_name(name)
 }
 
 fn is_name(raw: &str) -> bool {

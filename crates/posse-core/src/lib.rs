@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod approval;
+pub mod arguments;
 pub mod board;
 pub mod budget;
 pub mod confinement;

@@ -21,7 +21,8 @@ pub const INVESTIGATOR: &str = "investigator";
 /// in the arguments may choose an agent.
 pub fn agent_named(arguments: &serde_json::Map<String, Value>) -> Option<&str> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    let has = |name: &str| arguments.contains_key(name);
+    // `null` says nothing: some hosts fill in every field.
+    let has = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
     let usual = match has("action") {
         false if has("prompt") || has("_text") => Some(GENERAL),
         false if has("task") => Some(INVESTIGATOR),
@@ -36,8 +37,13 @@ pub struct TaskRequest {
     pub task: String,
     /// What the caller knows already; counted apart from the task.
     pub context: Option<String>,
+    /// Longest task text in tokens; `None`: as the session does.
+    pub task_tokens_max: Option<u64>,
     pub terms: Terms,
+    /// What the caller asks for. Where its agent's limits are lower, the caller is told.
     pub bounds: Bounds,
+    /// Bounds of the door that the request came through. Nobody asked for them, so nobody is told where others are lower.
+    pub door: Bounds,
     /// Turns when its agent does not say; `None`: as the session does.
     pub turns_usual: Option<u32>,
     /// What is taken from it beyond what its agent does not have anyway.
@@ -68,7 +74,36 @@ pub struct Bounds {
     pub caps: Caps,
 }
 
+/// A bound that was lowered: its name, what was asked for and what is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoweredBound {
+    pub name: &'static str,
+    pub asked: u64,
+    pub given: u64,
+}
+
+impl LoweredBound {
+    pub fn of(name: &'static str, asked: Option<u64>, given: Option<u64>) -> Option<Self> {
+        let (asked, given) = (asked?, given?);
+        (asked > given).then_some(Self { name, asked, given })
+    }
+}
+
 impl Bounds {
+    /// Bounds that ask for more than there is.
+    pub fn lowered(&self, limits: &Limits, caps: &Caps) -> Vec<LoweredBound> {
+        let (turns, calls) = (self.turns.map(u64::from), self.tool_calls.map(u64::from));
+        let all = [
+            LoweredBound::of("max_turns", turns, Some(limits.turns_max.into())),
+            LoweredBound::of("max_tool_calls", calls, Some(limits.tool_calls_max.into())),
+            LoweredBound::of("timeout_ms", self.wall_ms, Some(limits.wall_ms_max)),
+            LoweredBound::of("max_input_tokens", self.caps.input_tokens, caps.input_tokens),
+            LoweredBound::of("max_output_tokens", self.caps.output_tokens, caps.output_tokens),
+            LoweredBound::of("max_cost_usd", self.caps.cost_micros, caps.cost_micros),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
     /// The agent's limits, as far as this task may use them.
     pub fn narrow(&self, limits: &Limits) -> Limits {
         let least = |asked: Option<u32>, has: u32| asked.map_or(has, |asked| asked.min(has));

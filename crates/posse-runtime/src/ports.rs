@@ -22,7 +22,7 @@ use posse_core::tool::ToolSpec;
 use posse_core::usage::{ByModel, SpendingTotal, Usage};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::localized;
+use posse_messages::{LocalizedText, localized};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -89,12 +89,15 @@ impl Agents for Vec<Arc<Definition>> {
 
 /// The error for a name that no agent has.
 pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Error {
-    let known: Vec<&str> = known.take(AGENTS_NAMED).collect();
+    let known: Vec<&str> = known.collect();
+    let near = posse_core::text::nearest(name, known.iter().copied());
+    let near = near.map(|name| localized!("did-you-mean", name));
     let name = posse_core::text::prefix(name, 80);
-    let hint = match known.is_empty() {
+    let there_are = match known.is_empty() {
         true => localized!("there-are-none"),
-        false => localized!("there-are", names = known.join(", ")),
+        false => localized!("there-are", names = known[..known.len().min(AGENTS_NAMED)].join(", ")),
     };
+    let hint = LocalizedText::join(near.iter().chain([&there_are]), " ");
     Error::new(ErrorCode::AgentNotFound, localized!("agent-not-found", name)).hint(hint)
 }
 

@@ -2,7 +2,9 @@
 
 use posse_core::agent::Agent;
 use posse_core::definition::{Definition, Models as Found, OnUnknownModel, Scope};
+use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
+use posse_core::task::LoweredBound;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 
@@ -18,7 +20,28 @@ pub fn resolve(
     let mut notes = Vec::new();
     notes.extend(missing_tools(definition, tools)?);
     let found = find_models(definition, base, models, &mut notes)?;
-    Ok((definition.resolve(base, found), notes))
+    let agent = definition.resolve(base, found);
+    notes.extend(lowered_limits(definition, &agent.limits));
+    Ok((agent, notes))
+}
+
+/// Warnings about limits of a definition that are higher than what its parent can give.
+fn lowered_limits(definition: &Definition, given: &Limits) -> Vec<String> {
+    let asked = &definition.limits;
+    let seconds = given.wall_ms_max / 1_000;
+    let lowered = [
+        LoweredBound::of("max_turns", asked.turns.map(u64::from), Some(given.turns_max.into())),
+        LoweredBound::of(
+            "max_tool_calls",
+            asked.tool_calls.map(u64::from),
+            Some(given.tool_calls_max.into()),
+        ),
+        LoweredBound::of("timeout", asked.wall_s, Some(seconds)),
+    ];
+    let told = |LoweredBound { name, asked, given }: LoweredBound| {
+        fixed!("definition-lowered", agent = definition.name, name, asked, given)
+    };
+    lowered.into_iter().flatten().map(told).collect()
 }
 
 /// A list of tools of which none exists is a mistake, not a wish for none.

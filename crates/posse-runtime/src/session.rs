@@ -10,6 +10,7 @@ mod host;
 mod numbers;
 mod questions;
 mod shared_context;
+mod shortfall;
 mod subagent;
 mod task;
 mod writing;
@@ -22,7 +23,7 @@ use std::time::Duration;
 use posse_core::agent::Agent;
 use posse_core::board::{Admission, Met, Move, OnLimit, Rules};
 use posse_core::budget::{Amount, Caps};
-use posse_core::definition::{Definition, Isolation, TOOLS, list_tools};
+use posse_core::definition::{Definition, Format, Isolation, TOOLS, list_tools};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -53,6 +54,7 @@ use facades::{Facades, Investigations, guidance};
 use family::{Family, Parent};
 pub use host::{Hosted, HostedTask};
 use numbers::TaskNumbers;
+pub use subagent::wire_error;
 use task::{Begin, Stage, Task, outcome_of};
 
 /// Longest task text: forces clear, scoped delegation (seed specification §4.2).
@@ -240,10 +242,11 @@ impl Session {
         mut agent: Agent,
         task: String,
         verify: Vec<String>,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
     ) -> Result<TaskStart> {
         permit(&verify, &self.grant)?;
         let grant = self.grant.keep(&agent.rights);
+        notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.tools, None));
         agent.system_prompt = list_tools(&agent.system_prompt, &self.tools.offered(&grant));
         if let Some(guidance) = self.guidance(&grant) {
             agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
@@ -454,8 +457,12 @@ impl Session {
 
     /// What a request comes to for this parent. Nothing has happened yet.
     fn prepare(&self, parent: &Parent, request: TaskRequest) -> Result<TaskStart> {
-        let definition = self.find_agent(&request.agent)?;
-        check_size(&request.task)?;
+        let mut definition = self.find_agent(&request.agent)?;
+        // The time in acai's files is a default: a call may say otherwise.
+        if definition.origin.format == Format::Acai && request.bounds.wall_ms.is_some() {
+            Arc::make_mut(&mut definition).limits.wall_s = None;
+        }
+        check_size(&request.task, request.task_tokens_max.unwrap_or(TASK_TOKENS_MAX))?;
         if parent.grant.depth() == 0 {
             let text = fixed!("delegation-too-deep", depth_max = parent.grant.depth_max());
             return Err(
@@ -464,7 +471,7 @@ impl Session {
         }
         let turns_usual = request.turns_usual.unwrap_or(TURNS_USUAL);
         let Fitted { mut agent, grant, mut notes } = self.fit(parent, &definition, turns_usual)?;
-        notes.extend(writing::check(parent, &definition, &request.rights)?);
+        writing::check(parent, &request.rights)?;
         let verify: Vec<String> = definition.verify.iter().cloned().chain(request.verify).collect();
         permit(&verify, &parent.grant)?;
         let grant = grant.keep(&request.rights);
@@ -477,7 +484,10 @@ impl Session {
         // What waits for others gets its places after them: they may be working there.
         terms.lease = !write_lease.is_empty()
             && (request.on_conflict == OnConflict::Wait || !terms.depends_on.is_empty());
-        agent.limits = request.bounds.narrow(&agent.limits);
+        let limits = request.door.narrow(&agent.limits);
+        let caps = definition.caps().least(&request.door.caps);
+        notes.extend(request.bounds.lowered(&limits, &caps).into_iter().map(shortfall::of_call));
+        agent.limits = request.bounds.narrow(&limits);
         if let Some(schema) = request.output_schema {
             agent.settings.output_schema = Some(schema.to_string());
         }
@@ -496,7 +506,7 @@ impl Session {
         agent.system_prompt.push_str("\n\n");
         agent.system_prompt.push_str(SUBAGENT_SUFFIX.trim_end());
         Ok(TaskStart {
-            caps: definition.caps().least(&request.bounds.caps),
+            caps: caps.least(&request.bounds.caps),
             workspace: parent.workspace.clone(),
             apart_from: apart.then(|| parent.workspace.clone()),
             verify,
@@ -521,12 +531,14 @@ impl Session {
             default_model: default_model.clone(),
             ..Agent::new(name.clone(), model.as_str(), "")
         };
-        let (agent, notes) = resolve(definition, &base, &*self.models, &tools)?;
+        let (agent, mut notes) = resolve(definition, &base, &*self.models, &tools)?;
         let mut grant = parent.grant.narrow(&agent.rights);
         // An agent delegates only if its own definition says so: inheriting every tool is not enough.
         if !agent.rights.lists(DELEGATION) {
             grant = grant.without(&[DELEGATION.to_owned()]);
         }
+        let advice = parent.writing_advice.as_deref();
+        notes.extend(shortfall::of_tools(&agent.name, &agent.rights, &grant, &self.children_tools, advice));
         Ok(Fitted { agent, grant, notes })
     }
 
@@ -896,11 +908,14 @@ fn at_most(parent: &Limits, turns: u32) -> Limits {
     Limits { turns_max: parent.turns_max.min(turns), ..parent.clone() }
 }
 
-fn check_size(task: &str) -> Result<()> {
+fn check_size(task: &str, task_tokens_max: u64) -> Result<()> {
+    if task.trim().is_empty() {
+        return Err(Error::new(ErrorCode::InvalidRequest, localized!("task-empty")));
+    }
     let size = estimate_tokens(task);
-    if size <= TASK_TOKENS_MAX {
+    if size <= task_tokens_max {
         return Ok(());
     }
-    let text = localized!("task-too-large", size, task_tokens_max = TASK_TOKENS_MAX);
+    let text = localized!("task-too-large", size, task_tokens_max);
     Err(Error::new(ErrorCode::TaskTooLarge, text).hint(localized!("task-too-large-hint")))
 }

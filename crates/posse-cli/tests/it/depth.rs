@@ -60,7 +60,8 @@ fn by_default_only_the_orchestrator_delegates() {
     let ran = place.run(["run", "--json", "--model", &format!("{model}#lead"), "Do it"]);
     let text = ran.envelope()["text"].as_str().unwrap().to_owned();
     let refused = "first heard: refused: Max sub-agent depth (1) reached. Cannot spawn further sub-agents.";
-    assert_eq!(text, refused, "{ran:?}");
+    let lacks = "`first` works without `subagent`, which its definition names: not granted here";
+    assert_eq!(text, format!("{refused}\n\n[note: {lacks}]"), "{ran:?}");
     assert_eq!(place.tasks().len(), 2);
 }
 

@@ -9,6 +9,7 @@ mod reading;
 mod rough;
 mod sampling;
 mod strangers;
+mod wording;
 mod writing;
 
 use std::time::{Duration, Instant};

@@ -173,3 +173,32 @@ fn whoever_gives_too_much_to_one_agent_is_told() {
     assert!(seen("1.0").contains(warning), "{}", seen("1.0"));
     assert!(seen("1.1").contains("defined") && !seen("1.1").contains(warning), "{}", seen("1.1"));
 }
+
+/// The file names tools that nobody granted; the task works without them, and says so at the end of `posse run` too.
+#[test]
+fn a_tool_that_the_file_names_and_the_task_does_not_get_is_told_at_every_door() {
+    let place = Place::new();
+    let script = "lead:\n- calls: [subagent: {action: spawn, agent: builder, task: Build it}]\n- calls: [subagent: {action: wait}]\n- calls: [subagent: {action: collect, task_id: t_01}]\n- text: \"{result:0:/warnings/0}; {result:0:/warnings/1}\"\nbuilder:\n- text: Built.\n";
+    let model = place.script(script);
+    let file = format!(
+        "---\nname: builder\ndescription: Builds\nmodel: {model}#builder\ntools: Read, Bash, Agent\nmax_turns: 400\n---\nYou build.\n"
+    );
+    place.write("home/.posse/agents/builder.md", &file);
+    let lacks = "`builder` works without `bash`, `subagent`, which its definition names: not granted here";
+    let ran = place.run([
+        "run",
+        "--json",
+        "--agent",
+        "builder",
+        "--model",
+        &format!("{model}#builder"),
+        "Build it",
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let warnings = ran.envelope()["warnings"].to_string();
+    assert!(warnings.contains("`builder` works without `bash`, which its definition names"), "{warnings}");
+    assert!(warnings.contains("asks for max_turns 400 and gets"), "{warnings}");
+    let ran = place.run(["run", "--json", "--model", &format!("{model}#lead"), "Build it"]);
+    let lowered = "`builder` asks for max_turns 400 and gets 25";
+    assert_eq!(ran.envelope()["text"], format!("{lowered}; {lacks}"), "{ran:?}");
+}

@@ -1,15 +1,14 @@
 //! The requests and answers of the `shared_context` tool, as they stand in JSON.
 
 use posse_messages::{LocalizedText, localized};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::{
     Audience, Changed, Entry, HISTORY_MAX, Head, KEYS_MAX, Key, Label, Past, Snapshot, TTL_S_MAX, Wanted,
 };
+use crate::arguments::{ActionFields, ArgumentReader};
 use crate::error::{Error, ErrorCode, Result};
-use crate::text::prefix;
 
 /// A request whose names were checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,66 +36,54 @@ pub struct Wait {
 const WAIT_S: u64 = 60;
 const WAIT_S_MAX: u64 = 300;
 
-/// Everything any action takes. A name that is not here, such as `written_by`, is refused.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Fields {
-    action: String,
-    key: Option<String>,
-    keys: Option<Vec<String>>,
-    value: Option<String>,
-    expected_version: Option<u64>,
-    ttl_s: Option<u64>,
-    versions: Option<u32>,
-    label: Option<String>,
-    readable_by: Option<Vec<String>>,
-    writable_by: Option<Vec<String>>,
-    known_versions: Option<BTreeMap<String, u64>>,
-    timeout_s: Option<u64>,
-}
+/// The actions of the tool. A field that is not here, such as `written_by`, is refused.
+const ACTIONS: &[ActionFields] = &[
+    ActionFields { action: "list_keys", fields: &[] },
+    ActionFields { action: "read", fields: &["key"] },
+    ActionFields { action: "read_batch", fields: &["keys"] },
+    ActionFields { action: "read_history", fields: &["key", "versions"] },
+    ActionFields {
+        action: "write",
+        fields: &["key", "value", "expected_version", "ttl_s", "readable_by", "writable_by"],
+    },
+    ActionFields { action: "delete", fields: &["key"] },
+    ActionFields { action: "snapshot", fields: &["label"] },
+    ActionFields { action: "wait", fields: &["keys", "known_versions", "timeout_s"] },
+];
 
 impl Request {
     pub fn parse(arguments: &str) -> Result<Self> {
-        let fields: Fields = serde_json::from_str(arguments).map_err(|e| invalid(e.to_string()))?;
-        let action = fields.action.as_str();
-        let key = || Key::parse(needed(action, "key", fields.key.as_deref())?);
-        let (request, uses): (_, &[&str]) = match action {
-            "list_keys" => (Self::ListKeys, &[]),
-            "read" => (Self::Read(key()?), &["key"]),
-            "read_batch" => (Self::read_batch(needed(action, "keys", fields.keys.as_deref())?)?, &["keys"]),
-            "read_history" => (Self::read_history(key()?, fields.versions)?, &["key", "versions"]),
-            "write" => (
-                Self::write(
+        let reader = ArgumentReader::of_action(arguments, ACTIONS)?;
+        let any = 0..=u64::MAX;
+        let key = || Key::parse(&reader.needed("key", reader.text("key")?)?);
+        let keys = || reader.needed("keys", reader.texts("keys")?);
+        match reader.action() {
+            "list_keys" => Ok(Self::ListKeys),
+            "read" => Ok(Self::Read(key()?)),
+            "read_batch" => Self::read_batch(&keys()?),
+            "read_history" => {
+                let versions = reader.integer("versions", any)?;
+                Self::read_history(
                     key()?,
-                    needed(action, "value", fields.value.clone())?,
-                    fields.expected_version,
-                    fields.ttl_s,
-                    Wanted::parse(fields.readable_by.clone(), fields.writable_by.clone())?,
-                )?,
-                &["key", "value", "expected_version", "ttl_s", "readable_by", "writable_by"],
-            ),
-            "delete" => (Self::Delete(key()?), &["key"]),
-            "snapshot" => {
-                (Self::Snapshot(Label::parse(needed(action, "label", fields.label.as_deref())?)?), &["label"])
+                    versions.map(|versions| u32::try_from(versions).unwrap_or(u32::MAX)),
+                )
             }
-            "wait" => (
-                Self::wait(
-                    needed(action, "keys", fields.keys.as_deref())?,
-                    fields.known_versions.clone().unwrap_or_default(),
-                    fields.timeout_s,
-                )?,
-                &["keys", "known_versions", "timeout_s"],
+            "write" => Self::write(
+                key()?,
+                reader.needed("value", reader.text("value")?)?,
+                reader.integer("expected_version", any.clone())?,
+                reader.integer("ttl_s", any)?,
+                Wanted::parse(reader.texts("readable_by")?, reader.texts("writable_by")?)?,
             ),
-            other => {
-                return Err(invalid(localized!(
-                    "context-action-unknown",
-                    action = prefix(other, 40).escape_default()
-                ))
-                .hint(localized!("context-action-unknown-hint")));
-            }
-        };
-        refuse_what_is_not_used(action, uses, &fields)?;
-        Ok(request)
+            "delete" => Ok(Self::Delete(key()?)),
+            "snapshot" => Ok(Self::Snapshot(Label::parse(&reader.needed("label", reader.text("label")?)?)?)),
+            "wait" => Self::wait(
+                &keys()?,
+                reader.integers("known_versions")?.unwrap_or_default(),
+                reader.integer("timeout_s", any)?,
+            ),
+            other => unreachable!("`{other}` is in the table of actions"),
+        }
     }
 
     pub fn read_batch(keys: &[String]) -> Result<Self> {
@@ -142,32 +129,6 @@ impl Request {
         }
         Ok(Self::Write { key, value, expected_version, ttl_s, audience })
     }
-}
-
-/// Models like to fill in every field, so one that is empty counts as absent; one that says something is not ignored.
-fn refuse_what_is_not_used(action: &str, uses: &[&str], fields: &Fields) -> Result<()> {
-    let given = [
-        ("key", fields.key.as_ref().is_some_and(|key| !key.is_empty())),
-        ("keys", fields.keys.as_ref().is_some_and(|keys| !keys.is_empty())),
-        ("value", fields.value.as_ref().is_some_and(|value| !value.is_empty())),
-        ("expected_version", fields.expected_version.is_some()),
-        ("ttl_s", fields.ttl_s.is_some()),
-        ("versions", fields.versions.is_some()),
-        ("label", fields.label.as_ref().is_some_and(|label| !label.is_empty())),
-        ("readable_by", fields.readable_by.as_ref().is_some_and(|list| !list.is_empty())),
-        ("writable_by", fields.writable_by.as_ref().is_some_and(|list| !list.is_empty())),
-        ("known_versions", fields.known_versions.as_ref().is_some_and(|known| !known.is_empty())),
-        ("timeout_s", fields.timeout_s.is_some()),
-    ];
-    match given.iter().find(|(name, given)| *given && !uses.contains(name)) {
-        Some((name, _)) => Err(invalid(localized!("action-takes-no-field", action, name))
-            .hint(localized!("action-takes-no-field-hint"))),
-        None => Ok(()),
-    }
-}
-
-fn needed<T>(action: &str, name: &str, field: Option<T>) -> Result<T> {
-    field.ok_or_else(|| invalid(localized!("action-needs-field", action, name)))
 }
 
 fn invalid(text: impl Into<LocalizedText>) -> Error {

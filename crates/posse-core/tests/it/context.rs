@@ -45,17 +45,22 @@ fn code<T: std::fmt::Debug>(answer: Result<T>) -> ErrorCode {
 
 // R203 R209 R218
 #[test]
-fn a_key_is_short_and_flat() {
-    for good in ["a", "0", "_", "findings_summary", &"k".repeat(KEY_MAX)] {
+fn a_key_is_short_and_has_at_most_one_namespace() {
+    let longest = format!("inv:{}", "k".repeat(KEY_MAX - 4));
+    for good in ["a", "0", "_", "findings_summary", &"k".repeat(KEY_MAX), "inv:findings_summary", &longest] {
         assert_eq!(key(good).as_str(), good);
     }
-    let long = "k".repeat(KEY_MAX + 1);
-    for bad in ["", "A", "a-b", "a.b", "a/b", "../x", "inv:findings_summary", "ä", "a b", "a\0", &long] {
+    let (long, longer) = ("k".repeat(KEY_MAX + 1), format!("{longest}k"));
+    let none = ["", "A", "a-b", "a.b", "a/b", "../x", "ä", "a b", "a\0", &long];
+    for bad in none {
+        assert_eq!(code(Label::parse(bad)), ErrorCode::InvalidRequest, "{bad:?}");
+    }
+    for bad in none.into_iter().chain([":", "a:", ":a", "a:b:c", "a::b", "a:B", "a:../b", &longer]) {
         let error = Key::parse(bad).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidKey, "{bad:?}");
         assert!(error.message().len() < 500 && error.advice().is_some());
-        assert_eq!(code(Label::parse(bad)), ErrorCode::InvalidRequest, "{bad:?}");
     }
+    assert_eq!(code(Label::parse("a:b")), ErrorCode::InvalidRequest);
 }
 
 // R201 R207 R226
@@ -217,13 +222,20 @@ fn a_request_that_says_too_much_or_too_little_is_refused_with_the_field() {
         (r#"{"action":"write","key":"a","value":"x","ttl_s":0}"#, "`ttl_s`"),
         (r#"{"action":"write","key":"a","value":"x","ttl_s":18446744073709551615}"#, "`ttl_s`"),
         (r#"{"action":"read_history","key":"a","versions":0}"#, "`versions`"),
-        (r#"{"action":"fetch"}"#, "`fetch`"),
-        (r#"{}"#, "action"),
-        ("[", "EOF"),
+        (r#"{"action":"write","key":"a","value":"x","ttl_s":"soon"}"#, "ttl_s: expected an integer"),
+        (r#"{"action":"read_batch","keys":"a"}"#, "keys: expected a list of strings, found \"a\""),
+        (r#"{"action":"write","key":"a","value":{"x":1}}"#, "value: expected a string, found an object"),
+        (r#"{"action":"wait","keys":["a"],"known_versions":{"a":"1"}}"#, "known_versions: expected"),
+        ("[", "arguments"),
     ] {
         let error = Request::parse(arguments).unwrap_err();
         assert_eq!(error.code(), ErrorCode::InvalidRequest, "{arguments}");
         assert!(error.message().contains(said), "{arguments}: {error}");
+    }
+    for unknown in [r#"{"action":"fetch"}"#, "{}"] {
+        let error = Request::parse(unknown).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidAction, "{unknown}");
+        assert!(error.advice().unwrap().contains("list_keys, read, read_batch"), "{error}");
     }
     assert_eq!(code(Request::parse(r#"{"action":"read","key":"A"}"#)), ErrorCode::InvalidKey);
     assert_eq!(code(Request::parse(r#"{"action":"read_batch","keys":["a","B"]}"#)), ErrorCode::InvalidKey);

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use posse_core::arguments::ArgumentReader;
 use posse_messages::fixed;
 use posse_runtime::ports::ToolOutput;
-use posse_runtime::session::Hosted;
+use posse_runtime::session::{Hosted, wire_error};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ProgressNotificationParam, ProgressToken};
 use rmcp::service::Peer;
@@ -112,6 +113,10 @@ pub async fn perform(
     cancel: CancellationToken,
 ) -> ToolOutput {
     let one = async |action: Value| hosted.call("subagent", &action.to_string(), key, cancel.clone()).await;
+    let reader = ArgumentReader::of_tool(offer.name(), arguments.clone());
+    if let Err(e) = offer.check(&reader) {
+        return ToolOutput::mistake(wire_error(&e).to_string());
+    }
     match offer {
         Offer::Subagent | Offer::SharedContext | Offer::RunSubagent => {
             let arguments = Value::Object(arguments).to_string();
@@ -128,12 +133,16 @@ pub async fn perform(
             merged(finished, parsed(&text.text))
         }
         Offer::List => {
-            let wants = |what: &str| arguments.get("what").is_none_or(|wanted| wanted == what);
+            let wanted = arguments.get("what").filter(|wanted| !wanted.is_null());
+            let wants = |what: &str| wanted.is_none_or(|wanted| wanted == what);
             let mut both = Value::Object(Map::new());
             for (what, action) in [("agents", "list_agents"), ("tasks", "list_tasks")] {
                 if wants(what) {
-                    let query = arguments.get("query").cloned().unwrap_or_default();
-                    let listed = one(json!({ "action": action, "query": query })).await;
+                    let mut asked = json!({ "action": action });
+                    if what == "agents" {
+                        asked["query"] = arguments.get("query").cloned().unwrap_or_default();
+                    }
+                    let listed = one(asked).await;
                     if listed.is_error {
                         return listed;
                     }
@@ -146,7 +155,9 @@ pub async fn perform(
 }
 
 fn wait_for(mut arguments: JsonObject) -> Value {
-    if let Some(seconds) = arguments.remove("timeout_s").and_then(|seconds| seconds.as_u64()) {
+    // It was found to be a whole number.
+    if let Some(seconds) = arguments.remove("timeout_s").and_then(|seconds| seconds.as_f64()) {
+        let seconds = seconds as u64;
         arguments.insert("timeout_ms".to_owned(), json!(seconds.saturating_mul(1000)));
     }
     with_action("wait", arguments)

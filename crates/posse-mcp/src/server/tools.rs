@@ -3,11 +3,15 @@
 
 use std::sync::Arc;
 
+use posse_core::arguments::ArgumentReader;
 use posse_core::tool::ToolSpec;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
+
+/// Longest wait of one call, in seconds: hosts end calls that take much longer.
+const WAIT_S_MAX: u64 = 45;
 
 /// One tool that hosts can be offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +114,7 @@ impl Offer {
                 "properties": {
                     "task_ids": { "type": "array", "items": { "type": "string" }, "description": "such as [\"t_01\"]; all that were not read yet if left out" },
                     "mode": { "type": "string", "enum": ["any", "all"], "description": "return when any or all of them have ended; any if left out" },
-                    "timeout_s": { "type": "integer", "minimum": 0, "maximum": 45, "description": "30 if left out" }
+                    "timeout_s": { "type": "integer", "minimum": 0, "maximum": WAIT_S_MAX, "description": "30 if left out" }
                 }
             }),
             Offer::Result => json!({
@@ -134,6 +138,27 @@ impl Offer {
             .with_title(self.title())
             .with_raw_output_schema(object(self.output_schema()))
             .with_annotations(self.annotations())
+    }
+
+    /// Refuses arguments that a companion does not take, or not like this. The session's own tools look themselves.
+    pub fn check(self, reader: &ArgumentReader) -> Result<()> {
+        let takes: &[&str] = match self {
+            Offer::Subagent | Offer::SharedContext | Offer::RunSubagent => return Ok(()),
+            Offer::Wait => &["task_ids", "mode", "timeout_s"],
+            Offer::Result => &["task_id", "offset", "limit"],
+            // Only agents are searched.
+            Offer::List if reader.value("what").is_some_and(|what| what == "tasks") => &["what"],
+            Offer::List => &["what", "query"],
+        };
+        reader.check_fields(takes, |name| self == Offer::List && name == "query")?;
+        match self {
+            Offer::Wait => reader.integer("timeout_s", 0..=WAIT_S_MAX).map(drop),
+            Offer::List => {
+                reader.text("query")?;
+                reader.choice("what", &[("agents", ()), ("tasks", ())]).map(drop)
+            }
+            Offer::Subagent | Offer::SharedContext | Offer::RunSubagent | Offer::Result => Ok(()),
+        }
     }
 
     fn title(self) -> &'static str {

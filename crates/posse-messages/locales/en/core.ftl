@@ -27,6 +27,7 @@ reservation-tokens = its budget of up to { $wanted } { $kind } cannot be reserve
 ## context.rs
 
 key-invalid = `{ $key }` is not a key
+key-shape-hint = use 1 to 64 characters of a-z, 0-9 and `_`, with at most one prefix before a colon, such as `inv:findings`
 name-shape-hint = use 1 to 64 characters of a-z, 0-9 and `_`
 label-invalid = `{ $label }` is not a label of a snapshot
 value-is-large = the value has about { $tokens } tokens of at most { $value_tokens_max }; distil it further
@@ -57,15 +58,10 @@ context-full-hint = delete what is no longer needed, or write shorter values
 
 ## context/wire.rs
 
-context-action-unknown = there is no action `{ $action }`
-context-action-unknown-hint = there are: list_keys, read, read_batch, read_history, write, delete, snapshot, wait
 keys-too-many = `keys` has more than { $keys_max } keys
 versions-too-few = `versions` is at least 1
 ttl-out-of-range = `ttl_s` is between 1 and { $ttl_s_max } seconds
 ttl-out-of-range-hint = leave it out for a value that stays
-action-takes-no-field = `{ $action }` does not take `{ $name }`
-action-takes-no-field-hint = nothing was done; leave it out
-action-needs-field = `{ $action }` needs `{ $name }`
 
 ## grant.rs
 
@@ -293,3 +289,30 @@ keys-empty = `keys` is empty
 keys-empty-hint = name at least one key to wait for
 known-version-stray = `known_versions` has `{ $key }`, which is not among `keys`
 wait-out-of-range = `timeout_s` is between 1 and { $wait_s_max }
+
+## arguments.rs
+
+action-missing = action: it is missing
+action-unknown = action: there is no { $found }
+actions-there-are = there are: { $names }
+action-takes-no-field = `{ $action }` does not take `{ $name }`
+action-takes = `{ $action }` takes: { $fields }
+action-takes-nothing = `{ $action }` takes no fields
+action-needs-field = `{ $action }` needs `{ $name }`
+arguments-not-json = arguments: they are not valid JSON
+field-near = did you mean `{ $name }`?
+field-misfit = { $name }: expected { $expected }, found { $found }
+field-empty = { $name }: it is empty
+expected-text = a string
+expected-texts = a list of strings
+expected-truth = true or false
+expected-integer = an integer from { $least } to { $most }
+expected-integer-from = an integer of { $least } or more
+expected-integers = an object of integers
+expected-positive = a number above 0
+expected-object = an object
+expected-arguments = an object
+expected-choice = one of { $choices }
+found-list = a list
+found-object = an object
+found-text = a long string

@@ -65,6 +65,7 @@ approval-not-found = no approval is called `{ $id }`
 ## resolve.rs
 
 no-tool-exists = none of the tools of `{ $agent }` exists here: { $tools }
+definition-lowered = `{ $agent }` asks for { $name } { $asked } and gets { $given }
 tools-missing = `{ $agent }` asks for tools that do not exist here: { $tools }
 default-model-unpriced = the price of `{ $model }` is not known, so the limit on the cost could not be kept
 candidate-unusable = `{ $candidate }` cannot be used ({ $why }), so `{ $first }` is used
@@ -160,8 +161,12 @@ launched =
     }
     - Max Execution Time: { $seconds }s
 
-    The task is now running in parallel. You can continue with other work.
+    { $waits ->
+        [yes] The task is queued: it starts when there is a place and all that it waits for is done.
+       *[no] The task is now running in parallel.
+    } You can continue with other work.
     Collect its result later: {"{"}"action":"collect","task_id":"{ $id }"{"}"}
+launch-warning = Warning: { $warning }
 launch-failed-hint = Failed to create parallel task: { $message } ({ $hint })
 launch-failed = Failed to create parallel task: { $message }
 
@@ -182,6 +187,10 @@ write-path-not-text = allowedWritePaths[{ $index }] must be a string
 write-paths-missing = writePermissions requires allowedWritePaths to be specified
 execution-time-not-number = maxExecutionTime must be a number
 execution-time-out-of-range = maxExecutionTime must be between 1000-300000 ms (1-300 seconds)
+parameter-inside-text = '{ $name }' stands beside `_text`, not inside of it
+parameter-twice = '{ $name }' is given twice
+parameters-synonyms = { $one } and { $other } mean the same; give one of them
+text-outside-tags = text outside of the tags: "{ $shown }". { $near }
 priority-unknown = priority must be 'low', 'normal', or 'high'
 
 ## session/family.rs
@@ -212,9 +221,10 @@ task-not-ended-hint = wait for it, or look at its status
 ## session/subagent/define.rs
 
 agents-unusable = cannot be used here: { $names }
+agents-defined = defined in this session: { $names }
 agents-not-shown = { $left_out } more are not shown: use `query` to look for words
-field-missing = missing field `{ $field }`
-see-description-hint = see the tool's description
+turns-clamped = max_turns: { $asked } was clamped to { $given }; it can be 1 to { $turns_max }
+delegation-removed = `subagent` was removed from `tools`: subagents may not delegate here (max_depth is { $depth_max })
 system-prompt-too-large = the system prompt has about { $size } tokens, the limit is { $prompt_tokens_max }
 system-prompt-too-large-hint = keep instructions; let tools provide knowledge
 tool-not-there = there is no tool `{ $unknown }`
@@ -222,15 +232,21 @@ tool-not-there = there is no tool `{ $unknown }`
 ## session/subagent/report.rs
 
 answer-truncated = [truncated — full response exceeded { $result_tokens_max } token limit]
-no-details = no details
+ended-by-tool-calls = it made as many tool calls as it may
+ended-by-budget = its budget is used up
+ended-by-context = the model's window is full
+ended-cut-off = its answer was cut off by the output limit
+ended-by-time = its time is over
+ended-stalled = none of its calls came to anything
+ended-cancelled = it was told to end before it had answered
+ended-by-model = the model could not be asked
+ended-refused = the model refused to answer
+ended-by-dependency = a task that it depends on did not complete
+ended-invalid = its answer does not fit the output schema
+ended-unverified = a command that checks its result failed
 answer-was-empty = The final response was empty
 turns-exceeded = Max turns exceeded without producing a final response
 model-failed = Model API error: { $detail }
-
-## session/subagent/request.rs
-
-action-unknown = there is no action `{ $action }`
-max-cost-invalid = `max_cost_usd` must be above zero
 
 ## toolbox.rs
 
@@ -255,7 +271,20 @@ tool-execution-error = Tool execution error in turn { $turns }: { $detail }
 findings-kept = [kept in shared context as `{ $key }`]
 findings-not-kept = [not kept in shared context: { $why }]
 
+## session/subagent/request.rs
+
+context-too-large = context: it has about { $size } tokens, the limit is { $tokens_max }
+description-too-large = description: it has { $chars } characters, the limit is { $chars_max }
+description-too-large-hint = say in one line what the agent is for; instructions go into `system_prompt`
+list-too-long = { $name }: it lists more than { $listed_max }
+list-has-empty = { $name }: one of its items is empty
+
+## session/shortfall.rs
+
+agent-cannot-write = `{ $agent }` works without { $tools }, which its definition names: { $advice }
+agent-lacks-tools = `{ $agent }` works without { $tools }, which its definition names: not granted here
+bound-lowered = { $name }: { $asked } was lowered to { $given }
+
 ## session/writing.rs
 
 tasks-write-nothing = tasks that are delegated from here may not write
-agent-cannot-write = `{ $agent }` works without { $tools }, which its definition names: { $advice }

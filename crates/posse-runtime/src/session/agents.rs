@@ -5,8 +5,9 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use posse_core::definition::Definition;
 use posse_core::id::AgentName;
+use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::localized;
+use posse_messages::{LocalizedText, localized};
 
 use super::{Session, subagent};
 use crate::context::now_ms;
@@ -45,12 +46,26 @@ impl Session {
         if let Some(defined) = defined {
             return Ok(defined.definition);
         }
-        let found = self.agents.find(name)?;
+        let found = self.agents.find(name).map_err(|e| self.suggesting_defined(name, e))?;
         if !found.mode.hidden {
             return Ok(found);
         }
         let known = self.agents();
         Err(unknown_agent(name, known.iter().map(|definition| definition.name.as_str())))
+    }
+
+    /// The error about an unknown agent, with the agents of this session among those that it names.
+    fn suggesting_defined(&self, name: &str, error: Error) -> Error {
+        let defined: Vec<String> = self.defined().keys().map(ToString::to_string).collect();
+        if error.code() != ErrorCode::AgentNotFound || defined.is_empty() {
+            return error;
+        }
+        let near = nearest(name, defined.iter().map(String::as_str));
+        let near = near.map(|name| localized!("did-you-mean", name));
+        let listed = localized!("agents-defined", names = defined.join(", "));
+        let parts = near.iter().chain(error.advice()).chain([&listed]);
+        let hint = LocalizedText::join(parts, " ");
+        error.hint(hint)
     }
 
     /// Adds an agent for this session, and returns its version. Tasks at work keep the agent they started with.

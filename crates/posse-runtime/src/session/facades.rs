@@ -173,7 +173,7 @@ struct Delegated {
 async fn delegate(session: &Session, input: &ToolInput<'_>, mut request: TaskRequest) -> Result<Delegated> {
     let context = input.context;
     let time_left = u64::try_from(context.time_left.as_millis()).unwrap_or(u64::MAX);
-    request.bounds.wall_ms = Some(request.bounds.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
+    request.door.wall_ms = Some(request.door.wall_ms.map_or(time_left, |wall_ms| wall_ms.min(time_left)));
     request.key = Some(input.idempotency_key.to_owned());
     request.terms = waited_for();
     // Siblings of the same reply may hold its paths; they end without this task.

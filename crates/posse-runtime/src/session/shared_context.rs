@@ -32,12 +32,21 @@ impl Tool for SharedContextTool {
         &self.spec
     }
 
+    /// Each action has its own fields, and its own words for what is wrong with them.
+    fn checks_arguments(&self) -> bool {
+        true
+    }
+
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let Some(session) = self.session.upgrade() else {
                 return ToolOutput::error(fixed!("session-closed"));
             };
-            match answer(&session, &input).await {
+            let request = match Request::parse(input.arguments) {
+                Ok(request) => request,
+                Err(e) => return ToolOutput::mistake(wire_error(&e).to_string()),
+            };
+            match answer(&session, &input, request).await {
                 Ok(answer) => ToolOutput::text(answer.to_json().to_string()),
                 Err(e) => ToolOutput::error(wire_error(&e).to_string()),
             }
@@ -45,8 +54,7 @@ impl Tool for SharedContextTool {
     }
 }
 
-async fn answer(session: &Session, input: &ToolInput<'_>) -> Result<Answer> {
-    let request = Request::parse(input.arguments)?;
+async fn answer(session: &Session, input: &ToolInput<'_>, request: Request) -> Result<Answer> {
     let participant = session.participant(&input.context.task);
     let caller = Caller {
         session: &session.id,

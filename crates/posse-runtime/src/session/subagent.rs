@@ -25,6 +25,7 @@ use crate::ports::{BoxFuture, Proposal, Tool, ToolContext, ToolInput, ToolOutput
 pub(super) use define::{define_again, recalled};
 use report::collected;
 pub(super) use report::{failure, status};
+pub(super) use request::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
 use request::{Mode, Request};
 
 /// Longest wait of one call: hosts end calls that take much longer.
@@ -124,7 +125,8 @@ fn with_launch(schema: &str) -> String {
     Value::Object(schema).to_string()
 }
 
-pub(super) fn wire_error(error: &Error) -> Value {
+/// An error as a tool's answer shows it to a model.
+pub fn wire_error(error: &Error) -> Value {
     let mut value = json!({ "error": error.code().wire(), "message": error.message().english() });
     if let Some(hint) = error.advice() {
         value["hint"] = json!(hint.english());

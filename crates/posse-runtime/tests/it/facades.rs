@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use posse_core::approval::{Mode, Policy, Scope, State};
 use posse_core::board::Rules;
 use posse_core::budget::Caps;
-use posse_core::definition::{Definition, ModelChoice};
+use posse_core::definition::{Definition, Format, ModelChoice};
 use posse_core::grant::{Grant, Rights, Rule, Verdict};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, start_of};
@@ -71,6 +71,14 @@ fn agents() -> Vec<Arc<Definition>> {
     all.into_iter().map(Arc::new).collect()
 }
 
+/// A definition whose time is a default, as in acai's files.
+fn of_acai() -> Arc<Definition> {
+    let mut acai = (*definition("acai", &["read"])).clone();
+    acai.limits.wall_s = Some(20);
+    acai.origin.format = Format::Acai;
+    Arc::new(acai)
+}
+
 fn room(script: &'static str, facades: &[Facade], depth: u32, store: MemoryStore) -> Room {
     room_asking(script, facades, depth, store, Policy::default(), Rights::default())
 }
@@ -107,6 +115,7 @@ fn room_of(
     let (store, stop) = (Arc::new(store), Stop::default());
     let mut agents = agents();
     agents.extend((depth > 1).then(|| definition("chief", &["subagent"])));
+    agents.extend(script.contains("acai:").then(of_acai));
     let granted = ["read", "write", "subagent", "shared_context", "ask_parent", "report_progress"];
     let session = Session::new(SessionConfig {
         id: "s1".to_owned(),
@@ -251,6 +260,36 @@ async fn an_agent_has_only_its_tools_and_falls_back_to_a_model_that_exists() {
     assert!(results[1].text.starts_with("said\n\n[note: the model `unknown`"), "{}", results[1].text);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_file_of_acai_obeys_the_timeout_of_the_call() {
+    let (results, _) = play(
+        r#"
+        boss:
+          - calls: [{Agent: {prompt: "Look.", type: acai}}, {Agent: {prompt: "Look.", type: acai, timeout: 60}}]
+          - text: done
+        acai:
+          - text: never
+            delay_ms: 1000000
+        "#,
+        &[Facade::Agent],
+    )
+    .await;
+    assert_eq!(results[0].text, "Subagent \"acai\" timed out after 20s and was stopped.");
+    assert_eq!(results[1].text, "Subagent \"acai\" timed out after 60s and was stopped.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_for_an_agent_has_up_to_20000_tokens() {
+    let call =
+        |chars: usize| serde_json::json!({ "Agent": { "prompt": "x".repeat(chars), "type": "helper" } });
+    let said = serde_json::json!([{ "text": "read" }]);
+    let boss = serde_json::json!([{ "calls": [call(80_000), call(80_001)] }, { "text": "done" }]);
+    let script = serde_json::json!({ "boss": boss, "helper": said }).to_string();
+    let (results, _) = play(script.leak(), &[Facade::Agent]).await;
+    assert_eq!(results[0].text, "read");
+    assert!(results[1].is_error && results[1].text.contains("the limit is 20000"), "{}", results[1].text);
+}
+
 // R041 R047
 #[tokio::test(start_paused = true)]
 async fn time_is_over_when_the_agent_or_the_call_says() {
@@ -276,9 +315,9 @@ async fn time_is_over_when_the_agent_or_the_call_says() {
     let timed_out =
         "Subagent \"helper\" timed out after 7s and was stopped.\n\nWhat it had so far:\nHalf of it.";
     assert_eq!((results[0].text.as_str(), results[0].is_error), (timed_out, true));
-    for result in &results[1..3] {
-        assert_eq!(result.text, "Subagent \"slow\" timed out after 20s and was stopped.");
-    }
+    let slow = "Subagent \"slow\" timed out after 20s and was stopped.";
+    assert_eq!(results[1].text, slow);
+    assert_eq!(results[2].text, format!("{slow}\n\n[note: timeout_ms: 60000 was lowered to 20000]"));
 }
 
 // R041
@@ -370,7 +409,9 @@ async fn an_agent_that_lists_the_right_delegates_until_the_depth_is_used_up() {
         "#;
     let room = room(script, &[Facade::Subagent, Facade::Agent], 2, MemoryStore::new());
     let outcome = room.run().await;
-    assert_eq!(outcome.text, "refused: Max sub-agent depth (2) reached. Cannot spawn further sub-agents.");
+    let refused = "refused: Max sub-agent depth (2) reached. Cannot spawn further sub-agents.";
+    let lacks = "\n\n[note: `chief` works without `subagent`, which its definition names: not granted here]";
+    assert_eq!(outcome.text, format!("{refused}{lacks}"));
     assert_eq!(room.store.tasks(10).await.unwrap().len(), 3);
     let told =
         |records: &[Record]| start_of(records).unwrap().agent.system_prompt.contains("specialist agents");

@@ -91,7 +91,8 @@ pub fn session_of(
         tools: Toolbox::default(),
         observers,
         agents: Arc::new(vec![
-            definition("helper", &["shared_context", "subagent"]),
+            definition("helper", &["shared_context"]),
+            definition("delegator", &["shared_context", "subagent"]),
             Arc::new(Definition {
                 model: ModelChoice { candidates: vec!["unknown".to_owned()], ..ModelChoice::default() },
                 task_in: Some(TaskIn::System),

@@ -57,7 +57,12 @@ async fn agents_are_listed_with_their_defaults_whether_registered_or_defined() {
         json!({ "action": "list_agents" }),
     ]))
     .await;
-    assert_eq!(answers[0], json!({ "defined": "remediator", "description": "d" }));
+    let removed = "`subagent` was removed from `tools`: subagents may not delegate here (max_depth is 1)";
+    let defined = json!({ "defined": "remediator", "description": "d", "warnings": [removed] });
+    assert_eq!(answers[0], defined);
+    let clamped = "max_turns: 99 was clamped to 25; it can be 1 to 25";
+    assert_eq!(answers[1]["warnings"], json!([clamped]));
+    assert_eq!(answers[2], json!({ "defined": "other", "description": "d" }));
     let agents = answers[3]["agents"].as_array().unwrap();
     let listed = |name: &str, model: &str, turns: u32, tools: Value| {
         let expected =
@@ -226,18 +231,20 @@ async fn every_subagent_has_the_suffix_and_its_task_as_the_user_message() {
 // R066, R097, R122, R158
 #[tokio::test(start_paused = true)]
 async fn a_child_has_its_own_tools_and_cannot_delegate() {
-    let (_, store) = answers(
+    let (answers, store) = answers(
         r#"
         boss:
-          - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
+          - calls: [{subagent: {action: spawn, agent: delegator, task: look}}]
           - calls: [{subagent: {action: wait}}]
           - text: done
-        helper:
-          - calls: [{subagent: {action: spawn, agent: helper, task: look}}, {report_progress: {message: half}}]
+        delegator:
+          - calls: [{subagent: {action: spawn, agent: delegator, task: look}}, {report_progress: {message: half}}]
           - text: alone
         "#,
     )
     .await;
+    let lacks = "`delegator` works without `subagent`, which its definition names: not granted here";
+    assert_eq!(answers[0]["warnings"], json!([lacks]), "what is taken away is told");
     let start = start_of(&store, 1).await;
     assert_eq!(start.grant.tools().collect::<Vec<_>>(), ["shared_context"]);
     let records = store.records(&TaskId::child("s1", 1)).await.unwrap();

@@ -159,6 +159,13 @@ impl Host {
         text
     }
 
+    /// What a call that is refused says.
+    pub fn refused(&mut self, tool: &str, arguments: Value) -> Value {
+        let result = self.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+        result["structuredContent"].clone()
+    }
+
     /// Asks for the list until its first task is like this.
     pub fn until_task(&mut self, status: &str) -> Value {
         until(status, || {

@@ -19,6 +19,8 @@ use crate::session::Session;
 /// When neither the agent nor the call says.
 const TIMEOUT_S: f64 = 300.0;
 const TIMEOUT_MAX_S: f64 = 3_600.0;
+/// Longest prompt; acai sets none, and a model's window is not much larger.
+const PROMPT_TOKENS_MAX: u64 = 20_000;
 
 struct AgentTool {
     session: Weak<Session>,
@@ -92,12 +94,15 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
         Ok(definition) => definition,
         Err(e) => return ToolOutput::mistake(refusal(session, &call.r#type, &e)),
     };
-    let seconds = call.timeout.or(definition.limits.wall_s.map(|s| s as f64)).unwrap_or(TIMEOUT_S);
-    let wall_ms = Some((seconds.clamp(0.001, TIMEOUT_MAX_S) * 1000.0) as u64);
+    let wall_ms = |seconds: f64| (seconds.clamp(0.001, TIMEOUT_MAX_S) * 1000.0) as u64;
+    let usual = definition.limits.wall_s.map_or(TIMEOUT_S, |seconds| seconds as f64);
+    let (asked, usual) = (call.timeout.map(wall_ms), call.timeout.is_none().then(|| wall_ms(usual)));
     let request = TaskRequest {
         agent: call.r#type,
         task: call.prompt,
-        bounds: Bounds { wall_ms, ..Bounds::default() },
+        task_tokens_max: Some(PROMPT_TOKENS_MAX),
+        bounds: Bounds { wall_ms: asked, ..Bounds::default() },
+        door: Bounds { wall_ms: usual, ..Bounds::default() },
         ..TaskRequest::default()
     };
     let name = definition.name.as_str();

@@ -198,7 +198,8 @@ fn request(call: Call) -> TaskRequest {
         agent: INVESTIGATOR.to_owned(),
         task: call.task,
         context: call.context,
-        bounds: Bounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..Bounds::default() },
+        bounds: Bounds { tool_calls: call.max_tool_calls, ..Bounds::default() },
+        door: Bounds { tool_calls: Some(tool_calls), wall_ms: Some(TIMEOUT_MS), ..Bounds::default() },
         rights: Rights {
             deny: vec![ToolPattern::tool(DELEGATION)],
             access: Access::ReadOnly,

@@ -19,7 +19,7 @@ use super::{TURNS, check_room};
 use crate::context::now_ms;
 use crate::ports::{Proposal, ToolInput, ToolOutput};
 use crate::session::Session;
-use crate::session::task::Task;
+use crate::session::task::{Stage, Task};
 pub use parameters::Parameters;
 
 const TOOL_CALLS_MAX: u32 = 100;
@@ -29,7 +29,7 @@ const PROCESS_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 /// Whether the arguments of a call are meant as a launch.
 pub fn is_meant(arguments: &Map<String, Value>) -> bool {
-    let has = |name: &str| arguments.contains_key(name);
+    let has = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
     !has("action") && (has("description") || has("prompt") || has("_text"))
 }
 
@@ -74,15 +74,18 @@ pub fn propose(
     arguments: &Map<String, Value>,
 ) -> Result<Proposal, ToolOutput> {
     let parameters = Parameters::parse(arguments).map_err(|why| ToolOutput::mistake(why.english()))?;
-    let terms = Terms { priority: parameters.priority, ..Terms::default() };
-    check_room(session, input, &terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
-    let shown = json!({
+    let wanted = request(String::new(), &parameters);
+    check_room(session, input, &wanted.terms).map_err(|e| ToolOutput::error(refusal(&e)))?;
+    let mut shown = json!({
         "tool": DELEGATION,
         "description": parameters.description,
         "prompt": shown_prompt(&parameters.prompt),
         "writePermissions": parameters.write_paths.is_some(),
         "priority": word(parameters.priority),
     });
+    if !wanted.verify.is_empty() {
+        shown["verify"] = json!(wanted.verify);
+    }
     Ok(Proposal { shown: Some(shown), refusal: Some(DENIED) })
 }
 
@@ -108,14 +111,14 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
             (None, format!("{}\n\nExpected output format: {wanted}", parameters.prompt))
         }
     };
-    TaskRequest {
+    let launch = TaskRequest {
         agent,
         task,
         terms: Terms { priority: parameters.priority, ..Terms::default() },
-        bounds: Bounds {
+        door: Bounds {
             tool_calls: Some(TOOL_CALLS_MAX),
             file_operations: Some(FILE_OPERATIONS_MAX),
-            wall_ms: Some(parameters.wall_ms),
+            wall_ms: Some(parameters::WALL_MS_MAX as u64),
             process_bytes: Some(PROCESS_BYTES_MAX),
             ..Bounds::default()
         },
@@ -123,13 +126,14 @@ fn request(agent: String, parameters: &Parameters) -> TaskRequest {
         rights,
         output_schema,
         ..TaskRequest::default()
-    }
+    };
+    parameters.options.clone().apply(launch)
 }
 
 fn launched(task: &Task, parameters: &Parameters) -> String {
     let id = task.id.short();
     let priority = word(parameters.priority);
-    fixed!(
+    let mut text = fixed!(
         "launched",
         id,
         alias = alias(&task.id, now_ms()),
@@ -137,7 +141,12 @@ fn launched(task: &Task, parameters: &Parameters) -> String {
         priority,
         writes = if parameters.write_paths.is_some() { "yes" } else { "no" },
         seconds = parameters.wall_ms as f64 / 1000.0,
-    )
+        waits = if task.progress().stage == Stage::Waiting { "yes" } else { "no" },
+    );
+    for warning in &task.start.notes {
+        text.push_str(&format!("\n{}", fixed!("launch-warning", warning)));
+    }
+    text
 }
 
 fn refusal(error: &Error) -> String {

@@ -17,7 +17,8 @@ use crate::session::{Fitted, Session};
 
 const PROMPT_TOKENS_MAX: u64 = 4_000;
 const TURNS_DEFAULT: u32 = 10;
-const TURNS_MAX: u32 = 25;
+/// Most turns of an agent that is made at run time.
+pub const TURNS_MAX: u32 = 25;
 /// More than this is searched, not listed.
 const LISTED_MAX: usize = 100;
 
@@ -77,15 +78,19 @@ fn entry(session: &Session, fitted: &Fitted) -> Value {
 /// `parent` is told what giving all of this to one agent means; a definition that was accepted before has been told.
 pub fn define(session: &Session, parent: Option<&Parent>, request: Define, key: &str) -> Result<Value> {
     let overwrites = request.overwrite;
-    let definition = definition(session, request)?;
+    let (definition, mut warnings) = definition(session, request)?;
     // A model that does not exist is wrong now, not when somebody is waiting.
     for candidate in &definition.model.candidates {
         session.models.resolve(candidate)?;
     }
     let mut answer = json!({ "defined": definition.name, "description": definition.description });
-    let fitted = parent.and_then(|parent| session.fit(parent, &definition, super::super::TURNS_USUAL).ok());
-    if let Some(warning) = fitted.and_then(|fitted| fitted.grant.exposure()) {
-        answer["warning"] = json!(warning);
+    let usual = super::super::TURNS_USUAL;
+    if let Some(fitted) = parent.and_then(|parent| session.fit(parent, &definition, usual).ok()) {
+        warnings.extend(fitted.grant.exposure());
+        warnings.extend(fitted.notes);
+    }
+    if !warnings.is_empty() {
+        answer["warnings"] = json!(warnings);
     }
     let if_exists = if overwrites { IfExists::Replace } else { IfExists::Refuse };
     let version = session.define(definition, if_exists, key)?;
@@ -97,29 +102,25 @@ pub fn define(session: &Session, parent: Option<&Parent>, request: Define, key: 
 
 /// After a restart: a definition that was accepted before.
 pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
-    let request: Define = serde_json::from_value(arguments.clone())
-        .map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()))?;
+    let request = Define::recall(arguments.clone())?;
     define(session, None, Define { overwrite: true, ..request }, "recalled")
 }
 
 /// What a call that was accepted before said.
 pub fn recalled(session: &Session, arguments: &str) -> Result<Definition> {
-    let request: Define =
-        serde_json::from_str(arguments).map_err(|e| Error::new(ErrorCode::InvalidRequest, e.to_string()))?;
-    definition(session, request)
+    let request = Define::recall(serde_json::from_str(arguments).unwrap_or_default())?;
+    definition(session, request).map(|(definition, _)| definition)
 }
 
-fn definition(session: &Session, request: Define) -> Result<Definition> {
+/// The definition, and what had to be done differently from what was asked.
+fn definition(session: &Session, request: Define) -> Result<(Definition, Vec<String>)> {
     let name = request.agent_name()?;
-    let missing = |field: &str| {
-        Error::new(ErrorCode::InvalidRequest, localized!("field-missing", field))
-            .hint(localized!("see-description-hint"))
-    };
+    let mut warnings = Vec::new();
     let mut definition = match &request.extends {
         Some(base) => Definition { name, extends: None, ..(*session.find_agent(base)?).clone() },
         None => {
-            let description = request.description.clone().ok_or_else(|| missing("description"))?;
-            let prompt = request.system_prompt.clone().ok_or_else(|| missing("system_prompt"))?;
+            let description = request.description.clone().unwrap_or_default();
+            let prompt = request.system_prompt.clone().unwrap_or_default();
             let mut definition = Definition::new(name, origin(), description, prompt);
             definition.rights = Rights::only([]);
             definition.limits.turns = Some(TURNS_DEFAULT);
@@ -134,14 +135,21 @@ fn definition(session: &Session, request: Define) -> Result<Definition> {
         definition.prompt_append = None;
     }
     if let Some(turns) = request.max_turns {
-        definition.limits.turns = Some(turns.clamp(1, TURNS_MAX));
+        let given = turns.clamp(1, TURNS_MAX.into()) as u32;
+        if i128::from(given) != turns {
+            warnings.push(fixed!("turns-clamped", asked = turns.to_string(), given, turns_max = TURNS_MAX));
+        }
+        definition.limits.turns = Some(given);
     }
     if let Some(model) = request.model {
         definition.model.candidates = vec![model];
     }
     if let Some(tools) = request.tools {
-        definition.rights.tools =
-            Rights::only(known_tools(session, &tools)?.iter().map(String::as_str)).tools;
+        let (known, delegation_removed) = known_tools(session, &tools)?;
+        if delegation_removed {
+            warnings.push(fixed!("delegation-removed", depth_max = session.grant.depth_max()));
+        }
+        definition.rights.tools = Rights::only(known.iter().map(String::as_str)).tools;
     }
     let size = estimate_tokens(&definition.system_prompt());
     if size > PROMPT_TOKENS_MAX {
@@ -150,22 +158,24 @@ fn definition(session: &Session, request: Define) -> Result<Definition> {
             Error::new(ErrorCode::PromptTooLarge, text).hint(localized!("system-prompt-too-large-hint"))
         );
     }
-    Ok(definition)
+    Ok((definition, warnings))
 }
 
 fn origin() -> Origin {
     Origin { path: "define".to_owned(), format: Format::Native, scope: Scope::Session, hash: String::new() }
 }
 
-/// The tools of a definition. `subagent` is left out where no subagent may delegate.
-fn known_tools(session: &Session, tools: &[String]) -> Result<Vec<String>> {
+/// The tools of a definition, and whether `subagent` was left out of them: where no subagent may delegate.
+fn known_tools(session: &Session, tools: &[String]) -> Result<(Vec<String>, bool)> {
     let mut tools: Vec<String> = tools.iter().map(|tool| canonical(tool).into_owned()).collect();
+    let asked = tools.len();
     tools.retain(|tool| tool != DELEGATION || session.grant.depth() > 1);
+    let delegation_removed = tools.len() < asked;
     let exists = |tool: &str| session.children_tools.names().any(|name| name == tool);
     if let Some(unknown) = tools.iter().find(|tool| !exists(tool)) {
         let known: Vec<&str> = session.children_tools.names().collect();
         return Err(Error::new(ErrorCode::InvalidTool, localized!("tool-not-there", unknown))
             .hint(localized!("there-are", names = known.join(", "))));
     }
-    Ok(tools)
+    Ok((tools, delegation_removed))
 }

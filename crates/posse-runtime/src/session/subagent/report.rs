@@ -102,7 +102,7 @@ pub fn failure(done: &Done) -> Option<String> {
         Ok(outcome) => outcome,
         Err(e) => return Some(e.clone()),
     };
-    let detail = || outcome.detail.clone().unwrap_or_else(|| fixed!("no-details"));
+    let detail = || outcome.detail.clone().unwrap_or_else(|| usual_detail(outcome.stop));
     match outcome.stop {
         StopReason::Answered if outcome.status() == Status::Completed => None,
         StopReason::Answered => Some(fixed!("answer-was-empty")),
@@ -115,6 +115,26 @@ pub fn failure(done: &Done) -> Option<String> {
     }
 }
 
+/// The reason in words, for a run that did not give one.
+fn usual_detail(stop: StopReason) -> String {
+    match stop {
+        StopReason::Answered => fixed!("answer-was-empty"),
+        StopReason::TurnsExhausted => fixed!("turns-exceeded"),
+        StopReason::ToolCallsExhausted => fixed!("ended-by-tool-calls"),
+        StopReason::BudgetExhausted => fixed!("ended-by-budget"),
+        StopReason::ContextExhausted => fixed!("ended-by-context"),
+        StopReason::Truncated => fixed!("ended-cut-off"),
+        StopReason::DeadlinePassed => fixed!("ended-by-time"),
+        StopReason::Stalled => fixed!("ended-stalled"),
+        StopReason::Cancelled => fixed!("ended-cancelled"),
+        StopReason::ModelFailed => fixed!("ended-by-model"),
+        StopReason::Refused => fixed!("ended-refused"),
+        StopReason::DependencyFailed => fixed!("ended-by-dependency"),
+        StopReason::OutputInvalid => fixed!("ended-invalid"),
+        StopReason::VerifyFailed => fixed!("ended-unverified"),
+    }
+}
+
 /// At most 1000 tokens, the notice included; the full text stays in the store.
 fn distilled(text: &str) -> String {
     if estimate_tokens(text) <= RESULT_TOKENS_MAX {
@@ -124,4 +144,36 @@ fn distilled(text: &str) -> String {
     let room = RESULT_TOKENS_MAX as usize * 4 - notice.chars().count() - 2;
     let cut = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     format!("{}\n{notice}", prefix(text, cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use posse_core::outcome::Outcome;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_task_that_failed_always_says_why() {
+        use StopReason::*;
+        for stop in [
+            Answered,
+            TurnsExhausted,
+            ToolCallsExhausted,
+            BudgetExhausted,
+            ContextExhausted,
+            Truncated,
+            DeadlinePassed,
+            Stalled,
+            Cancelled,
+            ModelFailed,
+            Refused,
+            DependencyFailed,
+            OutputInvalid,
+            VerifyFailed,
+        ] {
+            let outcome = Outcome { detail: None, ..Outcome::unstarted(stop, String::new()) };
+            let told = failure(&Ok(Arc::new(outcome))).unwrap();
+            assert!(told.split_whitespace().count() >= 4 && !told.contains("no details"), "{told}");
+        }
+    }
 }

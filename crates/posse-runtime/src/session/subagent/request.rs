@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use posse_core::arguments::{ActionFields, ArgumentReader};
 use posse_core::board::{Priority, Terms};
 use posse_core::budget::Caps;
 use posse_core::definition::Isolation;
@@ -9,26 +10,75 @@ use posse_core::grant::Rights;
 use posse_core::id::AgentName;
 use posse_core::lease::OnConflict;
 use posse_core::task::{Bounds, TaskRequest};
-use posse_core::text::prefix;
+use posse_core::text::estimate_tokens;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::localized;
-use serde::Deserialize;
-use serde_json::Value;
+use posse_messages::{fixed, localized};
+use serde_json::{Map, Value};
 
-pub const ACTIONS: &[&str] = &[
-    "list_agents",
-    "define",
-    "spawn",
-    "status",
-    "collect",
-    "wait",
-    "cancel",
-    "send",
-    "answer",
-    "result",
-    "events",
-    "list_tasks",
+use super::define::TURNS_MAX;
+
+/// The actions of the tool, each with its fields.
+pub const ACTIONS: &[ActionFields] = &[
+    ActionFields { action: "list_agents", fields: &["query"] },
+    ActionFields {
+        action: "define",
+        fields: &[
+            "name",
+            "description",
+            "system_prompt",
+            "tools",
+            "model",
+            "max_turns",
+            "extends",
+            "system_prompt_append",
+            "overwrite",
+        ],
+    },
+    ActionFields { action: "spawn", fields: SPAWN },
+    ActionFields { action: "status", fields: &["task_id"] },
+    ActionFields { action: "collect", fields: &["task_id"] },
+    ActionFields { action: "wait", fields: &["task_ids", "mode", "timeout_ms"] },
+    ActionFields { action: "cancel", fields: &["task_id"] },
+    ActionFields { action: "send", fields: &["task_id", "message"] },
+    ActionFields { action: "answer", fields: &["task_id", "answer"] },
+    ActionFields { action: "result", fields: &["task_id", "offset", "limit"] },
+    ActionFields { action: "events", fields: &["task_id", "since"] },
+    ActionFields { action: "list_tasks", fields: &[] },
 ];
+
+const SPAWN: &[&str] = &[
+    "agent",
+    "task",
+    "context",
+    "priority",
+    "depends_on",
+    "queue",
+    "max_turns",
+    "max_tool_calls",
+    "timeout_ms",
+    "max_input_tokens",
+    "max_output_tokens",
+    "max_cost_usd",
+    "write_paths",
+    "on_conflict",
+    "isolation",
+    "output_schema",
+    "verify",
+    "detached",
+];
+
+/// The fields of a spawn that may be left out; a launch takes them too.
+pub const SPAWN_OPTIONS: &[&str] = SPAWN.split_at(2).1;
+
+pub const PRIORITIES: &[(&str, Priority)] =
+    &[("low", Priority::Low), ("normal", Priority::Normal), ("high", Priority::High)];
+
+/// Longest description of an agent, in characters: one line that says what it is for.
+const DESCRIPTION_CHARS_MAX: usize = 1_024;
+/// Longest context of a task; it is counted apart from the task.
+const CONTEXT_TOKENS_MAX: u64 = 20_000;
+/// Commands, tasks and places that one field may list.
+const LISTED_MAX: usize = 100;
 
 pub enum Request {
     ListAgents { query: Option<String> },
@@ -45,15 +95,13 @@ pub enum Request {
     ListTasks {},
 }
 
-#[derive(Deserialize, Clone, Copy, Default)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Default)]
 pub enum Mode {
     #[default]
     Any,
     All,
 }
 
-#[derive(Deserialize)]
 pub struct Define {
     pub name: String,
     pub description: Option<String>,
@@ -62,8 +110,8 @@ pub struct Define {
     pub extends: Option<String>,
     pub tools: Option<Vec<String>>,
     pub model: Option<String>,
-    pub max_turns: Option<u32>,
-    #[serde(default)]
+    /// As it was asked for; what is out of bounds is clamped, and that is said.
+    pub max_turns: Option<i128>,
     pub overwrite: bool,
 }
 
@@ -71,152 +119,193 @@ impl Define {
     pub fn agent_name(&self) -> Result<AgentName> {
         AgentName::parse(&self.name)
     }
-}
 
-#[derive(Deserialize)]
-struct Spawn {
-    agent: String,
-    task: String,
-    context: Option<String>,
-    #[serde(default)]
-    priority: Priority,
-    #[serde(default)]
-    depends_on: Vec<String>,
-    queue: Option<bool>,
-    max_turns: Option<u32>,
-    max_tool_calls: Option<u32>,
-    timeout_ms: Option<u64>,
-    max_input_tokens: Option<u64>,
-    max_output_tokens: Option<u64>,
-    max_cost_usd: Option<f64>,
-    write_paths: Option<Vec<String>>,
-    #[serde(default)]
-    on_conflict: OnConflict,
-    #[serde(default)]
-    isolation: Isolation,
-    output_schema: Option<Value>,
-    #[serde(default)]
-    verify: Vec<String>,
-    #[serde(default)]
-    detached: bool,
-}
+    /// Reads the arguments of a definition that was accepted before: also those of a version that took other fields.
+    pub fn recall(arguments: Value) -> Result<Self> {
+        let fields = match arguments {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        Self::read(&ArgumentReader::of_tool("define", fields))
+    }
 
-#[derive(Deserialize)]
-struct OfTask {
-    task_id: String,
-    #[serde(default)]
-    offset: usize,
-    limit: Option<usize>,
-    #[serde(default)]
-    since: u64,
-}
+    fn read(reader: &ArgumentReader) -> Result<Self> {
+        Ok(Self {
+            name: reader.needed("name", reader.text("name")?)?,
+            description: reader.text("description")?,
+            system_prompt: reader.text("system_prompt")?,
+            system_prompt_append: reader.text("system_prompt_append")?,
+            extends: reader.text("extends")?,
+            tools: reader.texts("tools")?,
+            model: reader.text("model")?,
+            max_turns: reader.any_integer("max_turns", 1..=TURNS_MAX.into())?,
+            overwrite: reader.truth("overwrite")?.unwrap_or_default(),
+        })
+    }
 
-#[derive(Deserialize)]
-struct Wait {
-    task_ids: Option<Vec<String>>,
-    #[serde(default)]
-    mode: Mode,
-    timeout_ms: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Send {
-    task_id: String,
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct Answer {
-    task_id: String,
-    answer: String,
+    /// Refuses texts that say nothing or too much.
+    fn check(self, reader: &ArgumentReader) -> Result<Self> {
+        for name in ["description", "system_prompt", "system_prompt_append", "extends", "model"] {
+            reader.optional_words(name)?;
+        }
+        if self.extends.is_none() {
+            reader.needed("description", self.description.as_ref())?;
+            reader.needed("system_prompt", self.system_prompt.as_ref())?;
+        }
+        let chars = self.description.as_ref().map_or(0, |description| description.chars().count());
+        if chars > DESCRIPTION_CHARS_MAX {
+            let text = fixed!("description-too-large", chars, chars_max = DESCRIPTION_CHARS_MAX);
+            return Err(
+                Error::new(ErrorCode::InvalidRequest, text).hint(fixed!("description-too-large-hint"))
+            );
+        }
+        Ok(self)
+    }
 }
 
 impl Request {
     pub fn parse(arguments: &str) -> Result<Self> {
-        let value: Value = serde_json::from_str(arguments).map_err(|e| invalid(&e))?;
-        let action = value["action"].as_str().unwrap_or_default().to_owned();
-        Ok(match action.as_str() {
-            "list_agents" => Request::ListAgents { query: value["query"].as_str().map(str::to_owned) },
-            "define" => Request::Define(Box::new(read(value)?)),
-            "spawn" => Request::Spawn(Box::new(read::<Spawn>(value)?.into_request()?)),
-            "status" => Request::Status { task_id: read::<OfTask>(value)?.task_id },
-            "collect" => Request::Collect { task_id: read::<OfTask>(value)?.task_id },
-            "cancel" => Request::Cancel { task_id: read::<OfTask>(value)?.task_id },
-            "wait" => {
-                let Wait { task_ids, mode, timeout_ms } = read(value)?;
-                Request::Wait { task_ids, mode, timeout: timeout_ms.map(Duration::from_millis) }
-            }
-            "send" => {
-                let Send { task_id, message } = read(value)?;
-                Request::Send { task_id, message }
-            }
-            "answer" => {
-                let Answer { task_id, answer } = read(value)?;
-                Request::Answer { task_id, answer }
-            }
-            "result" => {
-                let OfTask { task_id, offset, limit, .. } = read(value)?;
-                Request::Result { task_id, offset, limit }
-            }
+        let reader = ArgumentReader::of_action(arguments, ACTIONS)?;
+        let task_id = || reader.words("task_id");
+        let count = |name: &str, least: u64| reader.integer(name, least..=u64::MAX);
+        let size = |name: &str, least: u64| {
+            Ok::<_, Error>(count(name, least)?.map(|size| usize::try_from(size).unwrap_or(usize::MAX)))
+        };
+        Ok(match reader.action() {
+            "list_agents" => Request::ListAgents { query: reader.text("query")? },
+            "define" => Request::Define(Box::new(Define::read(&reader)?.check(&reader)?)),
+            "spawn" => Request::Spawn(Box::new(spawn(&reader)?)),
+            "status" => Request::Status { task_id: task_id()? },
+            "collect" => Request::Collect { task_id: task_id()? },
+            "cancel" => Request::Cancel { task_id: task_id()? },
+            "wait" => Request::Wait {
+                task_ids: reader.texts("task_ids")?,
+                mode: reader.choice("mode", &[("any", Mode::Any), ("all", Mode::All)])?.unwrap_or_default(),
+                timeout: count("timeout_ms", 0)?.map(Duration::from_millis),
+            },
+            "send" => Request::Send { task_id: task_id()?, message: reader.words("message")? },
+            "answer" => Request::Answer {
+                task_id: task_id()?,
+                answer: reader.needed("answer", reader.text("answer")?)?,
+            },
+            "result" => Request::Result {
+                task_id: task_id()?,
+                offset: size("offset", 0)?.unwrap_or_default(),
+                limit: size("limit", 1)?,
+            },
             "events" => {
-                let OfTask { task_id, since, .. } = read(value)?;
-                Request::Events { task_id, since }
+                Request::Events { task_id: task_id()?, since: count("since", 0)?.unwrap_or_default() }
             }
             "list_tasks" => Request::ListTasks {},
-            other => {
-                let text = localized!("action-unknown", action = prefix(other, 80));
-                return Err(Error::new(ErrorCode::InvalidAction, text)
-                    .hint(localized!("there-are", names = ACTIONS.join(", "))));
-            }
+            other => unreachable!("`{other}` is in the table of actions"),
         })
     }
 }
 
-fn read<T: serde::de::DeserializeOwned>(value: Value) -> Result<T> {
-    serde_json::from_value(value).map_err(|e| invalid(&e))
+fn spawn(reader: &ArgumentReader) -> Result<TaskRequest> {
+    let (agent, task) = (reader.words("agent")?, reader.words("task")?);
+    Ok(SpawnOptions::read(reader)?.apply(TaskRequest { agent, task, ..TaskRequest::default() }))
 }
 
-fn invalid(e: &serde_json::Error) -> Error {
-    Error::new(ErrorCode::InvalidRequest, e.to_string()).hint(localized!("see-description-hint"))
+/// The fields of a spawn that may be left out, at whichever door.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SpawnOptions {
+    pub context: Option<String>,
+    pub priority: Option<Priority>,
+    pub depends_on: Vec<String>,
+    pub queue: Option<bool>,
+    pub bounds: Bounds,
+    pub write_paths: Option<Vec<String>>,
+    pub on_conflict: OnConflict,
+    pub isolation: Isolation,
+    pub output_schema: Option<Value>,
+    pub verify: Vec<String>,
+    pub detached: bool,
 }
 
-impl Spawn {
-    fn into_request(self) -> Result<TaskRequest> {
-        let cost_micros = match self.max_cost_usd {
-            Some(usd) if usd.is_finite() && usd > 0.0 => Some((usd * 1e6) as u64),
-            Some(_) => {
-                return Err(Error::new(ErrorCode::InvalidRequest, localized!("max-cost-invalid")));
-            }
-            None => None,
+impl SpawnOptions {
+    pub fn read(reader: &ArgumentReader) -> Result<Self> {
+        Ok(Self {
+            context: context(reader)?,
+            priority: reader.choice("priority", PRIORITIES)?,
+            depends_on: listed(reader, "depends_on")?.unwrap_or_default(),
+            queue: reader.truth("queue")?,
+            bounds: bounds(reader)?,
+            write_paths: listed(reader, "write_paths")?,
+            on_conflict: reader
+                .choice("on_conflict", &[("fail", OnConflict::Fail), ("wait", OnConflict::Wait)])?
+                .unwrap_or_default(),
+            isolation: reader
+                .choice("isolation", &[("none", Isolation::None), ("worktree", Isolation::Worktree)])?
+                .unwrap_or_default(),
+            output_schema: reader.object("output_schema")?,
+            verify: listed(reader, "verify")?.unwrap_or_default(),
+            detached: reader.truth("detached")?.unwrap_or_default(),
+        })
+    }
+
+    /// The request with what these fields say; where they say nothing it stays as it is.
+    pub fn apply(self, request: TaskRequest) -> TaskRequest {
+        let terms = Terms {
+            priority: self.priority.unwrap_or(request.terms.priority),
+            depends_on: self.depends_on,
+            queue: self.queue.or(request.terms.queue),
+            lease: false,
         };
-        let caps =
-            Caps { input_tokens: self.max_input_tokens, output_tokens: self.max_output_tokens, cost_micros };
-        Ok(TaskRequest {
-            agent: self.agent,
-            task: self.task,
+        let write_paths = self.write_paths.or(request.rights.write_paths);
+        TaskRequest {
             context: self.context,
-            terms: Terms {
-                priority: self.priority,
-                depends_on: self.depends_on,
-                queue: self.queue,
-                lease: false,
-            },
-            bounds: Bounds {
-                turns: self.max_turns,
-                tool_calls: self.max_tool_calls,
-                file_operations: None,
-                wall_ms: self.timeout_ms,
-                process_bytes: None,
-                caps,
-            },
-            turns_usual: None,
-            rights: Rights { write_paths: self.write_paths, ..Rights::default() },
+            terms,
+            bounds: self.bounds,
+            rights: Rights { write_paths, ..request.rights },
             on_conflict: self.on_conflict,
             isolation: self.isolation,
-            output_schema: self.output_schema,
+            output_schema: self.output_schema.or(request.output_schema),
             verify: self.verify,
             detached: self.detached,
-            key: None,
-        })
+            ..request
+        }
+    }
+}
+
+fn context(reader: &ArgumentReader) -> Result<Option<String>> {
+    let context = reader.text("context")?;
+    let size = context.as_deref().map_or(0, estimate_tokens);
+    if size > CONTEXT_TOKENS_MAX {
+        let text = fixed!("context-too-large", size, tokens_max = CONTEXT_TOKENS_MAX);
+        return Err(Error::new(ErrorCode::TaskTooLarge, text).hint(localized!("task-too-large-hint")));
+    }
+    Ok(context)
+}
+
+fn bounds(reader: &ArgumentReader) -> Result<Bounds> {
+    let count = |name: &str, least: u64| reader.integer(name, least..=u64::MAX);
+    let small = |name: &str, least: u64| {
+        Ok::<_, Error>(count(name, least)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX)))
+    };
+    Ok(Bounds {
+        turns: small("max_turns", 1)?,
+        tool_calls: small("max_tool_calls", 0)?,
+        wall_ms: count("timeout_ms", 1)?,
+        caps: Caps {
+            input_tokens: count("max_input_tokens", 0)?,
+            output_tokens: count("max_output_tokens", 0)?,
+            cost_micros: reader.positive("max_cost_usd")?.map(|usd| (usd * 1e6) as u64),
+        },
+        ..Bounds::default()
+    })
+}
+
+fn listed(reader: &ArgumentReader, name: &str) -> Result<Option<Vec<String>>> {
+    let list = reader.texts(name)?;
+    match &list {
+        Some(list) if list.len() > LISTED_MAX => {
+            let text = fixed!("list-too-long", name, listed_max = LISTED_MAX);
+            Err(Error::new(ErrorCode::InvalidRequest, text))
+        }
+        Some(list) if list.iter().any(|item| item.trim().is_empty()) => {
+            Err(Error::new(ErrorCode::InvalidRequest, fixed!("list-has-empty", name)))
+        }
+        Some(_) | None => Ok(list),
     }
 }

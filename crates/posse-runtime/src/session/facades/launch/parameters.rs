@@ -1,12 +1,18 @@
 //! The parameters of a launch, from whatever a model wrote.
 
+use posse_core::arguments::ArgumentReader;
 use posse_core::board::Priority;
+use posse_core::text::{nearest, prefix};
 use posse_messages::{LocalizedText, fixed, localized};
 use serde_json::{Map, Value};
 
+use crate::session::subagent::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
+
 const WALL_MS_MIN: f64 = 1_000.0;
-const WALL_MS_MAX: f64 = 300_000.0;
-const NAMES: &[&str] = &[
+/// Longest time of a launch.
+pub const WALL_MS_MAX: f64 = 300_000.0;
+/// Parameters of a launch alone; it takes those of a spawn too.
+const LAUNCH: &[&str] = &[
     "description",
     "prompt",
     "writePermissions",
@@ -14,6 +20,14 @@ const NAMES: &[&str] = &[
     "maxExecutionTime",
     "priority",
     "outputSchema",
+];
+/// Who gets the task. Rules look at these, so they stand beside `_text` and never inside of it.
+const AGENT: [&str; 2] = ["agent", "type"];
+/// Names for the same thing: those of a launch and those of a spawn.
+const SYNONYMS: [(&str, &str); 3] = [
+    ("allowedWritePaths", "write_paths"),
+    ("maxExecutionTime", "timeout_ms"),
+    ("outputSchema", "output_schema"),
 ];
 
 #[derive(Debug, PartialEq)]
@@ -26,54 +40,106 @@ pub struct Parameters {
     pub priority: Priority,
     /// A schema, or words about what is expected.
     pub output: Option<Value>,
+    /// Parameters of a spawn.
+    pub options: SpawnOptions,
 }
 
 impl Parameters {
     /// The error is what the model is told.
     pub fn parse(arguments: &Map<String, Value>) -> Result<Self, LocalizedText> {
         let body = arguments.get("_text").and_then(Value::as_str).map(unwrapped);
+        let beside = || arguments.iter().filter(|(name, _)| *name != "_text" && *name != "action");
         let raw = match body.filter(|body| !body.is_empty()) {
-            Some(body) if body.starts_with('{') => from_json(body)?,
-            Some(body) => required(from_tags(body)?)?,
-            None => required(arguments.clone())?,
+            Some(body) if body.starts_with('{') => joined(from_json(body)?, beside())?,
+            Some(body) => required(joined(from_tags(body)?, beside())?)?,
+            None => required(beside().map(|(name, value)| (name.clone(), value.clone())).collect())?,
         };
         let raw = coerced(raw);
-        let errors = complaints(&raw);
+        let mut errors = complaints(&raw);
+        let options = options(&raw).unwrap_or_else(|why| {
+            errors.push(why);
+            SpawnOptions::default()
+        });
         if !errors.is_empty() {
             return Err(fixed!("parameters-invalid", errors = errors.join(", ")).into());
         }
-        Ok(Self::of(&raw))
+        Ok(Self::of(&raw, options))
     }
 
     /// Of values that were found right.
-    fn of(raw: &Map<String, Value>) -> Self {
+    fn of(raw: &Map<String, Value>, mut options: SpawnOptions) -> Self {
         let text = |name: &str| raw.get(name).and_then(Value::as_str).unwrap_or_default();
         let paths = raw
             .get("allowedWritePaths")
             .and_then(Value::as_array)
             .map(|paths| paths.iter().filter_map(Value::as_str).map(str::to_owned).collect::<Vec<String>>());
-        let writes = raw.get("writePermissions").and_then(Value::as_bool).unwrap_or(false);
-        let wall_ms = raw.get("maxExecutionTime").and_then(Value::as_f64).unwrap_or(WALL_MS_MAX);
+        let writes = raw.get("writePermissions").and_then(Value::as_bool);
+        // Whoever says where to write in a spawn's word means to write.
+        let write_paths = match options.write_paths.take() {
+            Some(paths) => Some(paths).filter(|paths| writes != Some(false) && !paths.is_empty()),
+            None => paths.filter(|_| writes == Some(true)),
+        };
+        let wall_ms = raw.get("maxExecutionTime").and_then(Value::as_f64).map(|ms| ms as u64);
+        options.bounds.wall_ms = options.bounds.wall_ms.or(wall_ms);
         Self {
             description: text("description").trim().to_owned(),
             prompt: text("prompt").to_owned(),
-            write_paths: paths.filter(|_| writes),
-            wall_ms: wall_ms as u64,
+            write_paths,
+            wall_ms: options.bounds.wall_ms.unwrap_or(u64::MAX).min(WALL_MS_MAX as u64),
             priority: match text("priority") {
                 "low" => Priority::Low,
                 "high" => Priority::High,
                 _ => Priority::Normal,
             },
             output: raw.get("outputSchema").filter(|output| !output.is_null()).cloned(),
+            options,
         }
     }
+}
+
+/// The parameters of a spawn, and that there are no others than these and those of a launch.
+fn options(raw: &Map<String, Value>) -> Result<SpawnOptions, String> {
+    let takes: Vec<&str> = LAUNCH
+        .iter()
+        .chain(&AGENT)
+        .chain(SPAWN_OPTIONS.iter().filter(|name| **name != "priority"))
+        .copied()
+        .collect();
+    let reader = ArgumentReader::of_tool("launch", raw.clone());
+    let is_known = |name: &str| ACTIONS.iter().any(|action| action.fields.contains(&name));
+    let read = reader.check_fields(&takes, is_known).and_then(|()| {
+        let spawn =
+            raw.iter().filter(|(name, _)| SPAWN_OPTIONS.contains(&name.as_str()) && *name != "priority");
+        let spawn = spawn.map(|(name, value)| (name.clone(), value.clone())).collect();
+        SpawnOptions::read(&ArgumentReader::of_tool("launch", spawn))
+    });
+    read.map_err(|e| match e.advice() {
+        Some(hint) => format!("{} ({})", e.message().english(), hint.english()),
+        None => e.message().english().to_owned(),
+    })
+}
+
+/// Parameters of the body and those that stand beside it. None is dropped: what is said twice is refused.
+fn joined<'a>(
+    mut body: Map<String, Value>,
+    beside: impl Iterator<Item = (&'a String, &'a Value)>,
+) -> Result<Map<String, Value>, LocalizedText> {
+    if let Some(name) = AGENT.iter().find(|name| body.contains_key(**name)) {
+        return Err(fixed!("parameter-inside-text", name).into());
+    }
+    for (name, value) in beside.filter(|(_, value)| !value.is_null()) {
+        if body.insert(name.clone(), value.clone()).is_some() {
+            return Err(fixed!("parameter-twice", name).into());
+        }
+    }
+    Ok(body)
 }
 
 /// The text inside of `<subagent>`, if it is inside of one.
 fn unwrapped(text: &str) -> &str {
     let text = text.trim();
-    let inner = text.strip_prefix("<subagent>").and_then(|rest| rest.strip_suffix("</subagent>"));
-    inner.unwrap_or(text).trim()
+    let text = text.strip_prefix("<subagent>").unwrap_or(text);
+    text.strip_suffix("</subagent>").unwrap_or(text).trim()
 }
 
 fn from_json(body: &str) -> Result<Map<String, Value>, LocalizedText> {
@@ -108,6 +174,7 @@ fn from_tags(body: &str) -> Result<Map<String, Value>, LocalizedText> {
     let mut raw = Map::new();
     let mut rest = body;
     while let Some((at, name)) = next_tag(rest) {
+        outside(&rest[..at], &raw)?;
         let (open, close) = (format!("<{name}>"), format!("</{name}>"));
         let inner = &rest[at + open.len()..];
         let end = if name == "prompt" { inner.rfind(&close) } else { inner.find(&close) };
@@ -115,14 +182,32 @@ fn from_tags(body: &str) -> Result<Map<String, Value>, LocalizedText> {
         let Some(end) = end else {
             return Err(fixed!("parameter-not-closed", name).into());
         };
-        raw.entry(name).or_insert_with(|| Value::String(inner[..end].trim().to_owned()));
+        if raw.insert(name.to_owned(), Value::String(inner[..end].trim().to_owned())).is_some() {
+            return Err(fixed!("parameter-twice", name).into());
+        }
         rest = &inner[end + close.len()..];
     }
+    outside(rest, &raw)?;
     Ok(raw)
 }
 
+/// Refuses text between the tags: it would be dropped. Text without any tag is told as what is missing.
+fn outside(text: &str, raw: &Map<String, Value>) -> Result<(), LocalizedText> {
+    let text = text.trim();
+    let is_tag = text.starts_with('<') && text.contains('>');
+    if text.is_empty() || (raw.is_empty() && !is_tag) {
+        return Ok(());
+    }
+    let name = text.trim_start_matches(['<', '/']).split(['<', '>']).next().unwrap_or_default();
+    let names = LAUNCH.iter().chain(SPAWN_OPTIONS).copied();
+    let near = nearest(name, names).filter(|_| is_tag).map(|name| fixed!("field-near", name));
+    let shown = prefix(text, 40).escape_debug();
+    Err(fixed!("text-outside-tags", shown, near = near.unwrap_or_default()).trim_end().to_owned().into())
+}
+
 fn next_tag(text: &str) -> Option<(usize, &'static str)> {
-    let places = NAMES.iter().filter_map(|name| Some((text.find(&format!("<{name}>"))?, *name)));
+    let names = LAUNCH.iter().chain(&AGENT).chain(SPAWN_OPTIONS);
+    let places = names.filter_map(|name| Some((text.find(&format!("<{name}>"))?, *name)));
     places.min()
 }
 
@@ -135,21 +220,63 @@ fn coerced(mut raw: Map<String, Value>) -> Map<String, Value> {
             *value = better;
         }
     };
-    change("writePermissions", |text| match text.trim().to_ascii_lowercase().as_str() {
-        "true" => Some(Value::Bool(true)),
-        "false" => Some(Value::Bool(false)),
-        _ => None,
-    });
-    change("maxExecutionTime", |text| {
-        text.trim().parse().ok().and_then(serde_json::Number::from_f64).map(Value::Number)
-    });
-    change("allowedWritePaths", |text| {
-        let listed: Option<Value> = serde_json::from_str(text).ok().filter(Value::is_array);
-        Some(listed.unwrap_or_else(|| split(text).into_iter().map(Value::String).collect()))
-    });
-    change("outputSchema", |text| serde_json::from_str(text).ok());
-    change("priority", |text| Some(Value::String(text.trim().to_owned())));
+    for name in ["writePermissions", "queue", "detached"] {
+        change(name, |text| match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        });
+    }
+    for name in NUMBERS {
+        change(name, |text| {
+            text.trim().parse().ok().and_then(serde_json::Number::from_f64).map(Value::Number)
+        });
+    }
+    for name in ["allowedWritePaths", "write_paths", "depends_on"] {
+        change(name, |text| Some(list(text, split)));
+    }
+    // A command may have commas.
+    change("verify", |text| Some(list(text, lines)));
+    for name in ["outputSchema", "output_schema"] {
+        change(name, |text| serde_json::from_str(text).ok());
+    }
+    for name in ["priority", "on_conflict", "isolation"] {
+        change(name, |text| Some(Value::String(text.trim().to_owned())));
+    }
     raw
+}
+
+const NUMBERS: [&str; 7] = [
+    "maxExecutionTime",
+    "max_turns",
+    "max_tool_calls",
+    "timeout_ms",
+    "max_input_tokens",
+    "max_output_tokens",
+    "max_cost_usd",
+];
+
+/// A list in JSON, as children such as `<path>…</path>`, or as text that is split.
+fn list(text: &str, split: fn(&str) -> Vec<String>) -> Value {
+    let listed: Option<Value> = serde_json::from_str(text).ok().filter(Value::is_array);
+    let items = || children(text).unwrap_or_else(|| split(text)).into_iter().map(Value::String).collect();
+    listed.unwrap_or_else(items)
+}
+
+/// The texts of child tags, if there is nothing else.
+fn children(text: &str) -> Option<Vec<String>> {
+    let (mut rest, mut found) = (text.trim(), Vec::new());
+    while !rest.is_empty() {
+        let (name, after) = rest.strip_prefix('<')?.split_once('>')?;
+        let (inner, after) = after.split_once(&format!("</{name}>"))?;
+        found.push(inner.trim().to_owned());
+        rest = after.trim_start();
+    }
+    Some(found)
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
 /// By lines and commas, but not inside of `{a,b}`.
@@ -196,7 +323,7 @@ fn complaints(raw: &Map<String, Value>) -> Vec<String> {
         None => {}
     }
     let nowhere = paths.is_none_or(|paths| paths.as_array().is_some_and(Vec::is_empty));
-    if writes == Some(&Value::Bool(true)) && nowhere {
+    if writes == Some(&Value::Bool(true)) && nowhere && given("write_paths").is_none() {
         tell(fixed!("write-paths-missing"));
     }
     match given("maxExecutionTime").map(Value::as_f64) {
@@ -210,12 +337,18 @@ fn complaints(raw: &Map<String, Value>) -> Vec<String> {
     if priority.is_some_and(|priority| !["low", "normal", "high"].iter().any(|known| priority == known)) {
         tell(fixed!("priority-unknown"));
     }
+    for (one, other) in SYNONYMS {
+        if given(one).is_some() && given(other).is_some() {
+            tell(fixed!("parameters-synonyms", one, other));
+        }
+    }
     errors
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use posse_core::task::Bounds;
     use serde_json::json;
 
     fn parse(arguments: Value) -> Result<Parameters, String> {
@@ -234,6 +367,7 @@ mod tests {
             wall_ms: 300_000,
             priority: Priority::Normal,
             output: None,
+            options: SpawnOptions::default(),
         }
     }
 
@@ -243,6 +377,10 @@ mod tests {
             wall_ms: 180_000,
             priority: Priority::High,
             output: Some(json!({ "type": "object" })),
+            options: SpawnOptions {
+                bounds: Bounds { wall_ms: Some(180_000), ..Bounds::default() },
+                ..SpawnOptions::default()
+            },
             ..usual()
         }
     }
@@ -274,6 +412,74 @@ mod tests {
         let body =
             r#" <subagent>{"description":"Analyze auth code","prompt":"Search for all of it."}</subagent> "#;
         assert_eq!(parse(json!({ "_text": body })), Ok(usual()));
+    }
+
+    #[test]
+    fn paths_that_are_children_are_a_list() {
+        let tags = "<description>Analyze auth code</description><prompt>Search for all of it.</prompt>\
+                    <writePermissions>true</writePermissions><allowedWritePaths>\n  <path>src/**/*.{ts,tsx}</path>\n\
+                    <path>docs/*.md</path>\n</allowedWritePaths>";
+        let paths = parse(json!({ "_text": tags })).unwrap().write_paths.unwrap();
+        assert_eq!(paths, ["src/**/*.{ts,tsx}", "docs/*.md"]);
+    }
+
+    #[test]
+    fn a_launch_takes_what_a_spawn_takes_however_it_is_written() {
+        let fields = json!({
+            "description": "Analyze auth code", "prompt": "Search for all of it.", "max_turns": 7, "max_cost_usd": 0.5,
+            "isolation": "worktree", "depends_on": ["t_01", "t_02"], "context": "as it is", "queue": true,
+            "on_conflict": "wait", "verify": ["cargo test, all"], "output_schema": { "type": "object" },
+            "write_paths": ["src/**"], "timeout_ms": 60_000,
+        });
+        let tags = "<description>Analyze auth code</description><prompt>Search for all of it.</prompt>\
+                    <max_turns>7</max_turns><max_cost_usd>0.5</max_cost_usd><isolation> worktree </isolation>\
+                    <depends_on>t_01, t_02</depends_on><context>as it is</context><queue>true</queue>\
+                    <on_conflict>wait</on_conflict><verify>cargo test, all</verify>\
+                    <output_schema>{\"type\":\"object\"}</output_schema><write_paths><path>src/**</path></write_paths>\
+                    <timeout_ms>60000</timeout_ms>";
+        let read = parse(fields).unwrap();
+        assert_eq!(parse(json!({ "_text": tags })).unwrap(), read);
+        let options = &read.options;
+        assert_eq!((options.bounds.turns, options.bounds.caps.cost_micros), (Some(7), Some(500_000)));
+        assert_eq!((&options.verify, options.queue), (&vec!["cargo test, all".to_owned()], Some(true)));
+        assert_eq!((read.write_paths, read.wall_ms), (Some(vec!["src/**".to_owned()]), 60_000));
+    }
+
+    #[test]
+    fn nothing_that_a_launch_says_is_dropped() {
+        let base = json!({ "description": "Analyze auth code", "prompt": "Search for all of it." });
+        let with = |name: &str, value: Value| {
+            let mut arguments = base.clone();
+            arguments[name] = value;
+            wrong(arguments)
+        };
+        let near = with("depend_on", json!(["t_01"]));
+        assert!(near.contains("`launch` does not take `depend_on` (did you mean `depends_on`?"), "{near}");
+        let turns = with("max_turns", json!("ten"));
+        assert_eq!(turns, "Invalid parameters: max_turns: expected an integer of 1 or more, found \"ten\"");
+        let mut twice = base.clone();
+        twice["_text"] = json!("<description>Analyze</description><prompt>Search for all of it.</prompt>");
+        assert_eq!(wrong(twice), "'description' is given twice");
+        let mut both = base.clone();
+        (both["maxExecutionTime"], both["timeout_ms"]) = (json!(5_000), json!(6_000));
+        assert_eq!(
+            wrong(both),
+            "Invalid parameters: maxExecutionTime and timeout_ms mean the same; give one of them"
+        );
+        let text = |more: &str| {
+            let body = "<description>Analyze auth</description><prompt>Search for all of it.</prompt>";
+            wrong(json!({ "_text": format!("{body}{more}") }))
+        };
+        assert!(
+            text("<max_turn>3</max_turn>").contains("did you mean `max_turns`?"),
+            "{}",
+            text("<max_turn>3</max_turn>")
+        );
+        assert!(text(" and be quick").contains("and be quick"));
+        assert!(text("<agent>writer</agent>").contains("beside `_text`"));
+        let mut beside = json!({ "_text": "<description>Analyze auth</description><prompt>Search for all of it.</prompt>" });
+        (beside["max_turns"], beside["agent"]) = (json!(3), json!("writer"));
+        assert_eq!(parse(beside).unwrap().options.bounds.turns, Some(3));
     }
 
     #[test]

@@ -1,0 +1,64 @@
+//! Warnings about what a task asks for and does not get. Nothing is taken away silently.
+
+use posse_core::grant::{Grant, Rights};
+use posse_core::id::AgentName;
+use posse_core::pattern::ToolPattern;
+use posse_core::task::LoweredBound;
+use posse_core::tool::Effect;
+use posse_messages::fixed;
+
+use crate::toolbox::Toolbox;
+
+/// Tools of ours that change files.
+const WRITING: [&str; 3] = ["write", "edit", "bash"];
+
+/// The warning about a bound of a call that is higher than what there is.
+pub fn of_call(lowered: LoweredBound) -> String {
+    let LoweredBound { name, .. } = lowered;
+    let (asked, given) = shown(lowered);
+    fixed!("bound-lowered", name, asked, given)
+}
+
+/// Warnings about tools that an agent's definition names, that exist, and that its tasks do not get. `writing_advice` is what a person can do about
+/// tools that write.
+pub fn of_tools(
+    agent: &AgentName,
+    rights: &Rights,
+    grant: &Grant,
+    tools: &Toolbox,
+    writing_advice: Option<&str>,
+) -> Vec<String> {
+    let effects = tools.effects();
+    let effect = |tool: &str| effects.get(tool).copied().unwrap_or(Effect::Unsafe);
+    let denied =
+        |tool: &str| rights.deny.iter().any(|pattern| pattern.names(tool) && pattern.argument().is_none());
+    // A session that may not write may be without these tools altogether.
+    let names = || tools.names().chain(WRITING.into_iter().filter(|_| writing_advice.is_some()));
+    let is_withheld = |pattern: &&ToolPattern| {
+        let mut named = names().filter(|tool| pattern.names(tool) && !denied(tool)).peekable();
+        named.peek().is_some() && named.all(|tool| !grant.offers(tool, effect(tool)))
+    };
+    let withheld: Vec<&ToolPattern> = rights.tools.iter().flatten().filter(is_withheld).collect();
+    let writes = |pattern: &&ToolPattern| WRITING.iter().any(|tool| pattern.names(tool));
+    let (writing, others): (Vec<&ToolPattern>, Vec<_>) =
+        withheld.into_iter().partition(|pattern| writing_advice.is_some() && writes(pattern));
+    let listed = |patterns: &[&ToolPattern]| {
+        patterns.iter().map(|pattern| format!("`{pattern}`")).collect::<Vec<_>>().join(", ")
+    };
+    let mut notes = Vec::new();
+    if let Some(advice) = writing_advice.filter(|_| !writing.is_empty()) {
+        notes.push(fixed!("agent-cannot-write", agent, tools = listed(&writing), advice));
+    }
+    if !others.is_empty() {
+        notes.push(fixed!("agent-lacks-tools", agent, tools = listed(&others)));
+    }
+    notes
+}
+
+/// Money is shown in dollars, as it was asked for.
+fn shown(LoweredBound { name, asked, given }: LoweredBound) -> (String, String) {
+    match name {
+        "max_cost_usd" => ((asked as f64 / 1e6).to_string(), (given as f64 / 1e6).to_string()),
+        _ => (asked.to_string(), given.to_string()),
+    }
+}
