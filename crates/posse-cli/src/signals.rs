@@ -55,20 +55,44 @@ pub fn exit_code() -> Option<ExitCode> {
 /// A receiver of the signals that ask this process to end. Signals that arrive before `recv` is called are not lost.
 pub struct EndSignals {
     terminate: Signal,
-    hang_up: Signal,
+    /// `None` if this process was started with SIGHUP ignored, as `nohup` does: then a closed terminal does not end it.
+    hang_up: Option<Signal>,
 }
 
 impl EndSignals {
     pub fn listen() -> Result<Self> {
-        Ok(Self { terminate: receiver(SignalKind::terminate())?, hang_up: receiver(SignalKind::hangup())? })
+        let terminate = receiver(SignalKind::terminate())?;
+        let hang_up = match is_ignored(libc::SIGHUP) {
+            true => None,
+            false => Some(receiver(SignalKind::hangup())?),
+        };
+        Ok(Self { terminate, hang_up })
     }
 
     pub async fn recv(&mut self) -> EndSignal {
+        let hang_up = self.hang_up.as_mut();
+        let hung_up = async {
+            match hang_up {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => EndSignal::Terminate,
-            _ = self.hang_up.recv() => EndSignal::HangUp,
+            () = hung_up => EndSignal::HangUp,
         }
     }
+}
+
+/// Asks the kernel what becomes of a signal. Once it is received here, it is not ignored any more.
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a query, without a new action; `action` is valid for writes, and all zeros are a valid value of it.
+    let action = unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+        action.assume_init()
+    };
+    action.sa_sigaction == libc::SIG_IGN
 }
 
 /// Installs a receiver for one signal.

@@ -110,6 +110,18 @@ impl Usage {
         }
     }
 
+    /// Sums of one task that has used this. Tokens without a known price are counted as unpriced.
+    pub fn spending(&self, turns: u32) -> SpendingTotal {
+        SpendingTotal {
+            tasks: 1,
+            turns: turns.into(),
+            input_tokens: self.input,
+            output_tokens: self.output,
+            cost_micros: self.cost_micros.unwrap_or(0),
+            unpriced_tokens: if self.cost_micros.is_none() { self.total() } else { 0 },
+        }
+    }
+
     /// The same usage with its price.
     pub fn costing(self, cost_micros: Option<u64>) -> Usage {
         Usage { cost_micros, ..self }

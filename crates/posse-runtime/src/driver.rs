@@ -421,7 +421,8 @@ impl Scene<'_> {
                 outcome.changed_files = changed;
             }
             Err(e) => {
-                outcome.warnings.push(format!("its changes are in {}, but not kept: {e}", start.workspace))
+                let why = e.english();
+                outcome.warnings.push(format!("its changes are in {}, but not kept: {why}", start.workspace))
             }
         }
     }

@@ -263,14 +263,7 @@ impl Room {
 
     /// Sums of a task with everything below it, as the store has them.
     pub async fn tree(&self, id: &TaskId, outcome: &Outcome) -> SpendingTotal {
-        let own = SpendingTotal {
-            tasks: 1,
-            turns: outcome.turns.into(),
-            input_tokens: outcome.usage.input,
-            output_tokens: outcome.usage.output,
-            cost_micros: outcome.usage.cost_micros.unwrap_or(0),
-            unpriced_tokens: 0,
-        };
+        let own = outcome.usage.spending(outcome.turns);
         // A store that cannot be read now was written a moment ago; the answer is worth more than its price.
         self.store.tree_total(id).await.unwrap_or(own)
     }

@@ -24,7 +24,7 @@ use tokio::task::{JoinSet, LocalSet};
 use super::drive::View;
 use super::tasks::{TakenUp, end_tree, find};
 use crate::args::{Common, Global, How, WorkerArgs};
-use crate::render::{Thing, many, tokens};
+use crate::render::{Thing, many, price, tokens, with_subagents};
 use crate::{owner, retention, setup, signals, terminal, wire};
 
 /// How often it looks for work.
@@ -161,7 +161,7 @@ impl Worker {
                     })?;
                     busy.remove(&id);
                     match settled {
-                        Ok(outcome) => self.tell(&id, &outcome),
+                        Ok(outcome) => self.tell(&id, &outcome).await,
                         // Another one has it.
                         Err(e) if e.code() == ErrorCode::OwnerLost => {}
                         Err(e) => {
@@ -246,7 +246,9 @@ impl Worker {
         }
     }
 
-    fn tell(&self, id: &TaskId, outcome: &Outcome) {
+    async fn tell(&self, id: &TaskId, outcome: &Outcome) {
+        let own = outcome.usage.spending(outcome.turns);
+        let tree = self.store.tree_total(id).await.unwrap_or(own);
         if self.global.json {
             let line = json!({
                 "type": "task",
@@ -256,6 +258,8 @@ impl Worker {
                 "detail": outcome.detail,
                 "turns": outcome.turns,
                 "tool_calls": outcome.tool_calls,
+                "cost_usd": own.cost_usd(),
+                "tree_cost_usd": tree.cost_usd(),
                 "in_doubt": outcome.in_doubt.iter().map(|doubt| doubt.key.to_string()).collect::<Vec<_>>(),
                 "preview": outcome.preview(),
             });
@@ -263,13 +267,15 @@ impl Worker {
         }
         let detail = outcome.detail.as_ref().map(|detail| format!(" ({})", visible(detail)));
         terminal::out(&format!(
-            "{id} · {} · {}{} · {} · {} · {}",
+            "{id} · {} · {}{} · {} · {} · {} · {}{}",
             outcome.status().wire(),
             outcome.stop.wire().replace('_', " "),
             detail.unwrap_or_default(),
             many(outcome.turns, Thing::Turn),
             many(outcome.tool_calls, Thing::Tool),
-            tokens(outcome.usage.total())
+            tokens(outcome.usage.total()),
+            price(&own),
+            with_subagents(&tree)
         ));
     }
 

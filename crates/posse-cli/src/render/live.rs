@@ -291,15 +291,7 @@ impl Screen {
 
 impl Row {
     fn total(&self) -> SpendingTotal {
-        let Usage { input, output, cost_micros, .. } = self.usage;
-        SpendingTotal {
-            tasks: 1,
-            turns: self.turn.into(),
-            input_tokens: input,
-            output_tokens: output,
-            cost_micros: cost_micros.unwrap_or(0),
-            unpriced_tokens: if cost_micros.is_none() { self.usage.total() } else { 0 },
-        }
+        self.usage.spending(self.turn)
     }
 
     fn line(

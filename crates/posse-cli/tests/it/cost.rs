@@ -4,7 +4,7 @@ use posse_testkit::server::Server;
 use posse_testkit::wire::Say;
 use serde_json::{Value, json};
 
-use crate::support::{Place, Ran};
+use crate::support::{Place, Ran, Running, until};
 use crate::terminal::{lines, on_terminal};
 
 /// A boss with two turns before and one after its helper, which has one. Each reply has a price of its own.
@@ -67,6 +67,27 @@ fn the_price_of_a_task_includes_its_subagents_everywhere() {
     let on_screen = lines(&on_screen);
     let total = on_screen.iter().rev().find(|line| line.starts_with("in all: ")).unwrap();
     assert_eq!(total, "in all: 2 tasks · 6.8k tokens · $0.0100");
+}
+
+#[test]
+fn a_worker_tells_the_price_with_subagents_too() {
+    let (place, model) = place();
+    let config = place.home().join(".config/posse/config.toml");
+    let settings = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(config, format!("{settings}[sandbox]\ntier = \"off\"\n")).unwrap();
+    let path = place.root().join("script.yaml");
+    let gate = "- {calls: [bash: {command: 'touch begun; until [ -e go ]; do sleep 0.01; done'}], usage: {input: 0, output: 0}}\n";
+    let script = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, script.replace("- {text: Done.", &format!("{gate}- {{text: Done."))).unwrap();
+    let run = place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Delegate"]);
+    let running = Running::start(run);
+    let begun = place.workspace().join("begun");
+    until("the command began", || begun.exists().then_some(()));
+    running.kill();
+    place.write("workspace/go", "");
+    let ran = place.run(["worker", "--local", "--until-idle", "--json"]);
+    let told = ran.json().pop().unwrap_or_else(|| panic!("{ran:?}"));
+    assert!(close(&told["cost_usd"], OWN) && close(&told["tree_cost_usd"], OWN + HELPER), "{told}");
 }
 
 #[test]

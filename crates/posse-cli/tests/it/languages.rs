@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::host::Host;
 use crate::support::{Place, Ran};
+use crate::worktrees;
 
 const GERMAN: &[(&str, &str)] = &[("LANG", "de_DE.UTF-8")];
 
@@ -315,4 +316,26 @@ fn a_host_is_answered_in_english_in_every_locale() {
     {
         assert!(all.contains(expected), "{expected}: {all}");
     }
+}
+
+#[test]
+fn a_warning_with_an_outcome_is_english_because_a_caller_may_be_a_model() {
+    let place = worktrees::place().unconfined();
+    // The changes of the task cannot be kept without its worktree.
+    let model = place.script("- calls: [bash: {command: 'rm -rf \"$(dirname \"$PWD\")\"'}]\n- text: Done.\n");
+    let mut command = place.posse([
+        "run",
+        "--json",
+        "--isolation",
+        "worktree",
+        "--allow",
+        "bash",
+        "--model",
+        &model,
+        "Do it",
+    ]);
+    command.envs(GERMAN.iter().copied());
+    let ran = Ran::of(command);
+    let warnings = ran.envelope()["warnings"].to_string();
+    assert!(warnings.contains("but not kept: IO: the worktree of"), "{ran:?}");
 }

@@ -177,6 +177,26 @@ fn sighup_and_sigterm_interrupt_a_task_and_do_not_cancel_it() {
     }
 }
 
+#[test]
+fn a_run_under_nohup_goes_on_when_its_terminal_is_closed() {
+    use std::os::unix::process::CommandExt;
+    let place = Place::new().unconfined();
+    let model = place.script(STEP);
+    let mut command = place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Do it"]);
+    // SAFETY: one call that is allowed between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_IGN);
+            Ok(())
+        });
+    }
+    let mut running = Running::start(command);
+    begun(&place, &mut running);
+    running.signal(libc::SIGHUP);
+    place.write("workspace/go", "");
+    assert_eq!(essence(&running.end()), (0, json!("completed"), json!("answered"), json!("Done.")));
+}
+
 /// An orchestrator that waits for two children, of which each waits for a file.
 const FAMILY: &str = "
 boss:
