@@ -47,10 +47,12 @@ pub async fn run(global: &Global, args: ReviewArgs) -> Result<ExitCode> {
         .map_err(|e| Error::new(ErrorCode::Io, say!("directory-unreadable")).caused_by(e))?;
     let repository = Repository::open(&here).await?;
     let scope = args.scope();
-    let changes = repository.changes(&scope, &args.paths).await?;
+    let mut changes = repository.changes(&scope, &args.paths).await?;
     let mut plan = ReviewPlan::new(global, &args, &here, &repository);
     if let Some(path) = &plan.output {
         refuse_unwritable(path)?;
+        // The report of the last review is no change to review.
+        changes.files.retain(|file| !is_same(&repository.root.join(&file.path), path));
     }
     if changes.files.is_empty() {
         plan.notes = changes.notes;
@@ -144,7 +146,8 @@ impl ReviewPlan {
         }
         let delivery = self.deliver(&self.form.render(&report))?;
         let counted = found.as_ref().map(Findings::counted);
-        let ends = counted.into_iter().chain(report.unseen()).map(|end| format!(" · {end}"));
+        let ends =
+            counted.into_iter().chain(report.verdict()).chain(report.unseen()).map(|end| format!(" · {end}"));
         terminal::note(&format!("{}{}", room.summary(id, agent, outcome, &tree), ends.collect::<String>()));
         Ok(self.exit_code(status, found.as_ref(), delivery))
     }
@@ -309,6 +312,11 @@ impl ReportForm {
             ReportForm::Sarif => format!("{:#}", report::sarif(report)),
         }
     }
+}
+
+/// Whether two paths lead to the same file that exists.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
 }
 
 /// Before anything is spent on a report that has no place.

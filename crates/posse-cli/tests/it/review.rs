@@ -65,7 +65,7 @@ fn review(place: &Place, script: &str, more: &[&str]) -> Ran {
 /// The task's text as the model got it.
 fn asked(place: &Place) -> String {
     let id = place.tasks()[0]["task_id"].as_str().unwrap().to_owned();
-    place.journal(&id)[0].to_string()
+    place.journal(&id)[0]["task"].to_string()
 }
 
 #[test]
@@ -124,6 +124,19 @@ It goes wrong.
         "+fresh",
     ] {
         assert!(asked.contains(part), "{part}: {asked}");
+    }
+}
+
+#[test]
+fn the_report_of_the_last_review_is_no_change_to_review() {
+    let place = changed();
+    for _ in 0..2 {
+        let ran = review(&place, &answer(&[]), &["--json", "-o", "src/../report.json"]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let report = fs::read_to_string(place.workspace().join("report.json")).unwrap();
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["files"].as_array().unwrap().len(), 3, "{report:#}");
+        assert!(!asked(&place).contains("report.json"));
     }
 }
 
@@ -388,7 +401,8 @@ fn a_resumed_review_ends_as_the_review_would_have() {
         let straight = review(&place, &whole, &[form, &["--fail-on", "high"]].concat());
         let resumed = resume(&[form, &["--fail-on", "high"]].concat(), &[]);
         assert_eq!((resumed.code, &resumed.stdout), (4, &straight.stdout), "{resumed:?}");
-        assert!(resumed.stderr.trim_end().ends_with("· 1 high"), "{resumed:?}");
+        let end = "· 1 high · fails `--fail-on high` with 1 finding";
+        assert!(resumed.stderr.trim_end().ends_with(end), "{resumed:?}");
     }
     for (begin, end) in [(&["--json"][..], &[][..]), (&[], &["--json"]), (&["--sarif"], &["--json"])] {
         let resumed = resume(begin, end);
@@ -412,6 +426,8 @@ fn grave_findings_end_with_a_code_of_their_own() {
     for (fail_on, code) in [("high", 0), ("medium", 4), ("info", 4)] {
         let ran = review(&place, &script, &["--fail-on", fail_on]);
         assert_eq!(ran.code, code, "{fail_on}: {ran:?}");
+        let why = format!("· fails `--fail-on {fail_on}` with 1 finding");
+        assert_eq!(ran.stderr.trim_end().ends_with(&why), code == 4, "{fail_on}: {ran:?}");
     }
     assert_eq!(review(&place, &answer(&[]), &["--fail-on", "info"]).code, 0);
     assert_eq!(review(&place, &script, &["--fail-on", "terrible"]).code, 2);

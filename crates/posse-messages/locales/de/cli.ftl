@@ -511,6 +511,13 @@ review-unseen =
         [one] nicht gesehen: { $lines } Zeile des Diffs, in { $files }
        *[other] nicht gesehen: { $lines } Zeilen des Diffs, in { $files }
     }
+review-place-outside = keine Zeile des Diffs
+review-place-missing = diese Datei oder Zeile gibt es nicht
+review-gate-closed =
+    { $n ->
+        [one] scheitert an `--fail-on { $severity }` mit { $n } Befund
+       *[other] scheitert an `--fail-on { $severity }` mit { $n } Befunden
+    }
 review-unfinished = Die Begutachtung wurde nicht abgeschlossen
 review-of = Begutachtung von { $files }
 review-no-findings = keine Befunde

@@ -640,6 +640,13 @@ review-unseen =
         [one] not seen: { $lines } line of the diff, in { $files }
        *[other] not seen: { $lines } lines of the diff, in { $files }
     }
+review-place-outside = not a line of the diff
+review-place-missing = there is no such file or line
+review-gate-closed =
+    { $n ->
+        [one] fails `--fail-on { $severity }` with { $n } finding
+       *[other] fails `--fail-on { $severity }` with { $n } findings
+    }
 review-unfinished = The review was not finished
 review-of = Review of { $files }
 review-no-findings = no findings

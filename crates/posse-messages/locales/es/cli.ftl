@@ -511,6 +511,13 @@ review-unseen =
         [one] sin ver: { $lines } línea del diff, en { $files }
        *[other] sin ver: { $lines } líneas del diff, en { $files }
     }
+review-place-outside = no es una línea del diff
+review-place-missing = no existe tal archivo o línea
+review-gate-closed =
+    { $n ->
+        [one] no supera `--fail-on { $severity }` por { $n } hallazgo
+       *[other] no supera `--fail-on { $severity }` por { $n } hallazgos
+    }
 review-unfinished = La revisión no se terminó
 review-of = Revisión de { $files }
 review-no-findings = sin hallazgos

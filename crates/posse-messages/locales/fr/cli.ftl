@@ -515,6 +515,13 @@ review-unseen =
         [one] non vu : { $lines } ligne du diff, dans { $files }
        *[other] non vu : { $lines } lignes du diff, dans { $files }
     }
+review-place-outside = ce n’est pas une ligne du diff
+review-place-missing = ce fichier ou cette ligne n’existe pas
+review-gate-closed =
+    { $n ->
+        [one] échoue à `--fail-on { $severity }` pour { $n } constat
+       *[other] échoue à `--fail-on { $severity }` pour { $n } constats
+    }
 review-unfinished = La revue n'a pas été achevée
 review-of = Revue de { $files }
 review-no-findings = aucun constat

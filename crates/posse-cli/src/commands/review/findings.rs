@@ -88,11 +88,11 @@ impl Place {
     }
 
     /// What a reader should know about it.
-    pub fn remark(self) -> Option<&'static str> {
+    pub fn remark(self) -> Option<String> {
         match self {
             Place::InDiff => None,
-            Place::Outside => Some("not a line of the diff"),
-            Place::Missing => Some("there is no such file or line"),
+            Place::Outside => Some(say!("review-place-outside")),
+            Place::Missing => Some(say!("review-place-missing")),
         }
     }
 }

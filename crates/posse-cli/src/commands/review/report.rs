@@ -97,6 +97,14 @@ impl Report<'_> {
         remarks
     }
 
+    /// Why the review ends with a code of its own.
+    pub fn verdict(&self) -> Option<String> {
+        let (gate, found) = (self.gate?, self.found?);
+        let grave = found.grave(gate.at_least);
+        let n = grave.placed + if gate.unplaced { grave.nowhere } else { 0 };
+        gate.is_closed_by(found).then(|| say!("review-gate-closed", n, severity = gate.at_least.word()))
+    }
+
     /// Added to the last line of a review that decides whether something passes.
     pub fn unseen(&self) -> Option<String> {
         self.gate?;
@@ -133,7 +141,7 @@ impl Report<'_> {
 fn uncounted(gate: ReviewGate, found: &Findings) -> Option<String> {
     let nowhere = found.grave(gate.at_least).nowhere;
     let severity = gate.at_least.word();
-    (nowhere > 0 && !gate.unplaced).then(|| say!("review-uncounted", n = nowhere, severity))
+    (nowhere > 0 && !gate.is_closed_by(found)).then(|| say!("review-uncounted", n = nowhere, severity))
 }
 
 pub fn json(report: &Report<'_>) -> Value {
