@@ -187,7 +187,7 @@ pub enum TasksCommand {
         /// The task's id, or the beginning of it.
         task: String,
     },
-    /// Print what a task changed in its own worktree, as a patch.
+    /// Print what a task and those below it changed, as a patch.
     Diff {
         /// The task's id, or the beginning of it.
         task: String,

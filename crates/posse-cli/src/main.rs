@@ -7,6 +7,7 @@ mod columns;
 mod commands;
 mod config;
 mod desk;
+mod edits;
 mod envelope;
 mod help;
 mod language;

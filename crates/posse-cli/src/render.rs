@@ -5,8 +5,10 @@ mod plain;
 
 use std::sync::Arc;
 
+use posse_core::edits::{ChangeKind, FileChange, LineCounts};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
+use posse_core::text::visible;
 use posse_core::usage::{SpendingTotal, dollars};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
@@ -77,6 +79,52 @@ pub fn many(n: impl Into<u64>, of: Thing) -> String {
         Thing::Tree => say!("many-trees", n),
         Thing::Turn => say!("many-turns", n),
         Thing::Warning => say!("many-warnings", n),
+    }
+}
+
+/// Files named in one line while things happen; the summary names all of them up to its own bound.
+const FILES_SHOWN: usize = 10;
+
+/// The files that a call changed, as one line.
+pub fn changed(event: &Event, colours: bool) -> Option<String> {
+    match event {
+        Event::ToolFinished { changed, .. } if !changed.is_empty() => {
+            Some(say!("plain-changed", files = changes(changed, colours)))
+        }
+        _ => None,
+    }
+}
+
+/// `src/a.rs +3 −1`, `notes.md +10 (new)`: what a call did to files.
+pub fn changes(changed: &[FileChange], colours: bool) -> String {
+    let mut parts: Vec<String> =
+        changed.iter().take(FILES_SHOWN).map(|change| file(change, colours)).collect();
+    if changed.len() > FILES_SHOWN {
+        parts.push(say!("changes-more", n = changed.len() - FILES_SHOWN));
+    }
+    parts.join(", ")
+}
+
+/// A changed file with its counts, in color if that is wanted.
+pub fn file(change: &FileChange, colours: bool) -> String {
+    let FileChange { path, kind, lines } = change;
+    let mut text = visible(path).into_owned();
+    let paint = |colour: &str, text: String| match colours {
+        true => format!("\x1b[{colour}m{text}\x1b[0m"),
+        false => text,
+    };
+    if let Some(LineCounts { added, removed }) = lines {
+        if *added > 0 || *removed == 0 {
+            text.push_str(&format!(" {}", paint("32", format!("+{added}"))));
+        }
+        if *removed > 0 {
+            text.push_str(&format!(" {}", paint("31", format!("−{removed}"))));
+        }
+    }
+    match kind {
+        ChangeKind::Created => format!("{text} ({})", say!("change-new")),
+        ChangeKind::Modified => text,
+        ChangeKind::Deleted => format!("{text} ({})", say!("change-deleted")),
     }
 }
 

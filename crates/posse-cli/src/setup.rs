@@ -596,6 +596,7 @@ impl Setup {
             directory: Directory::Path(self.workspace.clone()),
             environment: self.environment(),
             sandbox: self.sandbox.clone(),
+            is_told: Arc::default(),
         }
     }
 }

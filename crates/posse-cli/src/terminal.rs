@@ -119,5 +119,22 @@ pub fn size() -> (usize, usize) {
 }
 
 pub fn colours() -> bool {
-    stderr_is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    stderr_is_terminal() && colours_are_wanted()
+}
+
+fn colours_are_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A line of a unified diff in the colors that people know, unless they want none.
+pub fn diff_line(line: &str) -> String {
+    let colour = match line.as_bytes() {
+        _ if !colours_are_wanted() => return line.to_owned(),
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
+        [b'+', ..] => "32",
+        [b'-', ..] => "31",
+        [b'@', b'@', ..] => "36",
+        _ => return line.to_owned(),
+    };
+    format!("\x1b[{colour}m{line}\x1b[0m")
 }

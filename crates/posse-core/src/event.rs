@@ -8,6 +8,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 use serde_json::{Value, json};
 
 use crate::approval::{By, Scope, Verdict};
+use crate::edits::FileChange;
 use crate::grant::Tier;
 use crate::id::CallKey;
 use crate::message::ToolCall;
@@ -87,6 +88,8 @@ pub enum Event {
         in_doubt: bool,
         /// Why it failed.
         why: Option<String>,
+        /// Files that this call changed itself; those of a delegated task are in the task's own events.
+        changed: Vec<FileChange>,
         bytes: u64,
         millis: u64,
     },
@@ -161,9 +164,10 @@ impl Event {
                 "type": "approval_resolved", "call": key.to_string(), "approval": approval, "tool": tool,
                 "approved": *verdict == Verdict::Approve, "scope": scope.wire(), "by": by.to_string(),
             }),
-            Event::ToolFinished { key, tool, is_error, in_doubt, why, bytes, millis } => json!({
+            Event::ToolFinished { key, tool, is_error, in_doubt, why, changed, bytes, millis } => json!({
                     "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
                     "in_doubt": in_doubt, "why": why, "bytes": bytes, "ms": millis,
+                    "changed": changed.iter().map(FileChange::to_json).collect::<Vec<_>>(),
             }),
             Event::Elided { results, bytes } => {
                 json!({ "type": "elided", "results": results, "bytes": bytes })

@@ -12,6 +12,7 @@ use crate::approval::{By, Verdict};
 use crate::board::Terms;
 use crate::budget::Caps;
 use crate::definition::place;
+use crate::edits::FileImage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::{Grant, snapshot};
 use crate::id::CallKey;
@@ -58,6 +59,10 @@ pub enum Record {
         verdict: Verdict,
         by: By,
         elapsed_ms: u64,
+    },
+    /// A file is about to be replaced by a call; this is what it was.
+    Saved {
+        image: FileImage,
     },
     /// The result of the call, and the full text where that is longer.
     Done {
@@ -273,6 +278,7 @@ impl Record {
             | Record::Asked { .. }
             | Record::Intended { .. }
             | Record::Resolved { .. }
+            | Record::Saved { .. }
             | Record::Done { .. }
             | Record::Checked { .. }
             | Record::Verifying { .. }
@@ -293,6 +299,7 @@ impl Record {
             Record::Unanswered { .. } => "unanswered",
             Record::Intended { .. } => "intended",
             Record::Resolved { .. } => "resolved",
+            Record::Saved { .. } => "saved",
             Record::Done { .. } => "done",
             Record::Checked { .. } => "checked",
             Record::Verifying { .. } => "verifying",
@@ -346,7 +353,10 @@ impl Record {
             | Record::BudgetSpent { elapsed_ms, .. }
             | Record::Cancelled { elapsed_ms }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
-            Record::Started(_) | Record::Intended { .. } | Record::Verifying { .. } => None,
+            Record::Started(_)
+            | Record::Intended { .. }
+            | Record::Saved { .. }
+            | Record::Verifying { .. } => None,
         }
     }
 }
@@ -354,11 +364,12 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::edits::FileChange;
 
     #[test]
     fn a_result_is_encoded_as_by_the_general_serialiser() {
         let line = "tab\t quote\" back\\slash ümlaut \u{1}\n\"text\":\"\" ";
-        for (id, changed) in [("1", Vec::new()), (r#""text":"""#, vec![r#""text":"""#.to_owned()])] {
+        for (id, changed) in [("1", Vec::new()), (r#""text":"""#, vec![FileChange::named(r#""text":"""#)])] {
             let result = ToolResult {
                 key: CallKey { turn: 3, index: 1 },
                 id: id.to_owned(),

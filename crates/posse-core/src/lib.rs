@@ -11,6 +11,7 @@ pub mod budget;
 pub mod confinement;
 pub mod context;
 pub mod definition;
+pub mod edits;
 pub mod error;
 pub mod event;
 pub mod glob;

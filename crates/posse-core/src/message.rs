@@ -7,6 +7,7 @@ use std::sync::Arc;
 use posse_messages::fixed;
 use serde::{Deserialize, Serialize};
 
+use crate::edits::FileChange;
 use crate::id::CallKey;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,7 +86,7 @@ pub struct ToolResult {
     pub in_doubt: bool,
     /// Files the call changed, relative to the task's workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changed: Vec<String>,
+    pub changed: Vec<FileChange>,
 }
 
 impl Message {

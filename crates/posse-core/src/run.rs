@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::approval::{By, Verdict};
 use crate::budget::CallNeed;
+use crate::edits::FileChange;
 use crate::event::{Event, summary};
 use crate::grant::Grant;
 use crate::id::CallKey;
@@ -335,7 +336,7 @@ impl Run {
                 let (tool, about) = (call.name.clone(), summary(call));
                 self.in_doubt.push(Doubt { key: call.key, tool, about });
             }
-            for path in &result.changed {
+            for FileChange { path, .. } in &result.changed {
                 if !self.changed.contains(path) {
                     self.changed.push(path.clone());
                 }

@@ -27,6 +27,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Account, Held, Purse};
+use crate::images::ImageLedger;
 use crate::inbox::Inbox;
 use crate::journal::Journal;
 use crate::leases::{self, Holders};
@@ -238,6 +239,7 @@ struct Scene<'a> {
     elapsed_before_ms: u64,
     /// Time in which model calls only waited for their turn. It does not count.
     queued: Duration,
+    images: Arc<ImageLedger>,
     /// The task could use `bash` and cannot any more, so nothing is run for it either.
     commands_withdrawn: bool,
 }
@@ -263,6 +265,7 @@ impl<'a> Life<'a> {
             began: Instant::now(),
             elapsed_before_ms,
             queued: Duration::ZERO,
+            images: Arc::default(),
             commands_withdrawn: false,
         };
         Self { scene, journal, memo: Memo::default(), held: None }

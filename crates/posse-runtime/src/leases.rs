@@ -3,17 +3,20 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use posse_core::edits::{FileChange, FileImage};
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
-use posse_core::id::TaskId;
-use posse_core::journal::TaskStart;
+use posse_core::id::{CallKey, TaskId};
+use posse_core::journal::{Record, TaskStart};
 use posse_core::lease::{self, Command, Places, SILENCE_MS_MAX, are_within, in_the_way, still_writing};
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::{fixed, localized};
+use posse_messages::{LocalizedText, fixed, localized};
 
 use crate::context::now_ms;
 use crate::driver::Ports;
+use crate::images::ImageLedger;
 use crate::ports::{LeaseRequest, Store, TaskRow};
+use crate::toolbox::Toolbox;
 
 /// How often a task that waits for its lease looks whether it is free.
 pub(crate) const LOOK: Duration = Duration::from_millis(250);
@@ -137,6 +140,8 @@ pub struct Fence {
     token: Option<u64>,
     workspace: String,
     silence_ms_max: u64,
+    images: Arc<ImageLedger>,
+    tools: Toolbox,
     /// Why the store could not be told about a process. The run ends with it, as with every step that cannot be written down.
     failure: Mutex<Option<Error>>,
 }
@@ -210,6 +215,7 @@ impl Fence {
         task: &TaskId,
         epoch: u64,
         start: &TaskStart,
+        images: &Arc<ImageLedger>,
     ) -> Result<Result<Fence, String>> {
         let token = match places_of(start)? {
             None => None,
@@ -226,6 +232,8 @@ impl Fence {
             token,
             workspace: start.workspace.clone(),
             silence_ms_max: ports.holders.silence_ms_max,
+            images: images.clone(),
+            tools: ports.tools.clone(),
             failure: Mutex::default(),
         }))
     }
@@ -233,11 +241,7 @@ impl Fence {
     /// For a process that is about to start. It is noted before it is looked for leases, so whoever gets one later knows of it and
     /// waits for its end. The refusal is for the model.
     pub async fn run(self: &Arc<Self>, grant: &Grant) -> Result<Running, String> {
-        let failed = |e: Error| {
-            let why = fixed!("run-not-decidable", why = e.message());
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
-            why
-        };
+        let failed = |e: Error| self.fail(e, |why| fixed!("run-not-decidable", why));
         let mut running = Running { fence: self.clone(), command: None, closed: Vec::new() };
         if self.token.is_none() {
             let paths = grant.write_paths().last().map_or_else(|| vec!["**".to_owned()], <[String]>::to_vec);
@@ -248,6 +252,24 @@ impl Fence {
         let now = self.store.writing(&self.task).await.map_err(failed)?;
         running.closed = lease::closed_to(&now, &self.task, &self.workspace);
         Ok(running)
+    }
+
+    /// Writes down what a file was, before it is replaced. The refusal is for the model, and nothing may be replaced then.
+    pub async fn save(&self, image: FileImage) -> Result<(), String> {
+        let Some(image) = self.images.admit(image, self.tools.redactor()) else { return Ok(()) };
+        let written = self.store.append(&self.task, self.epoch, vec![Record::Saved { image }]).await;
+        written.map_err(|e| self.fail(e, |why| fixed!("write-not-decidable", why)))
+    }
+
+    /// The change that this call announced for a file, in this process or in one before it.
+    pub fn saved(&self, key: CallKey, path: &str) -> Option<FileChange> {
+        self.images.announced(key, path)
+    }
+
+    fn fail(&self, e: Error, refusal: impl Fn(&LocalizedText) -> String) -> String {
+        let why = refusal(e.message());
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+        why
     }
 
     pub(crate) fn failure(&self) -> Option<Error> {

@@ -5,6 +5,7 @@
 pub mod budget;
 pub mod context;
 pub mod driver;
+mod images;
 pub mod inbox;
 mod join;
 mod journal;

@@ -11,6 +11,7 @@ use posse_core::approval::{self, Parked};
 use posse_core::board::Urgency;
 use posse_core::context::{Change, Changed, Entry, Head, Key, Label, Past, Snapshot};
 use posse_core::definition::{Definition, OnUnknownModel};
+use posse_core::edits::FileChange;
 use posse_core::event::Event;
 use posse_core::grant::Grant;
 use posse_core::id::{CallKey, TaskId};
@@ -307,8 +308,7 @@ pub struct ToolContext {
 pub struct ToolOutput {
     pub text: String,
     pub is_error: bool,
-    /// Files changed, relative to the workspace.
-    pub changed: Vec<String>,
+    pub changed: Vec<FileChange>,
     /// The call was ended before it was done (cancel, timeout, crash): what it had begun may or may not have happened.
     pub cut_off: bool,
     /// The arguments were wrong and nothing was run. A model that makes nothing but mistakes is stopped.

@@ -48,6 +48,7 @@ impl Transcript {
             | Record::Steered { .. }
             | Record::Asked { .. }
             | Record::Intended { .. }
+            | Record::Saved { .. }
             | Record::Verifying { .. } => None,
             Record::Checked { errors, elapsed_ms } => Some(json!({
                 "type": "event", "event": "checked", "errors": errors, "elapsed_ms": elapsed_ms,
@@ -166,7 +167,7 @@ fn tool(result: &ToolResult, full_text: Option<&str>, elapsed_ms: u64) -> Value 
         "full_text": full_text,
         "is_error": result.is_error,
         "in_doubt": result.in_doubt,
-        "changed_files": result.changed,
+        "changed_files": result.changed.iter().map(|change| &change.path).collect::<Vec<_>>(),
         "elapsed_ms": elapsed_ms,
     })
 }

@@ -89,6 +89,7 @@ async fn measure(workspace: &Path) -> (Cost, Cost) {
             directory: Directory::Path(workspace.to_owned()),
             environment: Environment::new(all, Vec::new(), Vec::new()),
             sandbox: Sandbox::new(settings(wish)),
+            is_told: Arc::default(),
         })
     };
     let (off, held) = (tool(Wish::Off), tool(Wish::T1));

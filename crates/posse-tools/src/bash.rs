@@ -131,12 +131,14 @@ pub(crate) async fn run(what: &str, launch: &Launch, job: Job, context: &ToolCon
     if timeout.is_zero() {
         return ToolOutput::error(fixed!("command-without-time", what));
     }
-    match launch.run(job, context).await {
+    let (ran, changed) = launch.run_watched(job, context).await;
+    let output = match ran {
         Ok(ran) => describe(what, &ran.report, ran.walled.as_ref(), timeout, context.output_bytes_max),
-        Err(NotRun::Refused(refusal)) => ToolOutput::error(refusal),
-        Err(NotRun::Failed(error)) => ToolOutput::error(with_hint(&error)),
+        Err(NotRun::Refused(refusal)) => return ToolOutput::error(refusal),
+        Err(NotRun::Failed(error)) => return ToolOutput::error(with_hint(&error)),
         Err(NotRun::Lost(error)) => ToolOutput::cut_off(with_hint(&error)),
-    }
+    };
+    ToolOutput { changed, ..output }
 }
 
 fn with_hint(error: &Error) -> String {

@@ -75,28 +75,17 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         return Err(fixed!("edit-too-large", path = show(&path), max));
     };
     let change = Change::find(content, old, new);
-    match change.places.len() {
-        0 => return Err(fixed!("old-string-missing", path = show(&path), nearest = near_miss(content, old))),
-        1 => {}
-        _ if arguments.replace_all => {}
-        n => {
-            return Err(fixed!(
-                "old-string-ambiguous",
-                n,
-                path = show(&path),
-                lines = change.lines(content, 0)
-            ));
-        }
-    }
-    let result = change.apply(content);
-    if result.len() as u64 > WHOLE_BYTES_MAX {
-        let size = count(result.len() as u64, Noun::Byte);
-        return Err(fixed!("result-too-large", size, max = count(WHOLE_BYTES_MAX, Noun::Byte)));
-    }
-    target.replace(Some(&before), &result)?;
+    let result = change.checked(&show(&path), content, &arguments)?;
+    let changed = target.replace(Some(&before), &result)?;
     job.desk.seen.note(&job.task, &path, Stamp::of_content(&result), job.turn);
     let text = change.report(&show(&path), content, &result, job.room, &before.stat);
-    Ok(ToolOutput { changed: vec![path.to_string_lossy().into_owned()], ..ToolOutput::text(text) })
+    Ok(ToolOutput { changed: vec![changed], ..ToolOutput::text(text) })
+}
+
+/// The content that a call makes of another; `None` if it would be refused.
+pub(crate) fn content_after(arguments: &Arguments, content: &[u8]) -> Option<Vec<u8>> {
+    let change = Change::find(content, &arguments.old_string, &arguments.new_string);
+    change.checked("", content, arguments).ok()
 }
 
 /// Where the old text is, and what to put there, in the line ends of the file.
@@ -124,6 +113,25 @@ impl Change {
     fn search(content: &[u8], old: Vec<u8>, new: Vec<u8>) -> Self {
         let places = memmem::find_iter(content, &old).collect();
         Self { old, new, places }
+    }
+
+    /// The new content, if the old text is where the call says.
+    fn checked(&self, path: &str, content: &[u8], arguments: &Arguments) -> Result<Vec<u8>, String> {
+        match self.places.len() {
+            0 => {
+                let nearest = near_miss(content, &arguments.old_string);
+                return Err(fixed!("old-string-missing", path, nearest));
+            }
+            1 => {}
+            _ if arguments.replace_all => {}
+            n => return Err(fixed!("old-string-ambiguous", n, path, lines = self.lines(content, 0))),
+        }
+        let result = self.apply(content);
+        if result.len() as u64 > WHOLE_BYTES_MAX {
+            let size = count(result.len() as u64, Noun::Byte);
+            return Err(fixed!("result-too-large", size, max = count(WHOLE_BYTES_MAX, Noun::Byte)));
+        }
+        Ok(result)
     }
 
     fn apply(&self, content: &[u8]) -> Vec<u8> {

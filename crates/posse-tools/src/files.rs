@@ -7,8 +7,9 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::edits::{FileChange, FileImage};
 use posse_core::grant::{Call, Grant};
-use posse_core::id::TaskId;
+use posse_core::id::{CallKey, TaskId};
 use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_messages::fixed;
 use posse_runtime::leases::Fence;
@@ -44,6 +45,15 @@ pub fn toolset(workspace: Arc<Workspace>, skills: Skills) -> Vec<Arc<dyn Tool>> 
     ]
 }
 
+/// The content that a call of `write` or `edit` makes of a file; `None` if it would be refused, or is a call of something else.
+pub fn content_after(tool: &str, arguments: &str, before: Option<&[u8]>) -> Option<Vec<u8>> {
+    match canonical(tool).as_ref() {
+        "write" => Some(serde_json::from_str::<write::Arguments>(arguments).ok()?.into_content()),
+        "edit" => edit::content_after(&serde_json::from_str(arguments).ok()?, before?),
+        _ => None,
+    }
+}
+
 /// What the tools share.
 pub(crate) struct Desk {
     pub workspace: Arc<Workspace>,
@@ -59,6 +69,7 @@ pub(crate) struct Job {
     /// Bytes the answer may have, notes included.
     pub room: usize,
     pub turn: u32,
+    pub key: CallKey,
     grant: Arc<Grant>,
     /// The canonical name of the tool, what it does, and what it was called with.
     tool: String,
@@ -105,6 +116,19 @@ impl Job {
             (Some(place), Ok(below)) => self.check_place(path, &place.join(below)).is_err(),
             (Some(_), Err(_)) => true,
         }
+    }
+
+    /// Writes down what a file was before it is replaced. Outside of a run nobody keeps it.
+    pub fn save(&self, image: FileImage) -> Result<(), String> {
+        match &self.fence {
+            Some(fence) => self.runtime.block_on(fence.save(image)),
+            None => Ok(()),
+        }
+    }
+
+    /// The change of a file that this call announced before a crash.
+    pub fn announced(&self, path: &Path) -> Option<FileChange> {
+        self.fence.as_ref()?.saved(self.key, &path.to_string_lossy())
     }
 
     /// Whether a file may be put in place now; `place` is where it really is, relative to the workspace.
@@ -160,6 +184,7 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
                 cancel: input.context.cancel.clone(),
                 room: input.context.output_bytes_max.clamp(ANSWER_BYTES_MIN, ANSWER_BYTES_MAX),
                 turn: input.key.turn,
+                key: input.key,
                 grant: input.context.grant.clone(),
                 tool: canonical(&self.spec.name).into_owned(),
                 effect: self.spec.effect,

@@ -4,7 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use posse_core::edits::FileChange;
 use posse_core::event::Event;
 use posse_core::grant::Tier;
 use posse_core::{Error, Result};
@@ -16,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::sandbox::refusal::Walled;
 use crate::sandbox::{ConfinedProcess, Sandbox, Scene};
 use crate::supervisor::{Directory, Job, Pipes, Pulse, Report, Started, Supervisor};
+use crate::touched::{FileCensus, NAMED_MAX};
 use crate::workspace::show;
 
 /// A few paths say enough.
@@ -29,6 +32,8 @@ pub struct Launch {
     pub directory: Directory,
     pub environment: Environment,
     pub sandbox: Arc<Sandbox>,
+    /// Somebody was told that changed files are not looked for here.
+    pub is_told: Arc<AtomicBool>,
 }
 
 impl Launch {
@@ -80,6 +85,37 @@ impl Launch {
         report.appeared = aside(move || held.appeared(&set_aside)).await.unwrap_or_default();
         tell(&report, context);
         Ok(Ran { report, walled })
+    }
+
+    /// Runs a process as `run` does, and names the files of the workspace that are different afterwards.
+    pub(crate) async fn run_watched(
+        &self,
+        job: Job,
+        context: &ToolContext,
+    ) -> (Result<Ran, NotRun>, Vec<FileChange>) {
+        let place = job.directory.place().ok();
+        let before = census(place.clone()).await;
+        let ran = self.run(job, context).await;
+        let Some(before) = before else {
+            self.tell_once(context, fixed!("workspace-not-watched"));
+            return (ran, Vec::new());
+        };
+        let mut changed = match census(place).await {
+            Some(after) => before.compare(&after),
+            None => Vec::new(),
+        };
+        if changed.len() > NAMED_MAX {
+            note(context, fixed!("changes-not-all-named", n = changed.len(), named = NAMED_MAX));
+            changed.truncate(NAMED_MAX);
+        }
+        (ran, changed)
+    }
+
+    /// The same note before every command would hide the others.
+    fn tell_once(&self, context: &ToolContext, text: String) {
+        if !self.is_told.swap(true, Ordering::Relaxed) {
+            note(context, text);
+        }
     }
 
     /// Starts a program that lasts beyond one call and is talked with, held to what a task may do. The error is why it must not
@@ -141,6 +177,11 @@ impl Held {
     }
 }
 
+async fn census(place: Option<PathBuf>) -> Option<FileCensus> {
+    let place = place?;
+    aside(move || FileCensus::take(&place)).await.flatten()
+}
+
 /// What looks at many files is not for a thread that others wait for. `None` if it panicked.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
@@ -148,8 +189,11 @@ async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
 
 /// Whoever watches learns it from us and not from the model.
 fn tell(report: &Report, context: &ToolContext) {
-    let Some(nesting) = &context.nesting else { return };
-    for note in protected_notes(report) {
+    protected_notes(report).into_iter().for_each(|text| note(context, text));
+}
+
+fn note(context: &ToolContext, note: String) {
+    if let Some(nesting) = &context.nesting {
         nesting.observers.event(&context.task, &Event::Noted { note });
     }
 }

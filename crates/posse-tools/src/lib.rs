@@ -4,6 +4,7 @@
 mod answer;
 pub mod bash;
 pub mod confinement;
+pub mod diff;
 mod edit;
 pub mod fetch;
 pub mod files;
@@ -22,6 +23,7 @@ mod seen;
 pub mod skill;
 pub mod supervisor;
 mod think;
+mod touched;
 pub mod verify;
 mod walk;
 pub mod workspace;

@@ -10,12 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use posse_core::edits::{ChangeKind, FileChange, FileImage, ImageContent, WithheldReason};
 use posse_messages::fixed;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
 
+use crate::diff;
 use crate::files::Job;
-use crate::seen::Stamp;
+use crate::protected::FileProtection;
+use crate::seen::{Stamp, sha256};
 use crate::workspace::{
     OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_directory, open_for_reading, or_dot, show,
 };
@@ -113,8 +116,8 @@ impl<'a> Target<'a> {
     }
 
     /// Puts `content` in the place of what `before` saw. Fails, leaving everything as it is, if that is no longer
-    /// what is there, or if the task may not write there any more.
-    pub fn replace(&self, before: Option<&Existing>, content: &[u8]) -> Result<(), String> {
+    /// what is there, or if the task may not write there any more. What it was is in the journal before.
+    pub fn replace(&self, before: Option<&Existing>, content: &[u8]) -> Result<FileChange, String> {
         let unchanged = |what: &str, cause: &dyn std::fmt::Display| {
             fixed!("write-failed", what, path = show(&self.path), cause)
         };
@@ -122,6 +125,8 @@ impl<'a> Target<'a> {
             .map_err(|cause| unchanged("create", &cause))?;
         temporary.fill(content, before.map(|b| &b.stat)).map_err(|cause| unchanged("write", &cause))?;
 
+        let change = self.change(before, content);
+        self.job.save(self.image(change.clone(), before, content)?)?;
         let lock = Lock::take(&self.directory).map_err(|cause| unchanged("lock", &cause))?;
         let now = self.now()?;
         if now.as_ref().map(|n| &n.stamp) != before.map(|b| &b.stamp) {
@@ -138,9 +143,37 @@ impl<'a> Target<'a> {
         drop(lock);
         match rustix::fs::fsync(&self.directory) {
             // Some file systems cannot synchronise a directory.
-            Ok(()) | Err(Errno::INVAL) => Ok(()),
+            Ok(()) | Err(Errno::INVAL) => Ok(change),
             Err(cause) => Err(fixed!("not-confirmed", path = show(&self.path), cause)),
         }
+    }
+
+    fn change(&self, before: Option<&Existing>, content: &[u8]) -> FileChange {
+        let (kind, lines) = match before.map(|before| before.content.as_deref()) {
+            None => (ChangeKind::Created, diff::count(None, Some(content))),
+            Some(None) => (ChangeKind::Modified, None),
+            Some(old) => (ChangeKind::Modified, diff::count(old, Some(content))),
+        };
+        FileChange { path: self.path.to_string_lossy().into_owned(), kind, lines }
+    }
+
+    /// The before-image. A protected name has none, also where the operator opened it.
+    fn image(
+        &self,
+        change: FileChange,
+        before: Option<&Existing>,
+        content: &[u8],
+    ) -> Result<FileImage, String> {
+        let place = self.place()?;
+        let protection = FileProtection::default().within(self.job.desk.workspace.root());
+        let before = match before.map(|before| before.content.as_deref()) {
+            None => ImageContent::Absent,
+            Some(_) if protection.find(&place).is_some() => ImageContent::Withheld(WithheldReason::Protected),
+            Some(None) => ImageContent::Withheld(WithheldReason::TooLarge),
+            Some(Some(old)) => ImageContent::of(old),
+        };
+        let (key, saved_ms) = (self.job.key, posse_runtime::context::now_ms());
+        Ok(FileImage { key, change, before, after_sha256: sha256(content), saved_ms })
     }
 
     /// Never takes the place of a file that somebody else created meanwhile.

@@ -15,6 +15,11 @@ use crate::workspace::show;
 /// Files remembered over all tasks; the one noted longest ago is forgotten first. Forgetting only costs a read.
 const FILES_MAX: usize = 4096;
 
+/// SHA-256 in hexadecimal digits.
+pub fn sha256(content: &[u8]) -> String {
+    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// What identifies a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stamp {

@@ -164,6 +164,11 @@ impl Workspace {
         self.regular(path, open_for_reading(self.handle(), or_dot(path), OFlags::empty()))
     }
 
+    /// The whole content of a file, if it is one that is handled as a whole.
+    pub fn content(&self, path: &str) -> Option<Vec<u8>> {
+        self.open_file(&self.path(path).ok()?).ok()?.whole(WHOLE_BYTES_MAX).ok().flatten()
+    }
+
     pub(crate) fn regular(
         &self,
         path: &Path,

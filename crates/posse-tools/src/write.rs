@@ -56,22 +56,29 @@ pub(crate) fn run(job: &Job, arguments: Arguments) -> Answer {
         bytes = count(content.len() as u64, Noun::Byte),
         lines = count(arguments.content.lines().count() as u64, Noun::Line)
     );
-    let done = match &before {
-        // The same call again, after a crash lost its result: the answer and the list of changes stay the same.
+    let (done, changed) = match &before {
+        // The same call again, after a crash lost its result: the list of changes stays the same.
         Some(existing) if existing.stamp == stamp => {
-            fixed!("content-same", path = show(&path), size)
+            (fixed!("content-same", path = show(&path), size), job.announced(&path))
         }
         Some(existing) => {
             job.desk.seen.check(&job.task, &path, &existing.stamp)?;
-            target.replace(before.as_ref(), content)?;
+            let changed = target.replace(before.as_ref(), content)?;
             let old = count(u64::try_from(existing.stat.st_size).unwrap_or(0), Noun::Byte);
-            fixed!("file-replaced", path = show(&path), size, old)
+            (fixed!("file-replaced", path = show(&path), size, old), Some(changed))
         }
         None => {
-            target.replace(None, content)?;
-            fixed!("file-created", path = show(&path), size)
+            let changed = target.replace(None, content)?;
+            (fixed!("file-created", path = show(&path), size), Some(changed))
         }
     };
     job.desk.seen.note(&job.task, &path, stamp, job.turn);
-    Ok(ToolOutput { changed: vec![path.to_string_lossy().into_owned()], ..ToolOutput::text(done) })
+    Ok(ToolOutput { changed: changed.into_iter().collect(), ..ToolOutput::text(done) })
+}
+
+impl Arguments {
+    /// The whole content that a call leaves.
+    pub fn into_content(self) -> Vec<u8> {
+        self.content.into_bytes()
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use posse_core::agent::{Agent, Effort, ModelSettings};
 use posse_core::budget::Caps;
+use posse_core::edits::FileChange;
 use posse_core::event::Event;
 use posse_core::grant::{Grant, Rights};
 use posse_core::id::{AgentName, TaskId};
@@ -363,7 +364,7 @@ async fn ended(store: &dyn Store, id: &TaskId) -> Result<Arc<Outcome>> {
 }
 
 fn answer(outcome: &Outcome) -> ToolOutput {
-    let changed = outcome.changed_files.clone();
+    let changed = outcome.changed_files.iter().map(FileChange::named).collect();
     if outcome.status() == Status::Completed {
         return ToolOutput { changed, ..ToolOutput::text(outcome.text.clone()) };
     }

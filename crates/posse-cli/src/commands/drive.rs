@@ -19,6 +19,7 @@ use posse_core::usage::{SpendingTotal, dollars};
 use posse_core::verify::Evidence;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
+use posse_runtime::context::now_ms;
 use posse_runtime::driver::{Onward, Stop};
 use posse_runtime::observe::Observers;
 use posse_runtime::ports::{Agents, Models, Observer, Store, Tool, Verifier, Worktrees};
@@ -30,8 +31,9 @@ use tokio::signal::unix::{Signal, SignalKind};
 
 use super::refusals::Operator;
 use crate::desk::Desk;
+use crate::edits::{self, EditSpan, EditedFile};
 use crate::envelope::envelope;
-use crate::render::{self, Live, Thing, many, tokens, with_subagents};
+use crate::render::{self, Live, Thing, file, many, tokens, with_subagents};
 use crate::servers::Servers;
 use crate::terminal::Delivery;
 use crate::worktrees::Apart;
@@ -242,8 +244,11 @@ impl Room {
     /// Prints the outcome and says how the program ends.
     pub async fn conclude(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) -> ExitCode {
         let tree = self.tree(id, outcome).await;
+        let edits = self.edits(id, outcome, &tree, began).await;
         if self.json {
-            terminal::out(&self.envelope(id, agent, outcome, &tree, began).to_string());
+            let mut value = self.envelope(id, agent, outcome, &tree, began);
+            value["changes"] = edits.iter().map(EditedFile::to_json).collect();
+            terminal::out(&value.to_string());
             return super::exit_code(outcome.status());
         }
         self.remark(id, agent, outcome, began);
@@ -251,6 +256,7 @@ impl Room {
             "" => Delivery::Done,
             text => terminal::deliver(text),
         };
+        tell_edits(id, &edits);
         terminal::note(&self.summary(id, agent, outcome, &tree));
         for task in self.kept_apart(id) {
             terminal::note(&say!("changes-kept-apart", task));
@@ -258,6 +264,28 @@ impl Room {
         match delivery {
             Delivery::Done => super::exit_code(outcome.status()),
             Delivery::Failed => ExitCode::FAILURE,
+        }
+    }
+
+    /// Files that the task and those below it changed, of a conversation since the person last said something.
+    async fn edits(
+        &self,
+        id: &TaskId,
+        outcome: &Outcome,
+        tree: &SpendingTotal,
+        began: Instant,
+    ) -> Vec<EditedFile> {
+        if tree.tasks <= 1 && outcome.changed_files.is_empty() && outcome.in_doubt.is_empty() {
+            return Vec::new();
+        }
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let span = EditSpan::LastMessage { since_ms: now_ms().saturating_sub(took) };
+        match edits::gather(&*self.store, id, span).await {
+            Ok(edits) => edits,
+            Err(e) => {
+                terminal::warn(&e);
+                Vec::new()
+            }
         }
     }
 
@@ -354,6 +382,24 @@ impl Room {
             tokens(outcome.usage.total()),
             with_subagents(tree)
         )
+    }
+}
+
+/// Changed files in a summary; `posse tasks diff` names the others.
+const EDITS_SHOWN: usize = 20;
+
+/// Names what was changed, and how to look at it.
+fn tell_edits(id: &TaskId, edits: &[EditedFile]) {
+    if edits.is_empty() {
+        return;
+    }
+    terminal::note(&say!("files-changed", files = many(edits.len() as u64, Thing::File), task = id));
+    for EditedFile { change, gap, .. } in edits.iter().take(EDITS_SHOWN) {
+        let gap = gap.map(|gap| format!(" · {}", gap.text())).unwrap_or_default();
+        terminal::note(&format!("  {}{gap}", file(change, terminal::colours())));
+    }
+    if edits.len() > EDITS_SHOWN {
+        terminal::note(&format!("  {}", say!("changes-more", n = edits.len() - EDITS_SHOWN)));
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod apart;
 mod cancel;
+mod diff;
 mod watch;
 
 use std::process::ExitCode;
@@ -28,13 +29,14 @@ use super::review::ReviewPlan;
 use super::run::{self, Furniture};
 use crate::args::{Common, Global, How, ListArgs, More};
 use crate::columns::{Cell, cut};
-use crate::render::{price, tokens, with_subagents};
+use crate::render::{changes, price, tokens, with_subagents};
 use crate::servers::{Wanted, is_about_servers};
 use crate::setup::{self, Setup};
 use crate::{owner, retention, terminal};
 
-pub use apart::{apply, diff, discard};
+pub use apart::{apply, discard};
 pub use cancel::{end_tree, run as cancel};
+pub use diff::diff;
 pub use watch::run as watch;
 
 /// Results in a transcript are shown up to this size; `--result` shows one in full.
@@ -344,7 +346,7 @@ fn lines(record: &Record) -> Vec<String> {
         Record::Asked { .. } => Vec::new(),
         Record::Replied { reply, .. } => reply.blocks.iter().filter_map(block_line).collect(),
         Record::Unanswered { failure, .. } => vec![format!("! {}", say!("record-model", failure))],
-        Record::Intended { .. } => Vec::new(),
+        Record::Intended { .. } | Record::Saved { .. } => Vec::new(),
         Record::Resolved { key, approval, verdict, by, .. } => {
             let verdict = match verdict {
                 Verdict::Approve => "approved",
@@ -362,7 +364,12 @@ fn lines(record: &Record) -> Vec<String> {
                 String::new()
             };
             let text = head_and_tail(&result.text, SHOWN);
-            vec![format!("  [{}]{mark} {}", result.key, text.replace('\n', "\n        "))]
+            let mut lines = vec![format!("  [{}]{mark} {}", result.key, text.replace('\n', "\n        "))];
+            if !result.changed.is_empty() {
+                let files = changes(&result.changed, false);
+                lines.push(format!("  [{}] {}", result.key, say!("plain-changed", files)));
+            }
+            lines
         }
         Record::Checked { errors, .. } if errors.is_empty() => {
             vec![format!("-- {}", say!("record-schema-met"))]

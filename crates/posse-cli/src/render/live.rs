@@ -15,7 +15,7 @@ use posse_core::usage::{SpendingTotal, Usage};
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{Thing, many, price, tokens};
+use super::{Thing, changed, many, plain, price, tokens};
 use crate::columns::{Cell, cut};
 use crate::terminal;
 
@@ -122,17 +122,7 @@ impl Observer for Live {
             screen.draw();
         }
         drop(screen);
-        match event {
-            Event::Noted { note } => self.note(&format!("{}: {}", task.short(), visible(note))),
-            Event::ToolRefused { tool, why, .. } => {
-                self.note(&format!(
-                    "{}: {}",
-                    task.short(),
-                    say!("plain-refused", tool = visible(tool), why = visible(why))
-                ));
-            }
-            _ => {}
-        }
+        traces(event).iter().for_each(|line| self.note(&format!("{}: {line}", task.short())));
     }
 
     fn delta(&self, task: &TaskId, delta: Delta<'_>) {
@@ -157,6 +147,21 @@ impl Observer for Live {
                 say!("live-retry", why, seconds = wait.as_secs().max(1))
             }
         };
+    }
+}
+
+/// Lines that stay on the screen when the tree has gone on: what failed, what was changed, what a person should know.
+fn traces(event: &Event) -> Vec<String> {
+    match event {
+        Event::Noted { note } => vec![visible(note).into_owned()],
+        Event::ToolRefused { .. }
+        | Event::ToolFinished { .. }
+        | Event::ModelFailed { .. }
+        | Event::Verified { .. } => {
+            let said = plain::line(event).map(|line| visible(&line).into_owned());
+            said.into_iter().chain(changed(event, terminal::colours())).collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -7,14 +7,15 @@ use posse_core::text::visible;
 use posse_messages::say;
 use posse_runtime::ports::{Delta, Observer};
 
-use super::{Thing, many, tokens};
+use super::{Thing, changed, many, tokens};
 use crate::terminal::note;
 
 pub struct Plain;
 
 impl Observer for Plain {
     fn event(&self, task: &TaskId, event: &Event) {
-        if let Some(line) = line(event) {
+        // A call that failed and changed files all the same is worth two lines.
+        for line in line(event).into_iter().chain(changed(event, false)) {
             note(&format!("{} {}", task.short(), visible(&line)));
         }
     }

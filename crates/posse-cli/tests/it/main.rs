@@ -11,6 +11,7 @@ mod delegating;
 mod delegation;
 mod demo;
 mod depth;
+mod edits;
 mod judging;
 mod keys;
 mod kill;

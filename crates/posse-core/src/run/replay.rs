@@ -6,6 +6,7 @@ use std::sync::Arc;
 use posse_messages::localized;
 
 use super::Run;
+use crate::edits::FileChange;
 use crate::error::{Error, ErrorCode, Result};
 use crate::id::CallKey;
 use crate::journal::{Record, TaskStart};
@@ -25,6 +26,10 @@ pub struct Replayed {
     pub lost_tokens: u64,
     /// Calls that have their result: they are never run again.
     pub finished_calls: u32,
+    /// Bytes of all before-images.
+    pub image_bytes: u64,
+    /// Changes that were announced by a before-image and whose call has no result.
+    pub unfinished: Vec<(CallKey, FileChange)>,
 }
 
 /// Feeds a journal to a fresh run. `tools` are the tools of the process that goes on with it.
@@ -55,6 +60,8 @@ pub fn replay_each(
         unresolved: Vec::new(),
         lost_tokens: 0,
         finished_calls: 0,
+        image_bytes: 0,
+        unfinished: Vec::new(),
     };
     look(&records[0], &replayed.run);
     for record in rest {
@@ -79,8 +86,13 @@ impl Replayed {
             Record::Unanswered { failure, .. } => self.run.on_failure(failure),
             Record::Intended { key, effect, .. } => self.unresolved.push((*key, *effect)),
             Record::Resolved { key, verdict, by, .. } => self.run.on_resolved(*key, *verdict, by),
+            Record::Saved { image } => {
+                self.image_bytes = self.image_bytes.saturating_add(image.before.size());
+                self.unfinished.push((image.key, image.change.clone()));
+            }
             Record::Done { result, .. } => {
                 self.finished_calls += 1;
+                self.unfinished.retain(|(key, _)| *key != result.key);
                 self.unresolved.retain(|(key, _)| *key != result.key);
                 self.run.on_results(vec![result.clone()]);
             }

@@ -104,6 +104,8 @@ background-stopped =
     }
 processes-survive = [{ $n } processes could not be stopped and may still run]
 protected-appeared = [protected files appeared meanwhile: { $paths }. Say so in your answer: a person has to look at them before any program uses them]
+workspace-not-watched = the workspace has more than 50,000 files, or cannot be read: which of them commands change is not told
+changes-not-all-named = a command changed { $n } files; the first { $named } are named
 protected-set-aside = [protected files were made at the top of the workspace, which commands may not do, and got other names: { $paths }. Say so in your answer]
 
 ## edit.rs

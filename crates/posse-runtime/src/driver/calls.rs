@@ -7,6 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use posse_core::Result;
+use posse_core::edits::FileChange;
 use posse_core::event::{Event, reason, summary};
 use posse_core::id::CallKey;
 use posse_core::journal::Record;
@@ -82,11 +83,11 @@ impl Scene<'_> {
         epoch: u64,
         batch: &[Planned],
     ) -> Result<(Option<Arc<Fence>>, Option<String>)> {
-        let Scene { ports, id, start, .. } = self;
+        let Scene { ports, id, start, images, .. } = self;
         if !batch.iter().any(may_write) {
             return Ok((None, None));
         }
-        Ok(match Fence::raise(ports, id, epoch, start).await? {
+        Ok(match Fence::raise(ports, id, epoch, start, images).await? {
             Ok(fence) => (Some(Arc::new(fence)), None),
             Err(why) => (None, Some(why)),
         })
@@ -134,10 +135,19 @@ impl Scene<'_> {
             is_error: result.is_error,
             in_doubt: result.in_doubt,
             why: result.is_error.then(|| reason(&result.text)),
+            changed: self.own_changes(&result),
             bytes: result.text.len() as u64,
             millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         shorten(result, context.output_bytes_max)
+    }
+
+    /// Files that the call changed itself.
+    fn own_changes(&self, result: &ToolResult) -> Vec<FileChange> {
+        match self.ports.tools.delegates(&result.name) {
+            true => Vec::new(),
+            false => result.changed.clone(),
+        }
     }
 
     /// The same for every attempt at a call.

@@ -39,7 +39,8 @@ impl Life<'_> {
         let shown = visible(prefix(&command, COMMAND_SHOWN)).into_owned();
         self.scene.event(|| Event::Verifying { command: shown.clone() });
         let epoch = self.journal.epoch;
-        let evidence = match Fence::raise(self.scene.ports, &self.scene.id, epoch, &self.scene.start).await? {
+        let Scene { ports, id, start, images, .. } = &self.scene;
+        let evidence = match Fence::raise(ports, id, epoch, start, images).await? {
             Ok(fence) => {
                 let fence = Some(Arc::new(fence));
                 let usual = self.scene.tool_context(run);

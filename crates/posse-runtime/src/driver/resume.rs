@@ -16,6 +16,7 @@ use posse_messages::{fixed, localized};
 
 use super::calls::in_doubt;
 use super::{Life, Ports, drive, fixed_tokens};
+use crate::images::ImageLedger;
 use crate::leases;
 use crate::ports::{Payload, Store};
 
@@ -55,8 +56,9 @@ pub async fn resume(
         ports.tools.sweep(&id, epoch).await;
     }
     // The last owner may have written until the moment of the claim.
-    let Replayed { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } =
-        read(ports, &id).await?;
+    let replayed = read(ports, &id).await?;
+    let images = Arc::new(ImageLedger::of(&replayed));
+    let Replayed { mut start, mut run, elapsed_ms, unresolved, lost_tokens, finished_calls, .. } = replayed;
     let tariff = &*ports.model.tariff.after(run.answered_by());
     ports.budget.charge(tariff.used(run.usage(), run.answered_by()));
     let lost = tariff.priced_lost(lost_usage(lost_tokens, None));
@@ -68,6 +70,7 @@ pub async fn resume(
     let commands_withdrawn = had_commands && !has_commands(&start.grant);
     let opening = (start.opening().0, ports.tools.offered(&start.grant));
     let mut life = Life::new(ports, id, Arc::new(start), opening, epoch, elapsed_ms);
+    life.scene.images = images;
     life.scene.commands_withdrawn = commands_withdrawn;
     run.on_lost(&lost);
     let doubtful = match onward {

@@ -138,7 +138,16 @@ fn finished(status: Status, stop: StopReason) -> Event {
 
 fn answered(call: &ToolCall) -> Event {
     let (key, tool) = (call.key, call.name.clone());
-    Event::ToolFinished { key, tool, is_error: false, in_doubt: false, why: None, bytes: 1, millis: 1 }
+    Event::ToolFinished {
+        key,
+        tool,
+        is_error: false,
+        in_doubt: false,
+        why: None,
+        changed: Vec::new(),
+        bytes: 1,
+        millis: 1,
+    }
 }
 
 /// On several threads a task may begin, and even end, before the call that spawned it has its answer.

@@ -274,6 +274,7 @@ fn be_the_runtime() {
         directory: Directory::Path(facts.inside.clone()),
         environment: Environment::new(std::env::vars_os(), names, vec![CANARY.to_owned()]),
         sandbox,
+        is_told: Default::default(),
     };
     // A descriptor that is not closed on exec, as a library may leave one.
     let leak = File::open("/etc/passwd").unwrap();

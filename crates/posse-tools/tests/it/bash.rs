@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use posse_core::edits::{ChangeKind, FileChange};
 use posse_runtime::ports::{ToolOutput, Verifier};
 use posse_tools::launch::Environment;
 use posse_tools::supervisor::Directory;
@@ -18,7 +19,8 @@ async fn a_command_runs_in_the_workspace_and_both_streams_are_one() {
     let world = World::new("both");
     let output = world.bash("echo one; echo two >&2; echo three; basename $PWD >name; cat; cat name").await;
     let name = world.path().file_name().unwrap().to_str().unwrap();
-    assert_eq!(output, ToolOutput::text(format!("one\ntwo\nthree\n{name}")));
+    let changed = vec![FileChange { kind: ChangeKind::Created, ..FileChange::named("name") }];
+    assert_eq!(output, ToolOutput { changed, ..ToolOutput::text(format!("one\ntwo\nthree\n{name}")) });
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use posse_core::edits::{ChangeKind, FileChange, LineCounts};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -21,7 +22,8 @@ fn an_edit_needs_exactly_one_match() {
 
     let output = task.call("edit", edit("one", "1"));
     assert_eq!(output.text, "edited `a.txt`: 1 place\n-    1\tone\n+    1\t1\n     2\ttwo\n     3\ttwo");
-    assert_eq!(output.changed, ["a.txt"]);
+    let lines = Some(LineCounts { added: 1, removed: 1 });
+    assert_eq!(output.changed, [FileChange { lines, ..FileChange::named("a.txt") }]);
     let all = json!({"path": "a.txt", "old_string": "two", "new_string": "2", "replace_all": true});
     let text = task.ok("edit", all);
     assert!(text.contains("2 places") && text.contains("also replaced at lines 3"), "{text}");
@@ -74,18 +76,20 @@ fn writing_creates_directories_and_can_be_repeated() {
     let write = json!({"path": "a/b/c.txt", "content": "one\ntwo"});
     let first = place.task().call("write", write.clone());
     assert_eq!(first.text, "created `a/b/c.txt` (7 bytes, 2 lines)");
-    assert_eq!(first.changed, ["a/b/c.txt"]);
+    let (kind, lines) = (ChangeKind::Created, Some(LineCounts { added: 2, removed: 0 }));
+    assert_eq!(first.changed, [FileChange { kind, lines, ..FileChange::named("a/b/c.txt") }]);
     // The process died before the result was kept: a new one makes the same call.
     let again = place.task().call("write", write);
     assert_eq!(again.text, "`a/b/c.txt` has exactly this content (7 bytes, 2 lines)");
-    assert_eq!(again.changed, ["a/b/c.txt"]);
+    // Without a journal that says otherwise, it changed nothing.
+    assert_eq!(again.changed, []);
     assert_eq!(place.get("a/b/c.txt"), "one\ntwo");
     assert_eq!(place.names(), ["a", "a/b", "a/b/c.txt"]);
 
     let task = place.task();
     let absolute = place.root.join("d.txt");
     let output = task.call("write", json!({"path": absolute, "content": ""}));
-    assert_eq!(output.changed, ["d.txt"]);
+    assert_eq!(output.changed[0].path, "d.txt");
     task.refused("write", json!({"path": "a", "content": ""}), "is a directory");
     task.refused("write", json!({"path": ".", "content": ""}), "name a file");
     task.refused("write", json!({"path": "d.txt/e", "content": ""}), "not one");

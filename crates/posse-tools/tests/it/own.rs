@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use posse_core::ErrorCode;
+use posse_core::edits::{ChangeKind, FileChange};
 use posse_core::tool::Effect;
 use posse_runtime::ports::{Tool, ToolOutput};
 use posse_tools::launch::Environment;
@@ -44,7 +45,8 @@ async fn a_tool_gets_its_arguments_and_answers_on_standard_output() {
     let tool = tool.bind(world.launch.clone()).unwrap();
     let output = world.call(&tool, r#"{"who":"Ada €"}"#).await;
     let text = "a b|greet|key-7|{\"who\":\"Ada €\"}\n[6 bytes on standard error are not shown]";
-    assert_eq!(output, ToolOutput::text(text));
+    let changed = vec![FileChange { kind: ChangeKind::Created, ..FileChange::named("here") }];
+    assert_eq!(output, ToolOutput { changed, ..ToolOutput::text(text) });
     assert!(world.path().join("here").exists(), "it runs in the workspace");
     assert_eq!(tool.spec().name, "greet");
 }

@@ -46,6 +46,7 @@ impl World {
             directory: Directory::Path(dir.path().to_owned()),
             environment: Environment::new(environment, vec![], vec![]),
             sandbox: Sandbox::off(),
+            is_told: Arc::default(),
         };
         Self { dir, context: context(&format!("{name}-{}", std::process::id())), launch }
     }

@@ -1,6 +1,7 @@
 //! The loop, a real wire format and a server that misbehaves: the rows of the fault matrix that the run decides. The
 //! rows that a wire module decides are tested in `posse-models`. And agents of every format, from the file to the request.
 
+mod edits;
 mod faults;
 mod formats;
 mod governor;

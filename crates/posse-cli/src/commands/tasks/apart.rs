@@ -11,6 +11,7 @@ use posse_store::SqliteStore;
 use posse_tools::worktree::{Applied, Worktree};
 use serde_json::json;
 
+use super::diff::show;
 use super::find;
 use crate::args::Global;
 use crate::setup::Setup;
@@ -18,10 +19,9 @@ use crate::worktrees::trees;
 use crate::{owner, terminal};
 
 /// The patch, byte for byte unless a person looks at it.
-pub async fn diff(global: &Global, wanted: &str) -> Result<ExitCode> {
-    let Found { row, worktree, .. } = Found::of(global, wanted).await?;
+pub fn diff(global: &Global, row: &TaskRow, worktree: &Worktree) -> Result<ExitCode> {
     // What a person corrected in there since is part of it.
-    if !is_at_work(&row) {
+    if !is_at_work(row) {
         worktree.keep()?;
     }
     let path = worktree.patch();
@@ -47,7 +47,7 @@ pub async fn diff(global: &Global, wanted: &str) -> Result<ExitCode> {
     if patch.is_empty() {
         terminal::note(&say!("task-changed-nothing", task = row.id));
     } else if std::io::stdout().is_terminal() {
-        terminal::out_foreign(String::from_utf8_lossy(&patch).trim_end());
+        show(&String::from_utf8_lossy(&patch));
     } else {
         std::io::stdout()
             .write_all(&patch)
@@ -114,12 +114,15 @@ impl Found {
         let setup = Setup::load(global)?;
         let store = setup.store()?;
         let row = find(&*store, wanted).await?;
-        let worktree = trees(&setup.state, &setup.workspace).find(&row.id)?.ok_or_else(|| {
-            Error::new(ErrorCode::InvalidRequest, say!("task-without-worktree", task = row.id))
-                .hint(say!("task-without-worktree-hint"))
-        })?;
+        let worktree = trees(&setup.state, &setup.workspace).find(&row.id)?;
+        let worktree = worktree.ok_or_else(|| without_worktree(&row))?;
         Ok(Self { row, worktree, store })
     }
+}
+
+pub fn without_worktree(row: &TaskRow) -> Error {
+    Error::new(ErrorCode::InvalidRequest, say!("task-without-worktree", task = row.id))
+        .hint(say!("task-without-worktree-hint"))
 }
 
 fn is_at_work(row: &TaskRow) -> bool {

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use posse_core::definition::Definition;
-use posse_core::outcome::StopReason;
+use posse_core::edits::FileChange;
+use posse_core::outcome::{Outcome, StopReason};
 use posse_core::task::{Bounds, TaskRequest};
 use posse_core::text::prefix;
 use posse_core::tool::ToolSpec;
@@ -116,7 +117,7 @@ fn answer(name: &str, delegated: &Delegated) -> ToolOutput {
     let notes = delegated.notes();
     if let Some(outcome) = delegated.completed() {
         let text = format!("{}{notes}", delegated.bounded(&outcome.text));
-        return ToolOutput { changed: outcome.changed_files.clone(), ..ToolOutput::text(text) };
+        return ToolOutput { changed: changed(outcome), ..ToolOutput::text(text) };
     }
     let outcome = delegated.outcome();
     let why = match outcome.map(|outcome| outcome.stop) {
@@ -127,8 +128,12 @@ fn answer(name: &str, delegated: &Delegated) -> ToolOutput {
     };
     let so_far = outcome.map(|outcome| outcome.text.trim()).filter(|text| !text.is_empty());
     let so_far = so_far.map(|text| format!("\n\n{}\n{}", fixed!("so-far"), delegated.bounded(text)));
-    let changed = outcome.map(|outcome| outcome.changed_files.clone()).unwrap_or_default();
+    let changed = outcome.map(changed).unwrap_or_default();
     ToolOutput { changed, ..ToolOutput::error(format!("{why}{}{notes}", so_far.unwrap_or_default())) }
+}
+
+fn changed(outcome: &Outcome) -> Vec<FileChange> {
+    outcome.changed_files.iter().map(FileChange::named).collect()
 }
 
 fn refusal(session: &Session, wanted: &str, error: &Error) -> String {

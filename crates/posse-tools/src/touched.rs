@@ -1,0 +1,114 @@
+//! Files that a command changed: the workspace is looked at before it runs and after it has ended. Ignored files do not count,
+//! and neither does `.git`.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use posse_core::edits::{ChangeKind, FileChange};
+use rustix::fs::AtFlags;
+use tokio_util::sync::CancellationToken;
+
+use crate::walk::{Entry, Kind, Options, walk};
+use crate::workspace::Workspace;
+
+/// Looking at so many files takes a tenth of a second; in a larger workspace nobody looks.
+const FILES_MAX: usize = 50_000;
+
+/// Changed files of one command that are named.
+pub(crate) const NAMED_MAX: usize = 1_000;
+
+/// The files of a workspace at one moment.
+pub(crate) struct FileCensus(HashMap<PathBuf, FileMark>);
+
+/// Differs after every write, rename and change of rights. Nobody but the kernel sets the change time.
+#[derive(PartialEq, Eq)]
+struct FileMark {
+    changed: (i64, i64),
+    size: i64,
+    inode: u64,
+}
+
+impl FileCensus {
+    /// Looks at every file; `None` if there are too many, or the workspace cannot be read.
+    pub fn take(root: &Path) -> Option<Self> {
+        let workspace = Workspace::open(root).ok()?;
+        let directory = workspace.open_directory(Path::new("")).ok()?;
+        let (mut files, enough) = (HashMap::new(), CancellationToken::new());
+        let options = Options { hidden: true, ..Options::default() };
+        let report = walk(&workspace, Path::new(""), directory, options, &enough, &mut |entry| {
+            if let Some(mark) = FileMark::of(entry) {
+                files.insert(entry.path.to_owned(), mark);
+            }
+            if files.len() > FILES_MAX {
+                enough.cancel();
+            }
+        });
+        (!report.cancelled && !report.too_many).then_some(Self(files))
+    }
+
+    /// What is different later, by path.
+    pub fn compare(&self, later: &Self) -> Vec<FileChange> {
+        let there = later.0.iter().filter_map(|(path, mark)| match self.0.get(path) {
+            None => Some((path, ChangeKind::Created)),
+            Some(before) if before != mark => Some((path, ChangeKind::Modified)),
+            Some(_) => None,
+        });
+        let gone = self.0.keys().filter(|path| !later.0.contains_key(*path));
+        let all = there.chain(gone.map(|path| (path, ChangeKind::Deleted)));
+        let mut changes: Vec<FileChange> = all
+            .map(|(path, kind)| FileChange { kind, ..FileChange::named(path.to_string_lossy()) })
+            .collect();
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes
+    }
+}
+
+impl FileMark {
+    fn of(entry: &Entry<'_>) -> Option<Self> {
+        if !matches!(entry.kind, Kind::File | Kind::Link) || is_ours(entry) {
+            return None;
+        }
+        let stat = rustix::fs::statat(entry.directory, entry.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let changed = (stat.st_ctime, i64::try_from(stat.st_ctime_nsec).unwrap_or(i64::MAX));
+        Some(Self { changed, size: stat.st_size, inode: stat.st_ino })
+    }
+}
+
+/// A file of `Target::replace` that is about to take the place of another.
+fn is_ours(entry: &Entry<'_>) -> bool {
+    let name = entry.name.to_string_lossy();
+    name.starts_with(".posse-") && name.ends_with(".tmp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_were_made_changed_and_removed_are_named_and_ignored_ones_are_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        for name in ["kept", "changed", "removed", ".hidden", "target/x", ".git/x"] {
+            write(name, "1");
+        }
+        write(".gitignore", "target\n");
+        let before = FileCensus::take(directory.path()).unwrap();
+        for name in ["changed", ".hidden", "target/x", "target/y", ".git/x", "src/new", ".posse-1-2.tmp"] {
+            write(name, "22");
+        }
+        std::fs::remove_file(directory.path().join("removed")).unwrap();
+        let after = FileCensus::take(directory.path()).unwrap();
+        let named: Vec<_> = before.compare(&after).into_iter().map(|c| (c.path, c.kind)).collect();
+        let expected = [
+            (".hidden", ChangeKind::Modified),
+            ("changed", ChangeKind::Modified),
+            ("removed", ChangeKind::Deleted),
+            ("src/new", ChangeKind::Created),
+        ];
+        assert_eq!(named, expected.map(|(path, kind)| (path.to_owned(), kind)));
+    }
+}
