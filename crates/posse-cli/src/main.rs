@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         posse_tools::supervisor::supervise_main(raw);
     }
     hide_environment();
+    ignore_file_size_signal();
     language::choose();
     let args = match help::parse() {
         Ok(args) => args,
@@ -71,6 +72,12 @@ fn wrong_usage(e: &clap::Error) -> ! {
     terminal::note(&say!("error-label", problem = complaint));
     terminal::note(&format!("  {}", say!("error-hint", hint = say!("help-hint"))));
     std::process::exit(e.exit_code())
+}
+
+/// A write beyond the limit on the size of files is an error that can be told, not the end of the process.
+fn ignore_file_size_signal() {
+    // SAFETY: sets how one signal is handled and takes no pointers.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 /// Commands that agents run belong to the same user and could read the keys in `/proc/<pid>/environ` otherwise.

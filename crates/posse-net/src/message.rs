@@ -143,8 +143,9 @@ fn extent(response: &Response<()>, method: &Method) -> Result<Left, Malformed> {
     }
     let mut codings = listed(response.headers(), &TRANSFER_ENCODING).peekable();
     if codings.peek().is_some() {
-        let is_chunked = codings.all(|coding| coding.eq_ignore_ascii_case(b"chunked"));
-        if is_chunked && response.version() == Version::HTTP_11 {
+        let is_chunked = codings.next().is_some_and(|coding| coding.eq_ignore_ascii_case(b"chunked"));
+        // Coded twice, the chunks of chunks would pass for the answer.
+        if is_chunked && codings.next().is_none() && response.version() == Version::HTTP_11 {
             return Ok(Left::Chunks(Chunks::default()));
         }
         return Err(Malformed("the answer is coded in a way that nobody asked for"));

@@ -58,6 +58,23 @@ impl Error {
         matches!(self, Error::Connect(_))
     }
 
+    /// The server's certificate was refused. Asking again does not help.
+    pub fn is_certificate(&self) -> bool {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = match self {
+            Error::Connect(cause) => Some(&**cause),
+            Error::Unsent(_) | Error::Sent(_) | Error::Elsewhere => None,
+        };
+        while let Some(error) = cause {
+            if matches!(error.downcast_ref(), Some(rustls::Error::InvalidCertificate(_))) {
+                return true;
+            }
+            // An I/O error leaves the error that it wraps out of its chain.
+            let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+            cause = wrapped.map(|error| error as _).or_else(|| error.source());
+        }
+        false
+    }
+
     pub(crate) fn asked(unanswered: Unanswered) -> Self {
         match unanswered {
             Unanswered::Unsent(broken) => Error::Unsent(broken),

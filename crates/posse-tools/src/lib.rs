@@ -19,6 +19,7 @@ pub mod protected;
 mod read;
 mod replace;
 pub mod sandbox;
+pub mod scratch;
 mod seen;
 pub mod skill;
 pub mod supervisor;

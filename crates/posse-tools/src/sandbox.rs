@@ -15,12 +15,9 @@ mod survey;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use posse_core::confinement::{Confinement as Policy, Reach};
 use posse_core::grant::Tier;
@@ -31,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 use crate::confinement::{Confinement, ProcessLimits, Top, Walls};
 use crate::protected::FileProtection;
+use crate::scratch::{ScratchDirectory, private_directory};
 use crate::supervisor::Supervisor;
 
 pub use places::closed_at_home;
@@ -109,7 +107,7 @@ pub struct Sandbox {
     machine: OnceLock<Machine>,
     read: OnceLock<Vec<PathBuf>>,
     closed: OnceLock<Vec<PathBuf>>,
-    scratch: OnceLock<Result<Scratch, String>>,
+    scratch: OnceLock<Result<ScratchDirectory, String>>,
     kept: Kept,
 }
 
@@ -291,6 +289,11 @@ impl Sandbox {
         })
     }
 
+    /// Where directories for temporary files are made.
+    pub fn temporary(&self) -> &Path {
+        &self.settings.temporary
+    }
+
     pub fn protection(&self) -> &FileProtection {
         &self.settings.protection
     }
@@ -309,10 +312,10 @@ impl Sandbox {
     /// A directory that only this task has.
     fn scratch(&self, task: &TaskId) -> Result<PathBuf, String> {
         let made = self.scratch.get_or_init(|| {
-            Scratch::make(&self.settings.temporary)
+            ScratchDirectory::make(&self.settings.temporary)
                 .map_err(|cause| format!("no directory for temporary files can be made: {cause}"))
         });
-        let own = made.as_ref().map_err(String::clone)?.0.join(digest(task));
+        let own = made.as_ref().map_err(String::clone)?.path().join(digest(task));
         match private_directory(&own) {
             Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => {
                 Err(format!("`{}`: {cause}", own.display()))
@@ -431,30 +434,6 @@ impl Machine {
 
 fn missing(tier: Tier, why: &str) -> String {
     format!("the sandbox (tier {tier}) cannot be built on this machine: {why}")
-}
-
-/// Removed with everything in it when nobody starts processes any more.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make(above: &Path) -> io::Result<Self> {
-        let above = fs::canonicalize(above)?;
-        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let path = above.join(format!("posse-{}-{nanos}", std::process::id()));
-        private_directory(&path)?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// Fails if something is there, whatever it is: in a directory for everybody it may be somebody else's.
-fn private_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(path)
 }
 
 fn digest(task: &TaskId) -> String {

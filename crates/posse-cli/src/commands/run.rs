@@ -24,6 +24,8 @@ use serde_json::json;
 
 use super::drive::{Parts, Room, View, Work};
 use super::worker::{self, joined};
+use posse_tools::scratch;
+
 use crate::args::{Global, How, RunArgs};
 use crate::material::{PipePatience, with_material};
 use crate::setup::{Setup, Tools, new_session_id};
@@ -236,6 +238,7 @@ pub struct Furniture<'a> {
 pub fn furnish(setup: &Setup, how: &How, found: Tools, furniture: Furniture<'_>) -> Result<Room> {
     let Furniture { session_id, agent, grant, caps, json, title, view, store, facades, apart_from } =
         furniture;
+    scratch::remove_abandoned(setup.sandbox.temporary());
     for problem in &found.problems {
         terminal::note(&say!("warning", text = visible(problem.message())));
     }

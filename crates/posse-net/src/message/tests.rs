@@ -67,6 +67,8 @@ fn what_is_unclear_is_refused() {
         "HTTP/1.1 200 OK\r\ncontent-length:\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length: 99999999999999999999\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, chunked\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: identity\r\ncontent-length: 5\r\n\r\n",
         "HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
         "HTTP/1.1 200 OK\r\ncontent-length : 5\r\n\r\n",

@@ -89,7 +89,24 @@ const OF_PRIORITIES: &[(i64, u32)] = &[
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setaffinity, 0),
 ];
+
+/// Calls that give a file attributes, lists of access among them. Landlock knows nothing of them, so that they would reach
+/// every file of the user.
+const OF_ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+];
+/// The same numbers everywhere; the library does not have their names yet.
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
 /// Of `setpriority` and of `ioprio_set`: all processes of a user.
 const PRIO_USER: u32 = 2;
 const IOPRIO_WHO_USER: u32 = 3;
@@ -184,6 +201,10 @@ impl Filter {
         if tier < Tier::Namespaces {
             for (call, whose) in OF_PRIORITIES {
                 filter.deny_if(*call, *whose, &[(IF_AT_LEAST, 1)]);
+            }
+            // As on a file system without them, so that programs that copy files go on.
+            for call in OF_ATTRIBUTES {
+                filter.deny(*call, libc::EOPNOTSUPP);
             }
         }
         filter.deny_if(libc::SYS_setpriority, 0, &[(IF_EQUAL, PRIO_USER)]);

@@ -57,6 +57,8 @@ send from one of a pair of sockets       denied   denied
 signal a process outside                 denied   denied
 slow down a process outside              denied   denied
 let a process outside run when idle      denied   denied
+keep a process outside on one processor  denied   denied
+give a file outside an attribute         denied   denied
 slow down all processes of the user      denied   denied
 trace a process outside                  denied   denied
 read the memory of a process outside     denied   denied
@@ -340,6 +342,17 @@ fn attack(facts: &Facts) {
     attempt("let a process outside run when idle", || {
         let parameters = libc::sched_param { sched_priority: 0 };
         done(unsafe { libc::sched_setscheduler(*victim, libc::SCHED_IDLE, &raw const parameters) }.into())
+    });
+    attempt("keep a process outside on one processor", || {
+        // SAFETY: a set of processors is plain numbers.
+        let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        unsafe { libc::CPU_SET(0, &mut one) };
+        done(unsafe { libc::sched_setaffinity(*victim, size_of_val(&one), &raw const one) }.into())
+    });
+    attempt("give a file outside an attribute", || {
+        let file = std::ffi::CString::new(outside.join("file").into_os_string().into_encoded_bytes())?;
+        let (name, value) = (c"user.posse", c"x");
+        done(unsafe { libc::setxattr(file.as_ptr(), name.as_ptr(), value.as_ptr().cast(), 1, 0) }.into())
     });
     attempt("slow down all processes of the user", || {
         done(unsafe { libc::setpriority(libc::PRIO_USER, 0, 1) }.into())

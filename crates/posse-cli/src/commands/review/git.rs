@@ -17,7 +17,7 @@ use std::time::Duration;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
-use tempfile::TempDir;
+use posse_tools::scratch::ScratchDirectory;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
@@ -51,7 +51,7 @@ pub struct Repository {
     pub root: PathBuf,
     here: PathBuf,
     /// The configuration and the directory that stand in for the repository's.
-    _stand_in: TempDir,
+    _stand_in: ScratchDirectory,
     isolated: Vec<(OsString, OsString)>,
     plain: Vec<(OsString, OsString)>,
 }
@@ -346,8 +346,8 @@ fn data_settings(listed: &str) -> Vec<(String, String)> {
 
 /// A git directory without anything: no hooks, no attributes, no remotes. What it needs of the real one are parts of the
 /// index and the names to ignore.
-fn stand_in(format: &str, git_dir: &Path, exclude: &Path) -> std::io::Result<TempDir> {
-    let dir = tempfile::Builder::new().prefix("posse-review-").tempdir()?;
+fn stand_in(format: &str, git_dir: &Path, exclude: &Path) -> std::io::Result<ScratchDirectory> {
+    let dir = ScratchDirectory::make(&std::env::temp_dir())?;
     for part in ["objects", "refs", "info"] {
         fs::create_dir(dir.path().join(part))?;
     }
