@@ -14,6 +14,8 @@ const PROJECT_DIRECTORIES_MAX: usize = 64;
 pub struct Places {
     /// From where we are up to the root of the repository, nearest first.
     project: Vec<PathBuf>,
+    /// Further directories of the repository, from the home directory up.
+    beyond: Vec<PathBuf>,
     home: Option<PathBuf>,
     /// What holds the configuration of every program, usually `~/.config`.
     config: Option<PathBuf>,
@@ -38,21 +40,30 @@ pub struct Directory {
 }
 
 impl Places {
-    /// The project is every directory from `here` up to the one with a `.git`; outside of a repository only `here`. The
-    /// home directory and what is above it are never part of a project: what lies there is the user's or a stranger's.
+    /// The project is every directory from `here` up to the one with a `.git`; outside of a repository only `here`. From
+    /// inside of the home directory it reaches neither that nor what is above it: what lies there is the user's or a stranger's.
+    /// A project may contain the home directory, as that of a container does.
     pub fn find(here: &Path, home: Option<&Path>, config: Option<&Path>, user: u32) -> Self {
         let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (here, home, config) = (resolved(here), home.map(resolved), config.map(resolved));
-        let above_home = |dir: &Path| home.as_ref().is_some_and(|home| home.starts_with(dir));
-        let mut project: Vec<PathBuf> = here
-            .ancestors()
-            .take_while(|dir| !above_home(dir))
-            .take(PROJECT_DIRECTORIES_MAX)
-            .map(Path::to_owned)
-            .collect();
+        let mut project: Vec<PathBuf> =
+            here.ancestors().take(PROJECT_DIRECTORIES_MAX).map(Path::to_owned).collect();
         let root = project.iter().position(|dir| dir.join(".git").symlink_metadata().is_ok());
         project.truncate(root.unwrap_or(0) + 1);
-        Self { project, home, config, user }
+        let is_beyond =
+            |dir: &PathBuf| home.as_ref().is_some_and(|home| here.starts_with(home) && home.starts_with(dir));
+        let beyond = project.iter().position(is_beyond).map_or_else(Vec::new, |at| project.split_off(at));
+        Self { project, beyond, home, config, user }
+    }
+
+    /// Directories with agents of a project that do not count because the project would contain the home directory that we
+    /// are in, and that are not the user's own either.
+    pub fn skipped(&self) -> Vec<PathBuf> {
+        let counted: Vec<PathBuf> = self.directories().into_iter().map(|directory| directory.path).collect();
+        let below = self.beyond.iter().flat_map(|base| {
+            TABLE.iter().flat_map(move |row| row.project.iter().map(move |name| base.join(name)))
+        });
+        below.filter(|path| !counted.contains(path) && path.is_dir()).collect()
     }
 
     /// What trust is bound to: the root of the repository, or the directory we are in. `None` in the home directory.
@@ -202,10 +213,30 @@ mod tests {
         let find = |here: &Path| Places::find(here, Some(&home), None, 0);
         assert_eq!(project(&find(&home.join("work"))), [&*home.join("work")]);
         assert_eq!(find(&home).root(), None);
-        assert_eq!(find(home.parent().unwrap()).root(), None);
         let link = home.join("link");
         std::os::unix::fs::symlink(&home, &link).unwrap();
         assert_eq!(Places::find(&home, Some(&link), None, 0).root(), None);
+    }
+
+    #[test]
+    fn a_project_may_contain_the_home_directory() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let home = top.join("home/me");
+        fs::create_dir_all(&home).unwrap();
+        let find = |here: &Path| Places::find(here, Some(&home), None, 0);
+        assert_eq!(project(&find(&top)), [&*top]);
+        assert_eq!(project(&find(Path::new("/"))), [Path::new("/")]);
+        fs::create_dir(top.join(".git")).unwrap();
+        fs::create_dir(top.join("sub")).unwrap();
+        assert_eq!(project(&find(&top.join("sub"))), [&*top.join("sub"), &*top]);
+        // From inside of the home directory, what is around it is left alone, and that can be told.
+        let inside = home.join("work");
+        fs::create_dir_all(home.join(".posse/agents")).unwrap();
+        fs::create_dir_all(top.join(".posse/agents")).unwrap();
+        fs::create_dir(&inside).unwrap();
+        assert_eq!(project(&find(&inside)), [&*inside]);
+        assert_eq!(find(&inside).skipped(), [top.join(".posse/agents")]);
     }
 
     #[test]

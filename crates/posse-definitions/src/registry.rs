@@ -172,6 +172,10 @@ impl Registry {
         let candidates = known.files.candidates(project).chain(builtin);
         let entries = rank::arrange(candidates, &mut known.versions);
         let mut remarks: Vec<Remark> = known.files.remarks().cloned().collect();
+        remarks.extend(self.places.skipped().iter().map(|path| {
+            let text = localized!("place-beyond-home", path = path.display());
+            warning(text, &localized!("place-beyond-home-hint"))
+        }));
         if let Some(problem) = known.trusted.problem() {
             remarks.push(warning(problem.to_owned(), &localized!("trust-writes-list")));
         }

@@ -467,3 +467,24 @@ fn nobody_is_sent_in_a_circle_for_a_file_with_errors() {
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("`posse agents check bad`"), "{refused:?}");
 }
+
+#[test]
+fn agents_of_a_project_that_contains_the_home_directory_are_found_and_others_are_told() {
+    let place = Place::new();
+    let agent = |name: &str| format!("---\nname: {name}\ndescription: Looks\n---\nYou look.\n");
+    place.write(".posse/agents/outer.md", &agent("outer"));
+    let run = |here: std::path::PathBuf| {
+        let mut command = place.posse(["agents", "list"]);
+        Ran::of({
+            command.current_dir(here);
+            command
+        })
+    };
+    let ran = run(place.root().to_owned());
+    assert!(ran.stdout.contains("outer"), "{ran:?}");
+    std::fs::create_dir(place.root().join(".git")).unwrap();
+    std::fs::create_dir(place.home().join("work")).unwrap();
+    let ran = run(place.home().join("work"));
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(said.contains("the project would contain your home directory"), "{ran:?}");
+}
