@@ -362,6 +362,9 @@ pub enum McpCommand {
         /// Write it, and keep what is there.
         #[arg(long)]
         write: bool,
+        /// With --write: store no key for the servers that the host starts.
+        #[arg(long, requires = "write")]
+        no_key: bool,
     },
     /// Start the server as a host would, with almost no environment, and say whether it can be used.
     Doctor,

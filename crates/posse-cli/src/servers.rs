@@ -321,7 +321,11 @@ impl ProjectFile {
         let root = places.root().map_or_else(|| setup.project.clone(), Path::to_owned);
         let path = root.join(PROJECT_FILE);
         std::fs::symlink_metadata(&path).ok()?;
-        Some(Self::read(path, root))
+        let read = Self::read(path, root);
+        // What `posse mcp install` wrote is for hosts.
+        let is_ours =
+            |file: &Self| file.named().is_ok_and(|all| !all.is_empty() && all.values().all(is_posse));
+        (!read.as_ref().is_ok_and(is_ours)).then_some(read)
     }
 
     fn read(path: PathBuf, root: PathBuf) -> Result<Self> {
@@ -351,8 +355,15 @@ impl ProjectFile {
         setup.trust(false).load().trusts(&self.root, &self.hash())
     }
 
-    /// What it says, by name.
+    /// The servers for agents, by name. Posse is none.
     pub fn servers(&self) -> Result<Map<String, Value>> {
+        let mut servers = self.named()?;
+        servers.retain(|_, server| !is_posse(server));
+        Ok(servers)
+    }
+
+    /// What it says, by name.
+    fn named(&self) -> Result<Map<String, Value>> {
         let wrong =
             |why: String| Error::new(ErrorCode::ConfigInvalid, format!("{}: {why}", self.path.display()));
         let whole: Value = serde_json::from_str(&self.text).map_err(|e| wrong(e.to_string()))?;
@@ -361,6 +372,12 @@ impl ProjectFile {
             _ => Err(wrong(say!("mcp-file-without-servers"))),
         }
     }
+}
+
+/// Tells whether a server is Posse itself, as `posse mcp install` writes it.
+fn is_posse(server: &Value) -> bool {
+    let program = server["command"].as_str().map(Path::new).and_then(Path::file_name);
+    program.is_some_and(|name| name == "posse") && server["args"][0] == "mcp"
 }
 
 /// What differs from `[sandbox]` for one server.

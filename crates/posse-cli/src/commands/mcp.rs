@@ -3,6 +3,7 @@
 
 mod doctor;
 mod install;
+mod key;
 mod leave;
 
 use std::fs::File;
@@ -39,7 +40,7 @@ const HEAD_START: Duration = Duration::from_secs(1);
 
 pub async fn run(global: &Global, args: McpArgs) -> Result<ExitCode> {
     match args.command {
-        Some(McpCommand::Install { host, write }) => install::run(host, write, global.json),
+        Some(McpCommand::Install { host, write, no_key }) => install::run(global, host, write, no_key),
         Some(McpCommand::Doctor) => doctor::run(global).await,
         None => serve(global, args).await,
     }

@@ -397,3 +397,45 @@ fn install_writes_what_a_host_reads_and_keeps_what_is_there() {
     assert!(ran.code == 1 && ran.stderr.contains("without --write"), "{ran:?}");
     assert_eq!(std::fs::read_to_string(place.workspace().join("opencode.json")).unwrap(), "{ broken");
 }
+
+#[test]
+fn after_install_the_doctor_succeeds_with_a_key_that_was_only_in_the_environment() {
+    use std::os::unix::fs::PermissionsExt;
+
+    use crate::support::{Place, Ran};
+    let place = Place::new();
+    let posse = |args: &[&str], key: bool| {
+        let mut command = place.posse(args.iter().copied());
+        if key {
+            command.env("ANTHROPIC_API_KEY", "canary-key");
+        }
+        Ran::of(command)
+    };
+    let installed = posse(&["mcp", "install", "--host", "claude-code", "--write"], true);
+    let file = place.home().join(".config/posse/anthropic.key");
+    assert!(installed.code == 0 && installed.stderr.contains(file.to_str().unwrap()), "{installed:?}");
+    assert!(!format!("{installed:?}").contains("canary-key"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "canary-key\n");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    // The doctor starts the server without that variable in any case.
+    for key in [true, false] {
+        let doctor = posse(&["mcp", "doctor"], key);
+        assert_eq!(doctor.code, 0, "{doctor:?}");
+    }
+    let doctor = posse(&["doctor"], false);
+    assert!(!doctor.stdout.contains(".mcp.json"), "a file of ours needs no trust: {doctor:?}");
+    // A second time there is nothing to do.
+    let config = std::fs::read_to_string(place.home().join(".config/posse/config.toml")).unwrap();
+    posse(&["mcp", "install", "--host", "claude-code", "--write"], true);
+    assert_eq!(std::fs::read_to_string(place.home().join(".config/posse/config.toml")).unwrap(), config);
+}
+
+#[test]
+fn install_stores_no_key_if_told_so() {
+    use crate::support::{Place, Ran};
+    let place = Place::new();
+    let mut command = place.posse(["mcp", "install", "--host", "claude-code", "--write", "--no-key"]);
+    command.env("ANTHROPIC_API_KEY", "canary-key");
+    assert_eq!(Ran::of(command).code, 0);
+    assert_eq!(place.files_with("canary-key"), Vec::<std::path::PathBuf>::new());
+}

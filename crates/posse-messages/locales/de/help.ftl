@@ -160,4 +160,5 @@ help-mcp_write = Wo Aufgaben schreiben dürfen: Muster unterhalb dieses Verzeich
 help-mcp-install = Drucken, wie einem Host gesagt wird, Posse zu benutzen, oder es in seine Konfiguration schreiben
 help_host = Der Host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose oder cline
 help_write = Es schreiben und behalten, was da ist
+help_no-key = Mit --write: keinen Schlüssel für die Server ablegen, die der Host startet
 help-mcp-doctor = Den Server so starten, wie ein Host es täte, fast ohne Umgebung, und sagen, ob er benutzbar ist

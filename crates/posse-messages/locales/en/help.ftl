@@ -160,4 +160,5 @@ help-mcp_write = Where tasks may write: globs below this directory, ** for all o
 help-mcp-install = Print how a host is told to use Posse, or write that into its configuration
 help_host = The host: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose or cline
 help_write = Write it, and keep what is there
+help_no-key = With --write: store no key for the servers that the host starts
 help-mcp-doctor = Start the server as a host would, with almost no environment, and say whether it can be used

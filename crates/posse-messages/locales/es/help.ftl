@@ -160,4 +160,5 @@ help-mcp_write = Dónde pueden escribir las tareas: patrones bajo este directori
 help-mcp-install = Imprimir cómo se le indica a un anfitrión que use Posse, o escribirlo en su configuración
 help_host = El anfitrión: claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose o cline
 help_write = Escribirlo y conservar lo que hay
+help_no-key = Con --write: no guardar ninguna clave para los servidores que inicia el host
 help-mcp-doctor = Iniciar el servidor como lo haría un anfitrión, casi sin entorno, y decir si se puede usar

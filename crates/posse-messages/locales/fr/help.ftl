@@ -160,4 +160,5 @@ help-mcp_write = Où les tâches peuvent écrire : motifs sous ce répertoire, *
 help-mcp-install = Afficher comment indiquer à un hôte d’utiliser Posse, ou l’écrire dans sa configuration
 help_host = L’hôte : claude-code, codex, opencode, gemini, qwen, copilot, vscode, cursor, zed, goose ou cline
 help_write = L’écrire, et garder ce qui est là
+help_no-key = Avec --write : ne ranger aucune clé pour les serveurs que l’hôte lance
 help-mcp-doctor = Lancer le serveur comme le ferait un hôte, presque sans environnement, et dire s’il est utilisable

@@ -160,4 +160,5 @@ help-mcp_write = タスクが書き込める場所。このディレクトリ以
 help-mcp-install = ホストに Posse を使わせる設定を表示する、または設定に書き込む
 help_host = ホスト: claude-code、codex、opencode、gemini、qwen、copilot、vscode、cursor、zed、goose、cline
 help_write = 書き込み、既存の内容は保つ
+help_no-key = --write と共に: ホストが起動するサーバーのための鍵を保存しない
 help-mcp-doctor = ホストと同じように、ほぼ環境変数なしでサーバーを起動し、使えるかどうかを示す

@@ -160,4 +160,5 @@ help-mcp_write = 任务可以写入的位置：此目录下的模式，** 表示
 help-mcp-install = 显示如何让主机使用 Posse，或写入其配置
 help_host = 主机：claude-code、codex、opencode、gemini、qwen、copilot、vscode、cursor、zed、goose 或 cline
 help_write = 写入，并保留已有内容
+help_no-key = 与 --write 一起：不为宿主启动的服务器保存密钥
 help-mcp-doctor = 像主机那样（几乎不带环境变量）启动服务器，并说明是否可用

@@ -11,13 +11,18 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::args::{Global, How};
 use crate::commands::worker::joined;
-use crate::models::NONE;
+use crate::models::{NONE, process_env};
 use crate::setup::Setup;
 use crate::terminal;
 
 /// What the strictest host passes on.
 const PASSED_ON: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "XDG_CONFIG_HOME", "XDG_STATE_HOME"];
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The environment of a server that the strictest host starts.
+pub fn passed_on(name: &str) -> Option<String> {
+    process_env(name).filter(|_| PASSED_ON.contains(&name))
+}
 
 pub async fn run(global: &Global) -> Result<ExitCode> {
     let mut server = Server::start(global)?;

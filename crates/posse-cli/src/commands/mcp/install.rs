@@ -7,7 +7,8 @@ use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use serde_json::{Value, json};
 
-use crate::args::HostName;
+use super::key;
+use crate::args::{Global, HostName};
 use crate::models::process_env;
 use crate::terminal;
 
@@ -29,7 +30,8 @@ struct Entry {
     server: Value,
 }
 
-pub fn run(host: HostName, write: bool, json: bool) -> Result<ExitCode> {
+pub fn run(global: &Global, host: HostName, write: bool, no_key: bool) -> Result<ExitCode> {
+    let json = global.json;
     let program = std::env::current_exe().unwrap_or_else(|_| NAME.into());
     let entry = entry(host, &program.display().to_string())?;
     let file = entry.file.display().to_string();
@@ -55,8 +57,15 @@ pub fn run(host: HostName, write: bool, json: bool) -> Result<ExitCode> {
     if let Some(text) = added {
         replace(&entry.file, &text)?;
     }
+    let key = if no_key { None } else { key::offer(global)? };
+    let key_file = key.as_ref().map(|key| key.file.display().to_string());
+    if let (Some(key), Some(file)) = (&key, &key_file) {
+        terminal::note(&say!("mcp-key-stored", file, config = key.config.display()));
+    }
     match (json, changed) {
-        (true, _) => terminal::out(&json!({ "file": file, "changed": changed }).to_string()),
+        (true, _) => {
+            terminal::out(&json!({ "file": file, "changed": changed, "key_file": key_file }).to_string());
+        }
         (false, true) => {
             terminal::note(&say!("file-written", file));
             terminal::note(&writes_nothing());
@@ -282,7 +291,7 @@ fn without_comments(text: &str) -> String {
 }
 
 /// Beside the old file first, so that no half of it is ever there.
-fn replace(path: &Path, text: &str) -> Result<()> {
+pub(super) fn replace(path: &Path, text: &str) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let write = || {
         std::fs::create_dir_all(parent)?;
