@@ -668,6 +668,7 @@ mod tests {
             output_tokens_max: 100,
             settings: &settings,
             answered_by: posse_core::usage::ByModel::nobody(),
+            unanswered: 0,
             generation: 0,
             memo: &mut memo,
             allowance: &Unlimited,

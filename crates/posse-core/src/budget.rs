@@ -67,6 +67,25 @@ pub struct Shortfall {
     pub input_excess: u64,
 }
 
+/// Spending beyond a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetOverrun {
+    kind: &'static str,
+    spent: u64,
+    limit: u64,
+}
+
+impl std::fmt::Display for BudgetOverrun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { kind, spent, limit } = *self;
+        if kind == COST {
+            let [spent, limit] = [spent, limit].map(|micros| format!("{:.4}", micros as f64 / 1e6));
+            return f.write_str(&fixed!("overrun-cost", spent, limit));
+        }
+        f.write_str(&fixed!("overrun-tokens", kind, spent, limit))
+    }
+}
+
 /// Tokens of a model call: its input as estimated, and how far its output can be clamped to fit the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallNeed {
@@ -249,6 +268,15 @@ impl Ledger {
             Some(cap.saturating_sub(payer.spent[kind].saturating_add(payer.held[kind])))
         };
         Caps { input_tokens: left(0), output_tokens: left(1), cost_micros: left(2) }
+    }
+
+    /// What was spent beyond a limit that bounds this account: a provider billed more than was held for its call.
+    pub fn overrun(&self, account: AccountId) -> Option<BudgetOverrun> {
+        (0..KINDS).find_map(|kind| {
+            let payer = &self.accounts[self.payer(account, kind).0];
+            let limit = payer.caps[kind].filter(|cap| payer.spent[kind] > *cap)?;
+            Some(BudgetOverrun { kind: NAMES[kind], spent: payer.spent[kind], limit })
+        })
     }
 
     /// Ends an account: what it reserved and did not spend is its parent's again. Closing twice does nothing.

@@ -33,6 +33,7 @@ pub mod sections;
 pub mod streamed;
 pub mod task;
 pub mod text;
+pub mod tokens;
 pub mod tool;
 pub mod usage;
 pub mod verify;

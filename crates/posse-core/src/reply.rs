@@ -59,6 +59,8 @@ pub enum FailureKind {
     Overloaded,
     /// DNS, TLS, refused, reset, cut in the middle.
     Connection,
+    /// The server's certificate is not valid, or not trusted here.
+    Certificate,
     /// No bytes, or no progress, for too long.
     Stalled,
     /// 401, 403.
@@ -87,6 +89,7 @@ impl FailureKind {
             | FailureKind::Stalled
             | FailureKind::Protocol => true,
             FailureKind::QuotaExhausted
+            | FailureKind::Certificate
             | FailureKind::Unauthorised
             | FailureKind::UnknownModel
             | FailureKind::ContextTooLong
@@ -102,6 +105,7 @@ impl FailureKind {
             FailureKind::QuotaExhausted => "quota",
             FailureKind::Overloaded => "overloaded",
             FailureKind::Connection => "connection",
+            FailureKind::Certificate => "certificate",
             FailureKind::Stalled => "stalled",
             FailureKind::Unauthorised => "unauthorised",
             FailureKind::UnknownModel => "unknown_model",

@@ -28,6 +28,7 @@ use crate::limits::Limits;
 use crate::message::{Block, Message, ToolCall, ToolResult};
 use crate::outcome::{Doubt, Outcome, StopReason};
 use crate::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use crate::tokens::tokens_at_most;
 use crate::tool::{Effect, canonical};
 use crate::usage::{ByModel, Usage};
 
@@ -68,8 +69,12 @@ pub struct Run {
     wrapping_up: Option<WrapUp>,
     counters: Counters,
     output_tokens: u32,
+    /// Calls without an answer since the last one with an answer.
+    unanswered: u32,
     /// Tokens the conversation takes, as far as we know.
     context_tokens: u64,
+    /// Tokens it can take at most, for the budget.
+    context_tokens_max: u64,
     cycles: cycle::Cycles,
     changed: Vec<String>,
     in_doubt: Vec<Doubt>,
@@ -200,7 +205,9 @@ impl Run {
             last_text: String::new(),
             wrapping_up: None,
             counters: Counters::default(),
+            unanswered: 0,
             context_tokens: fixed_tokens.saturating_add(crate::text::estimate_tokens(task)),
+            context_tokens_max: fixed_tokens.saturating_add(tokens_at_most(task)),
             cycles: cycle::Cycles::default(),
             changed: Vec::new(),
             in_doubt: Vec::new(),
@@ -257,7 +264,7 @@ impl Run {
                     Some(_) if !self.judgement.wants_json() => self.limits.wrap_up_tokens,
                     Some(_) | None => self.output_tokens,
                 },
-                estimate: self.context_tokens,
+                estimate: self.context_tokens_max,
             }),
         }
     }
@@ -266,6 +273,7 @@ impl Run {
         self.usage.add(&reply.usage);
         self.usage.add(&reply.lost);
         self.answered_by.add(&reply.model, &reply.usage);
+        self.unanswered = 0;
         for note in reply.notes.drain(..) {
             self.note(note);
         }
@@ -278,6 +286,7 @@ impl Run {
             self.turns += 1;
         }
         self.context_tokens = reply.usage.total();
+        self.context_tokens_max = self.context_tokens;
         self.name_calls(&mut reply);
         let called = || reply.blocks.iter().filter_map(Block::as_call);
         let mut calls = Vec::with_capacity(called().count());
@@ -313,6 +322,7 @@ impl Run {
 
     pub fn on_failure(&mut self, failure: &ModelFailure) {
         self.usage.add(&failure.lost);
+        self.unanswered += 1;
         match failure.kind {
             FailureKind::ContextTooLong => return self.compact(),
             // Whoever cut the call off says next why the run ends.
@@ -521,6 +531,11 @@ impl Run {
     }
 
     /// The part of `usage` that replies took, by the model that gave them.
+    /// Calls without an answer since the last one with an answer.
+    pub fn unanswered(&self) -> u32 {
+        self.unanswered
+    }
+
     pub fn answered_by(&self) -> &ByModel {
         &self.answered_by
     }
@@ -574,8 +589,14 @@ impl Run {
 
     /// Adds a message to the model, and what it will take of the next request.
     fn tell(&mut self, text: String) {
-        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(&text));
+        self.count(&text);
         self.messages.push(Message::user(text));
+    }
+
+    /// Counts a text that goes into the next request.
+    fn count(&mut self, text: &str) {
+        self.context_tokens = self.context_tokens.saturating_add(crate::text::estimate_tokens(text));
+        self.context_tokens_max = self.context_tokens_max.saturating_add(tokens_at_most(text));
     }
 
     fn say(&mut self, blocks: Vec<Block>) {
@@ -603,8 +624,7 @@ impl Run {
     /// What a finished round of calls means for the run.
     fn take_stock(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
         for result in &results {
-            self.context_tokens =
-                self.context_tokens.saturating_add(crate::text::estimate_tokens(&result.text));
+            self.count(&result.text);
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
         self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };

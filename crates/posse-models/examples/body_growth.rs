@@ -109,6 +109,7 @@ impl Talk {
             output_tokens_max: 1000,
             settings: &self.settings,
             answered_by: posse_core::usage::ByModel::nobody(),
+            unanswered: 0,
             generation: 0,
             memo: &mut self.memo,
             allowance: &Unlimited,

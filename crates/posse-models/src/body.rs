@@ -196,6 +196,12 @@ impl Encoded {
     }
 }
 
+impl AsRef<[u8]> for Encoded {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// JSON being written.
 pub struct Out {
     buffer: BytesMut,

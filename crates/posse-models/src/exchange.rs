@@ -9,6 +9,7 @@ use std::str::Utf8Error;
 
 use posse_core::message::Block;
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
+use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_messages::fixed;
 use posse_runtime::ports::{Deltas, ModelRequest};
@@ -20,7 +21,7 @@ use crate::client::{Client, Format};
 use crate::failure::{self, ProviderError, excerpt};
 use crate::http::{Call, Incoming, KeyHeader, Redactor, Transport};
 use crate::sse::{self, Event};
-use crate::tokens::{self, Counts};
+use crate::tokens::{self, Counts, Soundness, Weight};
 
 /// A wire format: how it is spoken to, and how it is read.
 pub(crate) trait Wire: Encoder + Sync {
@@ -109,17 +110,14 @@ where
     Client<F>: Wire,
 {
     let body = body::encode(wire, &mut request)?;
-    let sent_bytes = body.len() as u64;
     let streamed = !request.settings.buffered;
     let call = Call { path: wire.path(streamed), key_header: wire.key_header(), headers: wire.headers() };
     let answer = wire.transport.post(&call, &body).await;
-    // The memo must be the only holder of the body by the next turn.
-    drop(body);
     let mut incoming = match answer {
         Ok(incoming) => incoming,
         Err(rejection) => {
             return match rejection.refused {
-                Some(why) => Ok(refusal(&wire.name, why, sent_bytes)),
+                Some(why) => Ok(refusal(&wire.name, why, body.as_ref())),
                 None => Err(rejection.failure),
             };
         }
@@ -131,11 +129,11 @@ where
     let read = read(&mut incoming, &mut reader, &mut assembler, streamed, &wire.transport).await;
     let received_bytes = assembler.bytes();
     let lose =
-        |failure: ModelFailure| ModelFailure { lost: tokens::lost(sent_bytes, received_bytes), ..failure };
+        |failure: ModelFailure| ModelFailure { lost: tokens::lost(body.as_ref(), received_bytes), ..failure };
     let Read { marker_seen, mut notes } = match read {
         Ok(read) => read,
         Err(ReadError::Provider(error)) if error.is_refusal() => {
-            return Ok(refusal(&wire.name, error.message, sent_bytes));
+            return Ok(refusal(&wire.name, error.message, body.as_ref()));
         }
         Err(error) => return Err(lose(typed(error, &redactor))),
     };
@@ -147,11 +145,15 @@ where
         notes.push(fixed!("no-end-marker"));
     }
     notes.extend(ended.note);
-    let usage = ended.counts.settle(sent_bytes, received_bytes);
-    if usage.estimated {
-        notes.push(fixed!("usage-estimated"));
-    }
     let blocks = assembler.finish(&ended.stop);
+    let sent = Weight { bytes: body.len() as u64, most: &|| tokens_at_most(&body) };
+    let said = Weight { bytes: received_bytes, most: &|| said_at_most(&blocks, request.output_tokens_max) };
+    let (usage, soundness) = ended.counts.settle(&sent, &said);
+    match soundness {
+        Soundness::Reported => {}
+        Soundness::Raised => notes.push(fixed!("usage-too-small")),
+        Soundness::Estimated => notes.push(fixed!("usage-estimated")),
+    }
     Ok(Reply { blocks, stop: ended.stop, usage, model: wire.name.clone(), lost: Usage::default(), notes })
 }
 
@@ -292,12 +294,22 @@ fn typed(error: ReadError, redactor: &Redactor) -> ModelFailure {
     }
 }
 
-fn refusal(name: &str, why: String, sent_bytes: u64) -> Reply {
+/// The most tokens that a reply can have.
+fn said_at_most(blocks: &[Block], output_tokens_max: u32) -> u64 {
+    let tokens = blocks.iter().map(|block| match block {
+        Block::Text { text, .. } | Block::Thinking { text, .. } => tokens_at_most(text),
+        Block::ToolCall(call) => tokens_at_most(&call.name) + tokens_at_most(call.arguments.as_object_text()),
+        Block::Opaque { json, .. } => tokens_at_most(json),
+    });
+    tokens.sum::<u64>().min(output_tokens_max.into())
+}
+
+fn refusal(name: &str, why: String, sent: &[u8]) -> Reply {
     let text = posse_core::text::prefix(&why, failure::EXCERPT_BYTES_MAX);
     Reply {
         blocks: if text.is_empty() { Vec::new() } else { vec![Block::text(text)] },
         stop: ReplyStop::Refusal,
-        usage: Usage { output: 0, ..tokens::lost(sent_bytes, 0) },
+        usage: Usage { output: 0, ..tokens::lost(sent, 0) },
         model: name.to_owned(),
         lost: Usage::default(),
         notes: vec![fixed!("provider-refused-content")],

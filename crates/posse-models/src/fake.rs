@@ -129,6 +129,7 @@ pub async fn ask_with(
         output_tokens_max: 100,
         settings,
         answered_by: posse_core::usage::ByModel::nobody(),
+        unanswered: 0,
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,

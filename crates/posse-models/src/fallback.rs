@@ -170,8 +170,9 @@ fn another_may_do_better(kind: FailureKind) -> bool {
         | FailureKind::UnknownModel
         | FailureKind::Connection
         | FailureKind::Stalled => true,
-        // A bad key has to be seen and mended, and nobody pays for a wrong request twice.
+        // A bad key or certificate has to be seen and mended, and nobody pays for a wrong request twice.
         FailureKind::Unauthorised
+        | FailureKind::Certificate
         | FailureKind::InvalidRequest
         | FailureKind::ContextTooLong
         | FailureKind::Protocol

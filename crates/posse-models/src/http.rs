@@ -298,10 +298,9 @@ impl Transport {
     ) -> Result<Incoming, Rejection> {
         let (pool, request) = self.request(call, key)?;
         let response = pool.ask(&request, body.clone().into_bytes()).await.map_err(|e| {
-            let failure = self.connection(&e, key);
+            let failure = self.unreachable(&e, key);
             // Of a connection that was never made the provider has seen nothing.
-            let lost =
-                if e.is_connect() { Usage::default() } else { crate::tokens::lost(body.len() as u64, 0) };
+            let lost = if e.is_connect() { Usage::default() } else { crate::tokens::lost(body.as_ref(), 0) };
             ModelFailure { lost, ..failure }
         })?;
         let incoming = self.accept(response, key)?;
@@ -345,6 +344,15 @@ impl Transport {
             ModelFailure::new(FailureKind::Connection, fixed!("tls-unusable", why = causes(&e)))
         })?;
         Ok(self.0.pool.get_or_init(|| pool))
+    }
+
+    /// Why there is no answer. A bad certificate is told apart: it stays bad.
+    fn unreachable(&self, error: &posse_net::Error, key: Option<&Secret>) -> ModelFailure {
+        let failure = self.connection(error, key);
+        match error.is_certificate() {
+            true => ModelFailure { kind: FailureKind::Certificate, ..failure },
+            false => failure,
+        }
     }
 
     fn connection(&self, error: &dyn std::error::Error, key: Option<&Secret>) -> ModelFailure {

@@ -169,12 +169,17 @@ impl Scripted {
     }
 
     /// Finds the step that answers these messages and marks it as played.
-    fn take(&self, messages: &[Message]) -> Result<Position, ModelFailure> {
+    fn take(&self, messages: &[Message], unanswered: u32) -> Result<Position, ModelFailure> {
         let position = locate(&self.steps, messages).map_err(|lost| self.failure(lost))?;
         let mut played = self.played();
-        let mut index = position.step;
-        // Steps that leave no message come before the one that answers: each is played once.
-        while self.steps.get(index).is_some_and(Step::leaves_no_message) && played.contains(&index) {
+        let (mut index, mut failed) = (position.step, 0);
+        // Steps that leave no message come before the one that answers: each is played once, in whatever process.
+        while let Some(step) = self.steps.get(index).filter(|step| step.leaves_no_message()) {
+            let was_played = played.contains(&index) || (step.fail.is_some() && failed < unanswered);
+            if !was_played {
+                break;
+            }
+            failed += u32::from(step.fail.is_some());
             index += 1;
         }
         if index >= self.steps.len() {
@@ -189,7 +194,7 @@ impl Scripted {
     }
 
     async fn play(&self, request: ModelRequest<'_>, deltas: &dyn Deltas) -> Result<Reply, ModelFailure> {
-        let position = self.take(request.messages)?;
+        let position = self.take(request.messages, request.unanswered)?;
         let step = &self.steps[position.step];
         if step.delay_ms > 0 {
             tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;

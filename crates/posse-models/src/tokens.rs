@@ -1,5 +1,6 @@
 //! Usage as providers report it, and what we make of a report that is missing or nonsense.
 
+use posse_core::tokens::{tokens_at_least, tokens_at_most};
 use posse_core::usage::Usage;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -102,29 +103,58 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Every figure the provider did not give, or cannot have meant, is estimated at four bytes a token: a missing
-    /// report must never make a call free.
-    pub fn settle(self, sent_bytes: u64, received_bytes: u64) -> Usage {
-        let mut estimated = false;
-        let mut settle = |count: Count, bytes: u64| match count {
-            Count::Known(count) if count > 0 || bytes == 0 => count,
+    /// Every figure the provider did not give, or cannot have meant, is the most that was sent and received can come to:
+    /// a missing report must never make a call free. One that is too small for the bytes is raised to the least they can be.
+    pub fn settle(self, sent: &Weight, received: &Weight) -> (Usage, Soundness) {
+        let mut soundness = Soundness::Reported;
+        let mut settle = |count: Count, weight: &Weight| match count {
+            Count::Known(count) if count >= weight.least() && (count > 0 || weight.bytes == 0) => count,
+            Count::Known(count) if count > 0 => {
+                soundness = soundness.max(Soundness::Raised);
+                weight.least()
+            }
             Count::Known(_) | Count::Missing | Count::Nonsense => {
-                estimated = true;
-                bytes.div_ceil(4)
+                soundness = Soundness::Estimated;
+                (weight.most)()
             }
         };
-        let input = settle(self.input, sent_bytes);
-        let output = settle(self.output, received_bytes);
+        let input = settle(self.input, sent);
+        let output = settle(self.output, received);
+        let estimated = soundness != Soundness::Reported;
         let cache_read = self.cache_read.or_zero().min(input);
         let cache_write = self.cache_write.or_zero().min(input - cache_read);
         let reasoning = self.reasoning.or_zero().min(output);
-        Usage { input, output, cache_read, cache_write, reasoning, estimated, cost_micros: None }
+        let usage = Usage { input, output, cache_read, cache_write, reasoning, estimated, cost_micros: None };
+        (usage, soundness)
+    }
+}
+
+/// How far a report of usage can be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Soundness {
+    Reported,
+    /// A figure was too small for the bytes.
+    Raised,
+    /// A figure was missing or nonsense.
+    Estimated,
+}
+
+/// A text that a provider was sent or has sent: its bytes, and the most tokens it can have.
+pub(crate) struct Weight<'a> {
+    pub bytes: u64,
+    pub most: &'a dyn Fn() -> u64,
+}
+
+impl Weight<'_> {
+    fn least(&self) -> u64 {
+        tokens_at_least(self.bytes)
     }
 }
 
 /// What a call that gave no reply may have cost.
-pub(crate) fn lost(sent_bytes: u64, received_bytes: u64) -> Usage {
-    Counts::default().settle(sent_bytes, received_bytes)
+pub(crate) fn lost(sent: &[u8], received_bytes: u64) -> Usage {
+    let (input, output) = (tokens_at_most(sent), received_bytes.div_ceil(4));
+    Usage { input, output, estimated: true, ..Usage::default() }
 }
 
 #[cfg(test)]
@@ -179,18 +209,24 @@ mod tests {
     // P42
     #[test]
     fn what_is_missing_or_nonsense_is_estimated_and_said_to_be() {
+        let settle = |counts: Counts, sent_bytes| {
+            let (sent, received) =
+                (Weight { bytes: sent_bytes, most: &|| 100 }, Weight { bytes: 40, most: &|| 9 });
+            counts.settle(&sent, &received)
+        };
         let known = Counts { input: Count::Known(10), output: Count::Known(3), ..Counts::default() };
-        assert_eq!(known.settle(400, 40), Usage { input: 10, output: 3, ..Usage::default() });
+        let usage = Usage { input: 10, output: 3, ..Usage::default() };
+        assert_eq!(settle(known, 160), (usage, Soundness::Reported));
         let partly = Counts { input: Count::Nonsense, ..known };
-        assert_eq!(
-            partly.settle(400, 40),
-            Usage { input: 100, output: 3, estimated: true, ..Usage::default() }
-        );
+        let estimated = Usage { input: 100, estimated: true, ..usage };
+        assert_eq!(settle(partly, 160), (estimated, Soundness::Estimated));
         let zero = Counts { input: Count::Known(0), ..known };
-        assert_eq!(zero.settle(400, 40).input, 100);
+        assert_eq!(settle(zero, 160).0.input, 100);
+        let too_small = Usage { input: 13, estimated: true, ..usage };
+        assert_eq!(settle(known, 320), (too_small, Soundness::Raised));
         let more_cached_than_read =
             Counts { cache_read: Count::Known(99), cache_write: Count::Known(99), ..known };
-        let usage = more_cached_than_read.settle(400, 40);
+        let (usage, _) = settle(more_cached_than_read, 160);
         assert_eq!((usage.cache_read, usage.cache_write), (10, 0));
     }
 }

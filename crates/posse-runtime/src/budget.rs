@@ -292,6 +292,22 @@ impl<'a> Purse<'a> {
         self.account.charge(lost);
     }
 
+    /// What a person has to know if the call was billed above what was held for it, and a limit is exceeded by that. No
+    /// further call is authorised then.
+    pub fn overrun(&self, usage: &Usage) -> Option<String> {
+        let Usage { input, output, .. } = self.payments().call.wanted;
+        let was_bounded = usage.input <= input && usage.output <= output;
+        let overrun = self.account.lock().overrun(self.account.id).filter(|_| !was_bounded)?;
+        Some(fixed!(
+            "billed-above-bound",
+            overrun,
+            input_billed = usage.input,
+            output_billed = usage.output,
+            input,
+            output
+        ))
+    }
+
     /// Adds its price to the usage of attempts without an answer.
     pub fn priced_lost(&self, usage: Usage) -> Usage {
         self.payments().tariff(self.tariff).priced_lost(usage)

@@ -20,6 +20,7 @@ use posse_core::limits::Limits;
 use posse_core::outcome::{Outcome, Status};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
 use posse_core::run::{Ask, Run, Step};
+use posse_core::tokens::tokens_at_most;
 use posse_core::tool::ToolSpec;
 use posse_core::usage::Usage;
 use posse_messages::fixed;
@@ -191,9 +192,13 @@ pub async fn run_created(
     drive(ports, life, run).await
 }
 
-/// About how many tokens go with every request beside the conversation.
+/// The most tokens that go with every request beside the conversation.
 fn fixed_tokens(system: &str, offered: &[ToolSpec]) -> u64 {
-    posse_core::text::estimate_tokens(system).saturating_add(Toolbox::cost(offered))
+    let tools = offered.iter().map(|spec| {
+        let texts = [&spec.name, &spec.description, &spec.input_schema];
+        texts.into_iter().map(tokens_at_most).sum::<u64>()
+    });
+    tokens_at_most(system).saturating_add(tools.sum())
 }
 
 pub use resume::{Onward, end_cancelled, resume};
@@ -308,6 +313,7 @@ impl<'a> Life<'a> {
                 reply.usage = tariff.priced(&reply.model, reply.usage);
                 reply.lost = purse.priced_lost(reply.lost);
                 purse.settle(Some((&reply.model, &reply.usage)), &reply.lost);
+                reply.notes.extend(purse.overrun(&reply.usage));
                 self.scene.payload(Payload::Reply { turn: ask.turn, reply: &reply });
                 self.scene.event(|| replied(&ask, &reply));
                 self.journal.note(Record::Replied { reply: reply.clone(), elapsed_ms });
@@ -338,6 +344,7 @@ impl<'a> Life<'a> {
             output_tokens_max: purse.output_tokens(),
             settings: &self.scene.start.agent.settings,
             answered_by: run.answered_by(),
+            unanswered: run.unanswered(),
             generation: run.generation(),
             memo: &mut self.memo,
             allowance: purse,

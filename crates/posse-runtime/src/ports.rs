@@ -122,6 +122,8 @@ pub struct ModelRequest<'a> {
     pub settings: &'a ModelSettings,
     /// Models that gave the replies of this run so far.
     pub answered_by: &'a ByModel,
+    /// Calls of this run without an answer since its last reply, in any process.
+    pub unanswered: u32,
     /// Changes when an old message changed. While it stays, `messages` has only grown.
     pub generation: u64,
     /// What the model remembers between the calls of one run: the bytes it has serialised so far.
@@ -188,6 +190,7 @@ impl ModelRequest<'_> {
             output_tokens_max: self.output_tokens_max,
             settings: self.settings,
             answered_by: self.answered_by,
+            unanswered: self.unanswered,
             generation: self.generation,
             memo: self.memo,
             allowance: self.allowance,

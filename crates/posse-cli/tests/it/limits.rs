@@ -169,7 +169,7 @@ async fn an_input_budget_leaves_old_results_out_then_reports_and_fails_only_at_t
     for n in 0..20 {
         place.write(&format!("workspace/{n}.txt"), &format!("line {n}\n").repeat(1_000));
     }
-    let done = delegated(&place, &server, "max_input_tokens: 16000").await;
+    let done = delegated(&place, &server, "max_input_tokens: 28000").await;
     assert_eq!((&done["reason"], &done["partial_result"]), (&json!("budget_exhausted"), &json!("So far.")));
     let requests = server.requests();
     let sent: Vec<String> = requests.iter().map(|request| request.json()["messages"].to_string()).collect();
@@ -181,4 +181,75 @@ async fn an_input_budget_leaves_old_results_out_then_reports_and_fails_only_at_t
     assert_eq!(server.requests().len(), 0);
     let error = done["error"].as_str().unwrap();
     assert!(error.contains("input tokens, 100 are left"), "{done}");
+}
+
+/// An answer with a report of usage of our own.
+fn billed(say: &Say, usage: Value) -> Answer {
+    let mut body = say.json(wire::Format::OpenAiChat);
+    body["usage"] = usage;
+    Answer::json(200, &body)
+}
+
+/// Tokens as a tokenizer without vocabulary for it counts dense text: each byte outside of ASCII is one.
+fn counted(body: &Value) -> u64 {
+    let text = body.to_string();
+    let dense = text.bytes().filter(|byte| !byte.is_ascii()).count();
+    ((text.len() - dense) / 4 + dense) as u64
+}
+
+#[tokio::test]
+async fn a_bill_on_dense_text_stays_within_the_budget() {
+    const BUDGET: u64 = 40_000;
+    let place = Place::new();
+    place.write("home/.config/posse/config.toml", &format!("[limits]\nmax_input_tokens = {BUDGET}\n"));
+    for name in ["a", "b", "c"] {
+        place.write(&format!("workspace/{name}.txt"), &"😀🦀🚀🧪\n".repeat(1_000));
+    }
+    let server = Server::handler(|request| {
+        let read = |name: &str| json!({"path": format!("{name}.txt")});
+        let say = match wire::turn(request) {
+            0 => Say::call("a", "read", read("a")).and_call("b", "read", read("b")).and_call(
+                "c",
+                "read",
+                read("c"),
+            ),
+            _ => Say::text("Seen."),
+        };
+        let usage = json!({"prompt_tokens": counted(&request.json()), "completion_tokens": 20});
+        billed(&say, usage)
+    })
+    .await;
+    let ran = run(&place, &server, &["--no-stream"]).await;
+    let bills: Vec<u64> = server.requests().iter().map(|request| counted(&request.json())).collect();
+    assert!(bills.iter().sum::<u64>() <= BUDGET, "{bills:?}: {ran:?}");
+    assert_eq!(ran.envelope()["reason"], "budget_exhausted", "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_provider_that_bills_above_the_bound_gets_no_second_call_and_that_is_said() {
+    let place = Place::new();
+    place.write("home/.config/posse/config.toml", "[limits]\nmax_input_tokens = 100000\n");
+    let server = Server::handler(|request| {
+        let say = Say::call("g", "glob", json!({"pattern": format!("*.{}", wire::turn(request))}));
+        billed(&say, json!({"prompt_tokens": 150_000, "completion_tokens": 20}))
+    })
+    .await;
+    let ran = run(&place, &server, &["--no-stream"]).await;
+    assert_eq!(server.requests().len(), 1, "{ran:?}");
+    let warnings = ran.envelope()["warnings"].to_string();
+    assert!(warnings.contains("150000 input tokens spent of 100000"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn usage_that_is_too_small_for_its_bytes_is_raised_and_that_is_said() {
+    let place = Place::new();
+    let server = Server::handler(|_| {
+        billed(&Say::text(&"Much to say. ".repeat(100)), json!({"prompt_tokens": 1, "completion_tokens": 1}))
+    })
+    .await;
+    let ran = run(&place, &server, &["--no-stream"]).await;
+    let (envelope, sent) = (ran.envelope(), server.request().body.len() as u64);
+    assert_eq!(envelope["usage"]["input_tokens"], sent / 24, "{envelope}");
+    assert_eq!(envelope["usage"]["output_tokens"], 1_300 / 24, "{envelope}");
+    assert!(envelope["warnings"].to_string().contains("fewer tokens than the bytes"), "{envelope}");
 }

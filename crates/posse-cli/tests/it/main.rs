@@ -18,6 +18,7 @@ mod kill;
 mod languages;
 mod leases;
 mod limits;
+mod machine;
 mod mcp;
 mod models;
 mod parallel;

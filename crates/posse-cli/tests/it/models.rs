@@ -217,3 +217,22 @@ async fn a_named_agent_uses_the_model_of_its_file_when_none_is_configured_elsewh
     let ran = run().await;
     assert!(ran.stderr.contains("ANTHROPIC_API_KEY is not set"), "{ran:?}");
 }
+
+/// The second process passes the step that failed in the first one.
+#[test]
+fn a_script_that_failed_at_a_step_passes_it_when_the_task_is_resumed() {
+    let place = Place::new();
+    let model = place.script(
+        "- calls: [{glob: {pattern: '*.txt'}}]\n\
+         - fail: {kind: overloaded, message: try later}\n\
+         - fail: {kind: overloaded, message: still not}\n\
+         - text: Done.\n",
+    );
+    let first = place.run(["run", "--json", "--model", &model, "Go"]);
+    let task = first.envelope()["task_id"].as_str().unwrap().to_owned();
+    assert!(first.code == 1 && first.envelope()["detail"].to_string().contains("try later"), "{first:?}");
+    let second = place.run(["tasks", "resume", &task, "--json"]);
+    assert!(second.code == 1 && second.envelope()["detail"].to_string().contains("still not"), "{second:?}");
+    let third = place.run(["tasks", "resume", &task, "--json"]);
+    assert_eq!((third.code, &third.envelope()["text"]), (0, &json!("Done.")), "{third:?}");
+}

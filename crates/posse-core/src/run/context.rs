@@ -8,6 +8,7 @@ use crate::event::Event;
 use crate::message::{Message, ToolResult};
 use crate::outcome::StopReason;
 use crate::text::estimate_tokens;
+use crate::tokens::tokens_at_most;
 
 /// A stub takes about this many bytes; results near that size are not worth eliding.
 const LARGE: usize = 1_000;
@@ -60,7 +61,7 @@ impl Run {
 
     /// Replaces the oldest large results by stubs until about `tokens` are free. False if there was nothing to elide.
     fn elide(&mut self, tokens: u64) -> bool {
-        let (mut made, mut bytes, mut results) = (0, 0, 0);
+        let (mut made, mut made_at_least, mut bytes, mut results) = (0, 0, 0, 0);
         let last = self.messages.len().saturating_sub(1);
         for (position, message) in self.messages.iter_mut().enumerate() {
             let Message::Results { results: held } = message else { continue };
@@ -74,6 +75,7 @@ impl Run {
                 }
                 let stub = stub(result);
                 made += freed(&result.text, &stub);
+                made_at_least += freed_at_least(&result.text, &stub);
                 bytes += (result.text.len() - stub.len()) as u64;
                 result.text = stub;
                 results += 1;
@@ -84,6 +86,7 @@ impl Run {
         }
         self.generation += 1;
         self.context_tokens = self.context_tokens.saturating_sub(made);
+        self.context_tokens_max = self.context_tokens_max.saturating_sub(made_at_least);
         self.events.push(Event::Elided { results, bytes });
         true
     }
@@ -91,6 +94,12 @@ impl Run {
 
 fn freed(text: &str, stub: &str) -> u64 {
     estimate_tokens(text).saturating_sub(estimate_tokens(stub))
+}
+
+/// What the budget can count on: a token seldom has more than 6 characters, nor a text less than a third of its bound.
+fn freed_at_least(text: &str, stub: &str) -> u64 {
+    let least = (estimate_tokens(text) * 2 / 3).min(tokens_at_most(text) / 3);
+    least.saturating_sub(tokens_at_most(stub))
 }
 
 fn stub(result: &ToolResult) -> String {

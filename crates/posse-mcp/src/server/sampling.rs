@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
-use posse_core::text::{estimate_tokens, prefix, visible};
+use posse_core::text::{prefix, visible};
+use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
@@ -162,7 +163,7 @@ impl HostModel {
                 return Err(failed(FailureKind::BudgetSpent, fixed!("host-asked-again-unpaid", missing)));
             }
             let params = translate::request(&request, speech, self.wish.as_deref());
-            let input = estimate_tokens(&serde_json::to_string(&params).unwrap_or_default());
+            let input = tokens_at_most(serde_json::to_string(&params).unwrap_or_default());
             match sample(&guest.peer, params).await {
                 Ok(result) => {
                     let reply = Reply { lost, ..self.read(&request, speech, result, input) };

@@ -156,6 +156,7 @@ async fn ask(model: &HostModel, tool_use: ToolUse) -> Result<Reply, ModelFailure
         output_tokens_max: 100,
         settings: &settings,
         answered_by: posse_core::usage::ByModel::nobody(),
+        unanswered: 0,
         generation: 0,
         memo: &mut memo,
         allowance: &Unlimited,

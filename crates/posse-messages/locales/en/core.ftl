@@ -19,6 +19,8 @@ tasks-running-limit-hint = collect a finished task or wait for one, or spawn wit
 
 ## budget.rs
 
+overrun-cost = ${ $spent } spent of ${ $limit }
+overrun-tokens = { $spent } { $kind } spent of { $limit }
 shortfall-cost = the next call needs up to ${ $wanted }, ${ $left } is left
 shortfall-tokens = the next call needs up to { $wanted } { $kind }, { $left } are left
 reservation-cost = its budget of up to ${ $wanted } cannot be reserved: ${ $left } is left

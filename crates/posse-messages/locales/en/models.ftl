@@ -29,6 +29,7 @@ price-unsound-hint = prices are numbers of 0 or more
 json-unexpected = not the expected JSON (column { $column })
 reply-cut-off = the reply was cut off before it said how it ends
 no-end-marker = the stream ended without its end marker
+usage-too-small = the provider reports fewer tokens than the bytes that were exchanged can have; tokens are estimated
 usage-estimated = the provider's usage report is missing or nonsense; tokens are estimated
 answer-is-page = the answer is a web page, not a reply: { $why }
 not-streamed = the provider sent the whole reply at once although a stream was asked for

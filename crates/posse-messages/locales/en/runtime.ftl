@@ -67,6 +67,7 @@ approval-not-found = no approval is called `{ $id }`
 no-tool-exists = none of the tools of `{ $agent }` exists here: { $tools }
 definition-lowered = `{ $agent }` asks for { $name } { $asked } and gets { $given }
 tools-missing = `{ $agent }` asks for tools that do not exist here: { $tools }
+billed-above-bound = the budget is exceeded ({ $overrun }): the provider counted { $input_billed } input and { $output_billed } output tokens for a call that should take at most { $input } and { $output }
 default-model-unpriced = the price of `{ $model }` is not known, so the limit on the cost could not be kept
 candidate-unusable = `{ $candidate }` cannot be used ({ $why }), so `{ $first }` is used
 model-unusable = the model `{ $candidate }` of `{ $name }` cannot be used ({ $why }), so `{ $model }` is used

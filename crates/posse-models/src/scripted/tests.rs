@@ -24,6 +24,7 @@ async fn ask_with(
         output_tokens_max: 100,
         settings: &ModelSettings::default(),
         answered_by: posse_core::usage::ByModel::nobody(),
+        unanswered: 0,
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,

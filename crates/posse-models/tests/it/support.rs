@@ -87,6 +87,7 @@ impl Talk {
             output_tokens_max: 4000,
             settings: &self.settings,
             answered_by: posse_core::usage::ByModel::nobody(),
+            unanswered: 0,
             generation: self.generation,
             memo: &mut self.memo,
             allowance: &Unlimited,

@@ -50,6 +50,7 @@ async fn ask(model: &dyn Model, screen: &Screen) -> Result<Reply, ModelFailure> 
         output_tokens_max: 100,
         settings: &ModelSettings::default(),
         answered_by: posse_core::usage::ByModel::nobody(),
+        unanswered: 0,
         generation: 0,
         memo: &mut Memo::default(),
         allowance: &Unlimited,

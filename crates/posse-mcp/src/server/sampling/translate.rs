@@ -4,7 +4,8 @@ use posse_core::agent::ModelSettings;
 use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, Message, ToolCall};
 use posse_core::reply::ReplyStop;
-use posse_core::text::{estimate_tokens, prefix};
+use posse_core::text::prefix;
+use posse_core::tokens::tokens_at_most;
 use posse_core::tool::ToolSpec;
 use posse_messages::fixed;
 use posse_runtime::ports::{ModelRequest, ToolUse};
@@ -108,7 +109,7 @@ pub fn reply(request: &ModelRequest<'_>, speech: Speech, result: CreateMessageRe
 
 impl Read {
     fn say(&mut self, request: &ModelRequest<'_>, speech: Speech, said: &str) {
-        self.tokens += estimate_tokens(said);
+        self.tokens += tokens_at_most(said);
         if speech == Speech::Tools || request.tool_use == ToolUse::Forbidden {
             return self.text(said);
         }
@@ -128,7 +129,7 @@ impl Read {
 
     fn call(&mut self, id: String, name: String, arguments: Arguments, said: &str) {
         let index = self.blocks.iter().filter(|block| block.as_call().is_some()).count() as u32;
-        self.tokens += estimate_tokens(&name) + estimate_tokens(said);
+        self.tokens += tokens_at_most(&name) + tokens_at_most(said);
         let id = if id.is_empty() { format!("call_{}", index + 1) } else { id };
         let (id, name) = (prefix(&id, NAME_BYTES_MAX).to_owned(), prefix(&name, NAME_BYTES_MAX).to_owned());
         let key = CallKey { turn: 0, index };
