@@ -1,6 +1,8 @@
 //! The command line in the language of this process. English is what `args.rs` says; for the other languages its texts are
 //! replaced by those of the catalogue, found by the names of commands and flags.
 
+use std::ffi::OsString;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, Parser};
 use posse_messages::{Language, find, language, say};
@@ -8,13 +10,23 @@ use posse_messages::{Language, find, language, say};
 use crate::args::Args;
 
 pub fn parse() -> Result<Args, clap::Error> {
+    let words = without_help(std::env::args_os().collect());
     match language() {
-        Language::English => Args::try_parse(),
+        Language::English => Args::try_parse_from(words),
         _ => {
-            let matches = translated(Args::command(), "help", Headings::new()).try_get_matches()?;
+            let matches = translated(Args::command(), "help", Headings::new()).try_get_matches_from(words)?;
             Args::from_arg_matches(&matches)
         }
     }
+}
+
+/// `posse help tasks list` is another way to say `posse tasks list --help`.
+fn without_help(mut words: Vec<OsString>) -> Vec<OsString> {
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        words.push("--help".into());
+    }
+    words
 }
 
 /// What is wrong with the command line, in another language than English; `None` if we have no words for it.

@@ -25,9 +25,12 @@ pub fn count(n: u64) -> String {
     }
 }
 
-/// `950 tokens`, `1.2k tokens`.
+/// `1 token`, `950 tokens`, `1.2k tokens`.
 pub fn tokens(n: u64) -> String {
-    say!("tokens-shown", shown = count(n))
+    match n {
+        0..1_000 => many(n, Thing::Token),
+        _ => say!("tokens-shown", shown = count(n)),
+    }
 }
 
 /// `$0.0123`; `≥ $0.0123` if a part has no known price; `$?` if nothing has one.
@@ -153,4 +156,16 @@ pub fn observer(json: bool, title: &str) -> (Arc<dyn Observer>, Option<Arc<Live>
         return (live.clone(), Some(live));
     }
     (Arc::new(Plain), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_singular_and_many_are_shortened() {
+        let shown = [0, 1, 2, 999, 1_000].map(tokens);
+        assert_eq!(shown, ["0 tokens", "1 token", "2 tokens", "999 tokens", "1.0k tokens"]);
+        assert_eq!((many(1u64, Thing::Task), many(2u64, Thing::Tree)), ("1 task".into(), "2 trees".into()));
+    }
 }

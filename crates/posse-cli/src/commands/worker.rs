@@ -1,10 +1,12 @@
 //! `posse worker`: goes on with what dead processes left. It finds the topmost task of each tree that nobody drives, takes it
 //! over and drives it to its end, in its own workspace. Several workers share the work: who claims a task has it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +39,8 @@ pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
         None => None,
     };
     let common = Common { trust: args.trust, approvals: args.approvals, ..Common::default() };
-    let worker = Worker { global: global.clone(), how: How::from(common), store, only };
+    let worker =
+        Worker { global: global.clone(), how: How::from(common), store, only, taken_up: Rc::default() };
     // What a room is made with stays on the thread it was made on.
     let rooms = LocalSet::new();
     tokio::select! {
@@ -45,6 +48,9 @@ pub async fn run(global: &Global, args: &WorkerArgs) -> Result<ExitCode> {
             let given_up = given_up?;
             let names: Vec<&str> = given_up.keys().map(TaskId::as_str).collect();
             if names.is_empty() {
+                if worker.taken_up.get() == 0 {
+                    terminal::note(&say!("worker-idle"));
+                }
                 return Ok(ExitCode::SUCCESS);
             }
             Err(Error::new(ErrorCode::TaskNotResumable, say!("worker-gave-up", tasks = names.join(", ")))
@@ -114,6 +120,8 @@ struct Worker {
     store: Arc<SqliteStore>,
     /// The one task to resume; `None`: all.
     only: Option<TaskId>,
+    /// How many tasks it began to work on.
+    taken_up: Rc<Cell<u32>>,
 }
 
 /// The topmost tasks that nobody drives.
@@ -147,6 +155,7 @@ impl Worker {
                 left = true;
                 if jobs.len() < args.jobs as usize {
                     busy.insert(row.id.clone());
+                    self.taken_up.update(|count| count + 1);
                     let worker = self.clone();
                     jobs.spawn_local(async move { (row.id.clone(), worker.settle(row, fate).await) });
                 }

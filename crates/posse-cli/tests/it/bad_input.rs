@@ -545,3 +545,16 @@ async fn a_key_that_is_refused_is_named_and_not_shown() {
     let refused = run(None).await;
     assert!(refused.stderr.contains("invalid key (no key was sent)"), "{refused:?}");
 }
+
+#[test]
+fn help_is_a_command_too() {
+    let place = Place::new();
+    for words in [&[][..], &["tasks"], &["tasks", "list"]] {
+        let asked = place.run(["help"].iter().chain(words).copied());
+        let flag = place.run(words.iter().chain(&["--help"]).copied());
+        assert_eq!((asked.code, &asked.stdout), (0, &flag.stdout), "{asked:?}");
+        assert!(!asked.stdout.is_empty());
+    }
+    let unknown = place.run(["help", "tsks"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("tsks"), "{unknown:?}");
+}

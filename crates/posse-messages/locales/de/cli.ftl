@@ -265,6 +265,7 @@ lease-in-use-hint = warte darauf oder beende sie mit `posse tasks cancel { $task
 lease-taken-away = WARNUNG: `{ $task }` arbeitet. Ihre Schreibzugriffe auf { $paths } werden ab jetzt abgelehnt, es sei denn, sie bekommt die Reservierung wieder; ein Befehl von ihr wird binnen ein, zwei Sekunden angehalten
 lease-released = { $paths } von `{ $task }` freigegeben
 worker-stopped = angehalten; was in Arbeit war, führt der nächste Worker weiter
+worker-idle = nichts weiterzuführen: keine Aufgabe ist unterbrochen oder wartet auf einen Worker
 worker-not-started = es konnte kein Worker im Hintergrund gestartet werden
 driver-crashed = eine Aufgabe hat ihren Treiber zum Absturz gebracht
 not-taken-up = nicht übernommen

@@ -7,7 +7,11 @@ depends-on-unknown = `{ $unknown }` in depends_on ist keine Aufgabe dieser Sitzu
 depends-on-unknown-hint = eine Aufgabe kann nur von Aufgaben abhängen, die vor ihr gestartet wurden
 open-tasks-limit = { $open_max } Aufgaben laufen oder sind nicht abgeholt, mehr sind nicht erlaubt (`[session] max_open_tasks`)
 open-tasks-limit-hint = hole einige ab oder brich sie ab; `list_tasks` zeigt sie
-tasks-running-limit = es laufen schon { $running } Aufgaben, mehr sind nicht erlaubt (`[session] max_running`)
+tasks-running-limit =
+    { $running ->
+        [one] es läuft schon { $running } Aufgabe, mehr sind nicht erlaubt (`[session] max_running`)
+       *[other] es laufen schon { $running } Aufgaben, mehr sind nicht erlaubt (`[session] max_running`)
+    }
 tasks-running-limit-hint = hole eine beendete Aufgabe ab oder warte auf eine, oder starte mit `queue: true`
 task-still-running = `{ $id }` läuft noch
 task-waits-for = `{ $id }` wartet auf { $waits_for }

@@ -35,7 +35,11 @@ launch-creation-failed = Agent konnte nicht erstellt werden
 parameter-missing = Für den erforderlichen Parameter '{ $name }' fehlt ein Wert. { $why }. Rufe subagent noch einmal mit description und prompt auf.
 task-not-yours = `{ $task }` ist keine deiner Aufgaben
 task-not-yours-hint = `list_tasks` zeigt, welche Aufgaben es gibt
-task-running-since = `{ $id }` läuft noch, { $turns } Runden in { $seconds } s
+task-running-since =
+    { $turns ->
+        [one] `{ $id }` läuft noch, { $turns } Runde in { $seconds } s
+       *[other] `{ $id }` läuft noch, { $turns } Runden in { $seconds } s
+    }
 messages-unread = `{ $id }` hat die letzten Nachrichten noch nicht gelesen
 messages-unread-hint = warte, bis die nächste Runde gelaufen ist
 task-not-ended = `{ $id }` ist noch nicht beendet

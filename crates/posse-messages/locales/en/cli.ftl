@@ -272,6 +272,7 @@ project-agent-unknown-hint = `posse agents list` shows what there is; nothing wa
 worker-gave-up = could not go on with { $tasks }
 worker-gave-up-hint = the lines above say why; `posse tasks resume` or `posse tasks cancel` settles each of them
 worker-stopped = stopped; what was under way goes on with the next worker
+worker-idle = nothing to go on with: no task is interrupted or waits for a worker
 worker-not-started = no background worker could be started
 driver-crashed = a task crashed its driver
 was-to-be-cancelled = it was to be cancelled

@@ -14,7 +14,11 @@ collect-later-hint = do something else and collect it later
 task-not-tracked = no task `{ $shown }` is tracked here
 task-never-spawned = it was never spawned in this session
 task-already-collected = already_collected: `result` still has the full text
-tasks-running-limit = { $running } tasks are already running, which is the most (`[session] max_running`)
+tasks-running-limit =
+    { $running ->
+        [one] { $running } task is already running, which is the most (`[session] max_running`)
+       *[other] { $running } tasks are already running, which is the most (`[session] max_running`)
+    }
 tasks-running-limit-hint = collect a finished task or wait for one, or spawn with `queue: true`
 
 ## budget.rs

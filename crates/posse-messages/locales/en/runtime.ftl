@@ -210,7 +210,11 @@ nobody-to-tell = there is nobody to tell
 ## session/subagent.rs
 
 nobody-waited = nobody was waiting for an answer
-task-running-since = `{ $id }` is still running, { $turns } turns in { $seconds } s
+task-running-since =
+    { $turns ->
+        [one] `{ $id }` is still running, { $turns } turn in { $seconds } s
+       *[other] `{ $id }` is still running, { $turns } turns in { $seconds } s
+    }
 still-at-work = still at work: call wait again, or do something else meanwhile
 before-it-began = before it began
 ended-before-cancel = it had ended before the cancel

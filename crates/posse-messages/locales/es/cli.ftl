@@ -265,6 +265,7 @@ lease-in-use-hint = espérala o termínala con `posse tasks cancel { $task }`; `
 lease-taken-away = ATENCIÓN: `{ $task }` está trabajando. Sus escrituras en { $paths } se rechazan desde ahora, salvo que obtenga de nuevo la reserva; un comando suyo se detiene en uno o dos segundos
 lease-released = liberado { $paths } de `{ $task }`
 worker-stopped = detenido; lo que estaba en curso lo continúa el siguiente worker
+worker-idle = nada que continuar: ninguna tarea está interrumpida ni espera a un worker
 worker-not-started = no se pudo iniciar ningún worker en segundo plano
 driver-crashed = una tarea hizo fallar a su conductor
 not-taken-up = no se retomó

@@ -7,7 +7,11 @@ depends-on-unknown = `{ $unknown }` en depends_on no es una tarea de esta sesió
 depends-on-unknown-hint = una tarea solo puede depender de tareas lanzadas antes que ella
 open-tasks-limit = hay { $open_max } tareas en ejecución o sin recoger, que es el máximo (`[session] max_open_tasks`)
 open-tasks-limit-hint = recoge o cancela algunas primero; `list_tasks` las muestra
-tasks-running-limit = ya hay { $running } tareas en ejecución, que es el máximo (`[session] max_running`)
+tasks-running-limit =
+    { $running ->
+        [one] ya hay { $running } tarea en ejecución, que es el máximo (`[session] max_running`)
+       *[other] ya hay { $running } tareas en ejecución, que es el máximo (`[session] max_running`)
+    }
 tasks-running-limit-hint = recoge una tarea terminada o espera a una, o lánzala con `queue: true`
 task-still-running = `{ $id }` sigue en ejecución
 task-waits-for = `{ $id }` espera a { $waits_for }

@@ -35,7 +35,11 @@ launch-creation-failed = No se pudo crear el agente
 parameter-missing = Falta el valor del parámetro obligatorio '{ $name }'. { $why }. Llama a subagent de nuevo con description y prompt.
 task-not-yours = `{ $task }` no es una tarea tuya
 task-not-yours-hint = `list_tasks` muestra las tareas que hay
-task-running-since = `{ $id }` sigue en ejecución, { $turns } turnos en { $seconds } s
+task-running-since =
+    { $turns ->
+        [one] `{ $id }` sigue en ejecución, { $turns } turno en { $seconds } s
+       *[other] `{ $id }` sigue en ejecución, { $turns } turnos en { $seconds } s
+    }
 messages-unread = `{ $id }` aún no ha leído sus últimos mensajes
 messages-unread-hint = espera a que complete su próximo turno
 task-not-ended = `{ $id }` aún no ha terminado

@@ -265,6 +265,7 @@ lease-in-use-hint = attendez-la, ou terminez-la avec `posse tasks cancel { $task
 lease-taken-away = ATTENTION : `{ $task }` est au travail. Ses écritures dans { $paths } sont refusées désormais, sauf si elle obtient de nouveau la réservation ; une commande de sa part est arrêtée en une ou deux secondes
 lease-released = { $paths } de `{ $task }` libéré
 worker-stopped = arrêté ; le prochain worker poursuivra ce qui était en cours
+worker-idle = rien à poursuivre : aucune tâche n'est interrompue ni n'attend un worker
 worker-not-started = aucun worker n'a pu être lancé en arrière-plan
 driver-crashed = une tâche a fait planter son conducteur
 not-taken-up = non reprise

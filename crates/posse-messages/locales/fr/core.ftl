@@ -7,7 +7,11 @@ depends-on-unknown = `{ $unknown }` dans depends_on n'est pas une tâche de cett
 depends-on-unknown-hint = une tâche ne peut dépendre que de tâches lancées avant elle
 open-tasks-limit = { $open_max } tâches sont en cours ou non récupérées, c'est le maximum (`[session] max_open_tasks`)
 open-tasks-limit-hint = récupérez ou annulez-en d'abord ; `list_tasks` les affiche
-tasks-running-limit = { $running } tâches sont déjà en cours, c'est le maximum (`[session] max_running`)
+tasks-running-limit =
+    { $running ->
+        [one] { $running } tâche est déjà en cours, c'est le maximum (`[session] max_running`)
+       *[other] { $running } tâches sont déjà en cours, c'est le maximum (`[session] max_running`)
+    }
 tasks-running-limit-hint = récupérez une tâche terminée ou attendez-en une, ou lancez avec `queue: true`
 task-still-running = `{ $id }` est encore en cours
 task-waits-for = `{ $id }` attend { $waits_for }

@@ -35,7 +35,11 @@ launch-creation-failed = Échec de la création de l'agent
 parameter-missing = Il manque une valeur pour le paramètre requis '{ $name }'. { $why }. Appelez de nouveau subagent avec description et prompt.
 task-not-yours = `{ $task }` n'est pas une de vos tâches
 task-not-yours-hint = `list_tasks` montre les tâches qui existent
-task-running-since = `{ $id }` est encore en cours, { $turns } tours en { $seconds } s
+task-running-since =
+    { $turns ->
+        [one] `{ $id }` est encore en cours, { $turns } tour en { $seconds } s
+       *[other] `{ $id }` est encore en cours, { $turns } tours en { $seconds } s
+    }
 messages-unread = `{ $id }` n'a pas encore lu ses derniers messages
 messages-unread-hint = attendez qu'elle ait fait son prochain tour
 task-not-ended = `{ $id }` n'est pas encore terminée

@@ -206,6 +206,7 @@ lease-in-use-hint = 終了を待つか、`posse tasks cancel { $task }` で終�
 lease-taken-away = 警告: `{ $task }` は作業中です。リースを再び得ない限り、{ $paths } への書き込みは今後拒否されます。実行中のコマンドは 1、2 秒以内に止められます
 lease-released = `{ $task }` の { $paths } を解放しました
 worker-stopped = 停止しました。作業中のものは次のワーカーが続けます
+worker-idle = 続けるものはありません。中断されたタスクも、ワーカーを待つタスクもありません
 worker-not-started = バックグラウンドのワーカーを起動できませんでした
 driver-crashed = タスクの実行処理が異常終了しました
 not-taken-up = 引き継がれません

@@ -206,6 +206,7 @@ lease-in-use-hint = 请等待它，或用 `posse tasks cancel { $task }` 结束�
 lease-taken-away = 警告：`{ $task }` 正在工作。除非它再次取得租约，否则它对 { $paths } 的写入从现在起会被拒绝；其命令会在一两秒内停止
 lease-released = 已释放 `{ $task }` 的 { $paths }
 worker-stopped = 已停止；进行中的工作由下一个 worker 继续
+worker-idle = 没有可继续的任务：没有任务被中断或在等待 worker
 worker-not-started = 无法启动后台 worker
 driver-crashed = 一个任务使其驱动进程崩溃
 not-taken-up = 未接手
