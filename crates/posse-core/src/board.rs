@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode, Result};
 pub struct Rules {
     /// Tasks running at the same time.
     pub running_max: usize,
-    /// Open tasks: running, waiting, or ended and not collected. A model that spawns in a loop ends here.
+    /// Open tasks: running, waiting, or ended and neither collected nor read. A model that spawns in a loop ends here.
     pub open_max: usize,
     /// The fate of a task beyond `running_max` whose terms do not say.
     pub on_limit: OnLimit,
@@ -122,6 +122,8 @@ pub struct Board {
     /// Collected tasks: others may still depend on them.
     collected: BTreeMap<String, End>,
     tally: Tally,
+    /// Ended tasks whose text was read. They can be collected and count against no limit.
+    read: usize,
     /// Grows with every task, so that equals are served in the order they came.
     arrivals: u64,
 }
@@ -132,6 +134,7 @@ struct Entry {
     since_ms: u64,
     terms: Terms,
     state: State,
+    read: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +183,7 @@ impl Board {
             tasks: BTreeMap::new(),
             collected: BTreeMap::new(),
             tally: Tally::default(),
+            read: 0,
             arrivals: 0,
         }
     }
@@ -189,7 +193,7 @@ impl Board {
         self.check_room(&terms)?;
         let state = self.first_state(&terms);
         self.arrivals += 1;
-        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state };
+        let entry = Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, read: false };
         self.take_in(id, entry);
         Ok(state.admission())
     }
@@ -201,7 +205,7 @@ impl Board {
             return Err(Error::new(ErrorCode::TaskNotFound, localized!("depends-on-unknown", unknown))
                 .hint(localized!("depends-on-unknown-hint")));
         }
-        if self.tasks.len() >= self.rules.open_max {
+        if self.tasks.len() - self.read >= self.rules.open_max {
             let text = localized!("open-tasks-limit", open_max = self.rules.open_max);
             return Err(
                 Error::new(ErrorCode::MaxTasksExceeded, text).hint(localized!("open-tasks-limit-hint"))
@@ -220,9 +224,7 @@ impl Board {
 
     /// Takes a task back that was admitted and could not be written down: it was never here.
     pub fn forget(&mut self, id: &str, now_ms: u64) -> Vec<Move> {
-        if let Some(entry) = self.tasks.remove(id) {
-            self.tally.left(entry.state);
-        }
+        self.take_out(id);
         let mut moves = Vec::new();
         self.fill_places(now_ms, &mut moves);
         moves
@@ -238,7 +240,8 @@ impl Board {
         };
         match past {
             Past::Ended { end, collected: true } => drop(self.collected.insert(id.to_owned(), end)),
-            _ => self.take_in(id, Entry { arrival: self.arrivals, since_ms: now_ms, terms, state }),
+            _ => self
+                .take_in(id, Entry { arrival: self.arrivals, since_ms: now_ms, terms, state, read: false }),
         }
         state.admission()
     }
@@ -292,10 +295,23 @@ impl Board {
             };
             return Err(Error::new(ErrorCode::TaskNotReady, text).hint(localized!("collect-later-hint")));
         };
-        self.tasks.remove(id);
-        self.tally.left(State::Ended(end));
+        self.take_out(id);
         self.collected.insert(id.to_owned(), end);
         Ok(end)
+    }
+
+    /// Notes that the text of an ended task was read: it is not open any more, and can still be collected.
+    pub fn read(&mut self, id: &str) {
+        let ended = |entry: &&mut Entry| matches!(entry.state, State::Ended(_)) && !entry.read;
+        if let Some(entry) = self.tasks.get_mut(id).filter(ended) {
+            entry.read = true;
+            self.read += 1;
+        }
+    }
+
+    /// Whether the result of a task is still to be collected or read.
+    pub fn is_unread(&self, id: &str) -> bool {
+        self.tasks.get(id).is_some_and(|entry| matches!(entry.state, State::Ended(_)) && !entry.read)
     }
 
     /// Whether a task can be asked about, and why not.
@@ -318,15 +334,21 @@ impl Board {
         (self.running() + waiting).min(self.rules.running_max.max(self.running()))
     }
 
-    /// Ended and not yet collected.
+    /// Ended, and neither collected nor read.
     pub fn uncollected(&self) -> usize {
-        self.tally.ended
+        self.tally.ended - self.read
     }
 
     fn take_in(&mut self, id: &str, entry: Entry) {
+        self.take_out(id);
         self.tally.came(entry.state);
-        if let Some(before) = self.tasks.insert(id.to_owned(), entry) {
-            self.tally.left(before.state);
+        self.tasks.insert(id.to_owned(), entry);
+    }
+
+    fn take_out(&mut self, id: &str) {
+        if let Some(entry) = self.tasks.remove(id) {
+            self.tally.left(entry.state);
+            self.read -= usize::from(entry.read);
         }
     }
 
@@ -488,6 +510,28 @@ mod tests {
     }
 
     #[test]
+    fn a_result_that_was_read_is_not_open_and_can_still_be_collected_once() {
+        let mut board = Board::new(Rules { open_max: 1, ..RULES });
+        board.admit("a", Terms::default(), 0).unwrap();
+        board.read("a");
+        assert_eq!(code(board.admit("b", Terms::default(), 0)), ErrorCode::MaxTasksExceeded, "it runs");
+        board.ended("a", End::Completed, 0);
+        assert!(board.is_unread("a") && board.uncollected() == 1);
+        for _ in 0..2 {
+            board.read("a");
+            assert!(!board.is_unread("a") && board.uncollected() == 0);
+        }
+        board.admit("b", Terms::default(), 0).unwrap();
+        assert_eq!(board.collect("a").unwrap(), End::Completed);
+        assert_eq!(code(board.collect("a")), ErrorCode::TaskNotFound);
+        assert_eq!(
+            code(board.admit("c", Terms::default(), 0)),
+            ErrorCode::MaxTasksExceeded,
+            "it is counted once"
+        );
+    }
+
+    #[test]
     fn the_urgent_go_first_and_the_patient_are_not_forgotten() {
         let mut board = Board::new(Rules { running_max: 1, ..RULES });
         board.admit("a", Terms::default(), 0).unwrap();
@@ -571,6 +615,7 @@ mod tests {
         End { task: usize, completed: bool },
         Cancel { task: usize },
         Collect { task: usize },
+        Read { task: usize },
     }
 
     fn deed() -> impl Strategy<Value = Deed> {
@@ -581,6 +626,7 @@ mod tests {
             3 => (0usize..12, any::<bool>()).prop_map(|(task, completed)| Deed::End { task, completed }),
             1 => (0usize..12).prop_map(|task| Deed::Cancel { task }),
             1 => (0usize..12).prop_map(|task| Deed::Collect { task }),
+            1 => (0usize..12).prop_map(|task| Deed::Read { task }),
         ]
     }
 
@@ -596,7 +642,8 @@ mod tests {
             for (now, deed) in deeds.into_iter().enumerate() {
                 world.act(&mut board, deed, now as u64 * 10_000);
                 prop_assert!(board.running() <= board.places_taken() && board.places_taken() <= RULES.running_max);
-                prop_assert!(board.tasks.len() <= RULES.open_max);
+                prop_assert!(board.tasks.len() - board.read <= RULES.open_max);
+                prop_assert_eq!(board.read, board.tasks.values().filter(|entry| entry.read).count());
                 prop_assert_eq!(board.running(), world.running.len());
                 let mut counted = Tally::default();
                 board.tasks.values().for_each(|entry| counted.came(entry.state));
@@ -686,7 +733,12 @@ mod tests {
                     let tracked = board.is_tracked(id);
                     assert_eq!(board.collect(id).ok(), expected.filter(|_| tracked), "{id}");
                 }
-                Deed::Leased { .. } | Deed::End { .. } | Deed::Cancel { .. } | Deed::Collect { .. } => {}
+                Deed::Read { task } if task < self.spawned.len() => board.read(&self.spawned[task]),
+                Deed::Leased { .. }
+                | Deed::End { .. }
+                | Deed::Cancel { .. }
+                | Deed::Collect { .. }
+                | Deed::Read { .. } => {}
             }
         }
 

@@ -378,6 +378,7 @@ mod tests {
                 is_error: true,
                 mistake: false,
                 in_doubt: true,
+                pending: false,
                 changed,
             };
             let record = Record::Done { result, full_text: None, elapsed_ms: 7 };

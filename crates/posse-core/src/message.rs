@@ -84,6 +84,9 @@ pub struct ToolResult {
     /// The effect may or may not have happened: the process died between intent and outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_doubt: bool,
+    /// A poll that was answered "not yet". It may be repeated as long as there are turns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pending: bool,
     /// Files the call changed, relative to the task's workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<FileChange>,
@@ -137,6 +140,7 @@ impl ToolResult {
             is_error: false,
             mistake: false,
             in_doubt: false,
+            pending: false,
             changed: Vec::new(),
         }
     }

@@ -628,7 +628,9 @@ impl Run {
         }
         let all_mistaken = results.iter().all(|result| result.mistake);
         self.counters.mistakes = if all_mistaken { self.counters.mistakes + 1 } else { 0 };
-        let verdict = self.cycles.observe(calls, &results);
+        // Polls that hear "not yet" are bounded by turns and time; they are no circle.
+        let polls = results.iter().all(|result| result.pending);
+        let verdict = if polls { cycle::Verdict::Fine } else { self.cycles.observe(calls, &results) };
         if let (cycle::Verdict::Warn(note), Some(last)) = (&verdict, results.last_mut()) {
             last.text = format!("{}\n\n[{note}]", last.text);
         }

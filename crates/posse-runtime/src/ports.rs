@@ -316,6 +316,8 @@ pub struct ToolOutput {
     pub cut_off: bool,
     /// The arguments were wrong and nothing was run. A model that makes nothing but mistakes is stopped.
     pub mistake: bool,
+    /// A poll that was answered "not yet": repeating it is no circle.
+    pub pending: bool,
 }
 
 impl ToolOutput {
@@ -486,6 +488,14 @@ pub trait Store: ContextStore + ApprovalStore {
     /// over when the task has ended; of a task that has ended already, nothing changes.
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>>;
 
+    /// Notes how far the result of a task has reached whoever delegated it, and returns what holds now. It never goes back, and the
+    /// first `Collected` stays: of several requests that collect at once, one finds its own key in the answer.
+    fn deliver<'a>(
+        &'a self,
+        task: &'a TaskId,
+        delivery: ResultDelivery,
+    ) -> BoxFuture<'a, Result<ResultDelivery>>;
+
     /// Running tasks that somebody wants to end.
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>>;
 
@@ -650,6 +660,50 @@ pub struct TaskRow {
     pub cost_micros: u64,
     /// Tokens whose price is not known.
     pub unpriced_tokens: u64,
+    /// How far its result has reached a host; an orchestrator's journal says it for its own tasks.
+    pub delivery: ResultDelivery,
+}
+
+/// How far the result of a task has reached whoever delegated it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ResultDelivery {
+    #[default]
+    Unreported,
+    /// A `wait` named its end.
+    Reported,
+    /// Its text was read. It can still be collected.
+    Read,
+    /// Given to the request with this key, and to no other one.
+    Collected { by: String },
+}
+
+impl ResultDelivery {
+    /// What holds after a request for `next`.
+    pub fn raised_to(&self, next: &Self) -> Self {
+        match self {
+            Self::Collected { .. } => self.clone(),
+            _ => self.max(next).clone(),
+        }
+    }
+
+    /// As a store keeps it; `None` for what is usual.
+    pub fn stored(&self) -> Option<String> {
+        match self {
+            Self::Unreported => None,
+            Self::Reported => Some("reported".to_owned()),
+            Self::Read => Some("read".to_owned()),
+            Self::Collected { by } => Some(format!("collected:{by}")),
+        }
+    }
+
+    pub fn from_store(text: Option<&str>) -> Self {
+        match text {
+            None => Self::Unreported,
+            Some("reported") => Self::Reported,
+            Some("read") => Self::Read,
+            Some(text) => Self::Collected { by: text.strip_prefix("collected:").unwrap_or(text).to_owned() },
+        }
+    }
 }
 
 impl TaskRow {

@@ -11,8 +11,8 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::Places;
 use posse_core::{ErrorCode, Result};
-use posse_runtime::ports::{ChangeRequest, LeaseRequest, NewTask};
-use rusqlite::{Connection, params};
+use posse_runtime::ports::{ChangeRequest, LeaseRequest, NewTask, ResultDelivery};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::approvals::{self, Act};
 use crate::context::{self, SessionChange};
@@ -39,6 +39,7 @@ pub(crate) enum Written {
     Sign,
     Context(Changed),
     Session,
+    Delivery(ResultDelivery),
     Approval(Option<Box<Parked>>),
 }
 
@@ -61,6 +62,10 @@ pub(crate) enum Job {
     },
     Cancel {
         task: TaskId,
+    },
+    Deliver {
+        task: TaskId,
+        delivery: ResultDelivery,
     },
     Lease {
         task: TaskId,
@@ -226,6 +231,7 @@ fn write(
         }
         Job::Claim { task, from, owner } => journal::claim(connection, task, *from, owner, now),
         Job::Cancel { task } => cancel(connection, task, now),
+        Job::Deliver { task, delivery } => deliver(connection, task, delivery),
         Job::Lease { task, epoch, request } => leases::acquire(connection, task, *epoch, request),
         Job::EndLease { task, token } => leases::delete(connection, task, *token).map(|()| Ok(Written::Sign)),
         Job::BeginCommand { task, epoch, places, now_ms } => {
@@ -252,6 +258,27 @@ fn cancel(connection: &Connection, task: &TaskId, now: i64) -> rusqlite::Result<
         )?
         .execute(params![task.as_str(), now])?;
     Ok(if found == 0 { Err(fault::task_not_found(task)) } else { Ok(Written::Sign) })
+}
+
+/// Inside the transaction that writes, so that of several collectors the first is the only one.
+fn deliver(
+    connection: &Connection,
+    task: &TaskId,
+    next: &ResultDelivery,
+) -> rusqlite::Result<Result<Written, Fault>> {
+    let now: Option<Option<String>> = connection
+        .prepare_cached("SELECT delivery FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(now) = now else { return Ok(Err(fault::task_not_found(task))) };
+    let now = ResultDelivery::from_store(now.as_deref());
+    let raised = now.raised_to(next);
+    if raised != now {
+        connection
+            .prepare_cached("UPDATE tasks SET delivery = ?2 WHERE id = ?1")?
+            .execute(params![task.as_str(), raised.stored()])?;
+    }
+    Ok(Ok(Written::Delivery(raised)))
 }
 
 fn beat(connection: &Connection, owner: &str, now: i64) -> rusqlite::Result<Result<Written, Fault>> {

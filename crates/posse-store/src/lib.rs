@@ -28,7 +28,7 @@ use posse_core::lease::{Command, Lease, Places, Writing};
 use posse_core::usage::SpendingTotal;
 use posse_runtime::ports::{
     ApprovalQuery, ApprovalStore, BoxFuture, ChangeRequest, ContextStore, KeptAgent, LeaseRequest, NewTask,
-    SessionRow, Store, TaskQuery, TaskRow,
+    ResultDelivery, SessionRow, Store, TaskQuery, TaskRow,
 };
 
 use crate::approvals::Act;
@@ -201,6 +201,20 @@ impl Store for SqliteStore {
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
         let answer = self.writer.write(Job::Cancel { task: task.clone() });
         Box::pin(async move { answer.wait().await.map(drop) })
+    }
+
+    fn deliver<'a>(
+        &'a self,
+        task: &'a TaskId,
+        delivery: ResultDelivery,
+    ) -> BoxFuture<'a, Result<ResultDelivery>> {
+        let answer = self.writer.write(Job::Deliver { task: task.clone(), delivery });
+        Box::pin(async move {
+            match answer.wait().await? {
+                Written::Delivery(delivery) => Ok(delivery),
+                _ => unreachable!("a delivery is written"),
+            }
+        })
     }
 
     fn cancel_requests(&self) -> BoxFuture<'_, Result<Vec<TaskId>>> {

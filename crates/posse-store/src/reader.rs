@@ -8,7 +8,7 @@ use posse_core::journal::Record;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::localized;
-use posse_runtime::ports::{TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{ResultDelivery, TaskQuery, TaskRow, Which};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{SpendingGroup, SpendingLine, fault, open};
@@ -23,7 +23,7 @@ pub(crate) const ROWS: &str =
              coalesce((SELECT beat_ms FROM owners WHERE owners.owner = tasks.owner), 0)),
          min(cost_micros, 9223372036854775807 - coalesce(sum(cost), 0)) + coalesce(sum(cost), 0),
          min(unpriced_tokens, 9223372036854775807 - coalesce(sum(iif(cost IS NULL, input + output, 0)), 0))
-             + coalesce(sum(iif(cost IS NULL, input + output, 0)), 0)
+             + coalesce(sum(iif(cost IS NULL, input + output, 0)), 0), delivery
      FROM tasks LEFT JOIN journal ON position BETWEEN (number << 32) + counted AND (number << 32) + 4294967295";
 
 pub(crate) struct Reader {
@@ -230,6 +230,7 @@ fn task_row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         seen_ms: unsigned(row, 13)?,
         cost_micros: unsigned(row, 14)?,
         unpriced_tokens: unsigned(row, 15)?,
+        delivery: ResultDelivery::from_store(row.get_ref(16)?.as_str_or_null()?),
     })
 }
 

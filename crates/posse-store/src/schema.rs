@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x506f_7373;
 /// `STEPS[n]` leads from version n to version n + 1.
 const STEPS: &[&str] = &[
     TASKS, CONTEXT, COUNTED, OWNERS, AUDIENCE, LEASES, APPROVALS, COMMANDS, AGENTS, IN_ORDER, SPENDING,
-    RETENTION,
+    RETENTION, DELIVERY,
 ];
 
 const TASKS: &str = "
@@ -300,6 +300,13 @@ const RETENTION: &str = "
         cost INTEGER NOT NULL,
         unpriced INTEGER NOT NULL
     ) STRICT;
+";
+
+const DELIVERY: &str = "
+    -- How far a task's result has reached a host that has no journal: NULL, 'reported', 'read' or 'collected:' and the key of the request.
+    -- Everything that ended before counts as read, so that no host hears of it again.
+    ALTER TABLE tasks ADD COLUMN delivery TEXT;
+    UPDATE tasks SET delivery = 'read' WHERE status != 'running';
 ";
 
 pub(crate) const VERSION: u32 = STEPS.len() as u32;

@@ -14,7 +14,9 @@ use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::{Command, Lease, Places, Writing, conflict, has_ended, in_the_way};
 use posse_core::{Error, ErrorCode, Result, text};
-use posse_runtime::ports::{BoxFuture, ChangeRequest, LeaseRequest, NewTask, Store, TaskQuery, TaskRow};
+use posse_runtime::ports::{
+    BoxFuture, ChangeRequest, LeaseRequest, NewTask, ResultDelivery, Store, TaskQuery, TaskRow,
+};
 
 use self::context::{Contexts, SessionChange};
 
@@ -53,6 +55,7 @@ enum Write {
     Append(TaskId, u64, Vec<Record>),
     Claim(TaskId, Option<u64>, String),
     Cancel(TaskId),
+    Deliver(TaskId, ResultDelivery),
     Lease(TaskId, u64, LeaseRequest),
     EndLease(TaskId, u64),
     BeginCommand(TaskId, u64, Places, u64),
@@ -173,6 +176,12 @@ impl State {
                 row.cancel_requested = row.status == "running";
                 Applied::Sign
             }
+            Write::Deliver(task, delivery) => {
+                let number = self.number(task)?;
+                let row = &mut self.tasks[number].row;
+                row.delivery = row.delivery.raised_to(delivery);
+                Applied::Sign
+            }
             Write::Lease(task, epoch, request) => Applied::Token(self.lease(task, *epoch, request)?),
             Write::EndLease(task, token) => {
                 let number = self.number(task)?;
@@ -246,6 +255,7 @@ impl State {
             turns: 0,
             cost_micros: 0,
             unpriced_tokens: 0,
+            delivery: ResultDelivery::default(),
         };
         self.numbers.insert(task.id.clone(), self.tasks.len());
         self.tasks.push(Task { row, records: Vec::new() });
@@ -396,6 +406,17 @@ impl Store for MemoryStore {
 
     fn request_cancel<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<()>> {
         let answer = self.lock().apply(now_ms(), Write::Cancel(task.clone())).map(drop);
+        Box::pin(async { answer })
+    }
+
+    fn deliver<'a>(
+        &'a self,
+        task: &'a TaskId,
+        delivery: ResultDelivery,
+    ) -> BoxFuture<'a, Result<ResultDelivery>> {
+        let mut state = self.lock();
+        let applied = state.apply(now_ms(), Write::Deliver(task.clone(), delivery));
+        let answer = applied.and_then(|_| Ok(state.tasks[state.number(task)?].row.delivery.clone()));
         Box::pin(async { answer })
     }
 

@@ -12,7 +12,7 @@ use posse_core::outcome::{Outcome, StopReason};
 use posse_core::reply::{FailureKind, ModelFailure, Reply, ReplyStop};
 use posse_core::usage::Usage;
 use posse_core::{ErrorCode, Result};
-use posse_runtime::ports::{LeaseRequest, NewTask, Store, TaskQuery, TaskRow, Which};
+use posse_runtime::ports::{LeaseRequest, NewTask, ResultDelivery, Store, TaskQuery, TaskRow, Which};
 
 /// Runs every case on a fresh store. Needs a tokio runtime around it.
 pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
@@ -31,6 +31,7 @@ pub async fn run<S: Store + 'static>(fresh: impl Fn() -> Arc<S>) {
     queries_find_what_they_name(&*fresh()).await;
     of_several_claims_from_one_epoch_one_wins(fresh()).await;
     a_wish_to_cancel_lasts_until_the_task_has_ended(&*fresh()).await;
+    a_result_is_collected_by_one_request_and_its_delivery_never_goes_back(fresh()).await;
     an_owner_that_beats_is_seen(&*fresh()).await;
     a_lease_has_all_of_its_places_or_none(&*fresh()).await;
     a_lease_ends_with_its_task(&*fresh()).await;
@@ -68,6 +69,7 @@ async fn a_new_task_is_listed_with_what_it_began_with(store: &dyn Store) {
         turns: 0,
         cost_micros: 0,
         unpriced_tokens: 0,
+        delivery: ResultDelivery::default(),
     };
     assert_eq!(row, expected);
     assert_eq!(store.tasks(10).await.unwrap(), [expected]);
@@ -362,6 +364,36 @@ async fn a_wish_to_cancel_lasts_until_the_task_has_ended(store: &dyn Store) {
     store.request_cancel(&id).await.unwrap();
     assert_eq!(store.cancel_requests().await.unwrap(), [], "what has ended cannot be cancelled");
     assert_code(store.request_cancel(&TaskId::root("none")).await, ErrorCode::TaskNotFound);
+}
+
+async fn a_result_is_collected_by_one_request_and_its_delivery_never_goes_back<S: Store + 'static>(
+    store: Arc<S>,
+) {
+    let id = TaskId::root("s");
+    store.create(new_task("s")).await.unwrap();
+    let by = |number: u32| ResultDelivery::Collected { by: format!("request {number}") };
+    for (asked, now) in [
+        (ResultDelivery::Reported, ResultDelivery::Reported),
+        (ResultDelivery::Read, ResultDelivery::Read),
+        (ResultDelivery::Reported, ResultDelivery::Read),
+    ] {
+        assert_eq!(store.deliver(&id, asked).await.unwrap(), now);
+        assert_eq!(store.task(&id).await.unwrap().delivery, now);
+    }
+    let mut collectors = tokio::task::JoinSet::new();
+    for number in 0..100 {
+        let (store, id) = (Arc::clone(&store), id.clone());
+        collectors.spawn(async move { (number, store.deliver(&id, by(number)).await.unwrap()) });
+    }
+    let answers = collectors.join_all().await;
+    let won: Vec<u32> =
+        answers.iter().filter(|(number, told)| *told == by(*number)).map(|(number, _)| *number).collect();
+    assert_eq!(won.len(), 1, "{answers:?}");
+    assert!(answers.iter().all(|(_, told)| *told == by(won[0])), "{answers:?}");
+    assert_eq!(store.deliver(&id, by(won[0])).await.unwrap(), by(won[0]), "a retry has it");
+    assert_eq!(store.deliver(&id, ResultDelivery::Read).await.unwrap(), by(won[0]));
+    assert_eq!(store.tasks(1).await.unwrap()[0].delivery, by(won[0]));
+    assert_code(store.deliver(&TaskId::root("none"), by(1)).await, ErrorCode::TaskNotFound);
 }
 
 async fn an_owner_that_beats_is_seen(store: &dyn Store) {

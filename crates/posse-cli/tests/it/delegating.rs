@@ -71,7 +71,7 @@ fn a_child_finds_its_script_from_wherever_it_is_taken_up() {
         "lead:
 - calls: [{subagent: {action: define, name: helper, description: Helps, system_prompt: Help., model: 'scripted:k.yaml#helper'}}]
 - calls: [{subagent: {action: spawn, agent: helper, task: Help}}]
-- {calls: [{subagent: {action: status, task_id: '{result:0:/task_id}'}}], repeat_until: '\"completed\"'}
+- {calls: [{subagent: {action: status, task_id: '{result:0:/task_id}', wait_ms: 1000}}], repeat_until: '\"completed\"'}
 - text: Done.
 helper:
 - text: Helped.

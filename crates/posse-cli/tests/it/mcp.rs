@@ -132,10 +132,7 @@ fn two_tasks_run_side_by_side_and_both_results_come_back() {
     assert_eq!(seen, [("t_01", "completed"), ("t_02", "completed")]);
     assert_eq!(later.tool("subagent_result", json!({ "task_id": "t_02" }))["text"], "A quick answer.");
     let collected = later.tool("subagent", json!({ "action": "collect", "task_id": "t_01" }));
-    assert_eq!(
-        collected["result"], "The gate is open.",
-        "an answer may not have reached whoever asked first"
-    );
+    assert_eq!(collected["result"], "The gate is open.", "it was read and not collected");
     let third = later.tool("subagent", json!({ "action": "spawn", "agent": "quick", "task": "Again" }));
     assert_eq!(third["task_id"], "t_03");
     let waited = later.tool("subagent_wait", json!({}));

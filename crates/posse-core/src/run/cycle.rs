@@ -1,5 +1,5 @@
 //! Notices a run that goes round in circles: the same calls with the same results, over and over, also in cycles of
-//! up to four turns. Polling that sees something new each time is not a circle.
+//! up to four turns. Polling is not a circle: neither if it sees something new each time, nor if it hears "not yet".
 
 use std::collections::VecDeque;
 use std::sync::Arc;

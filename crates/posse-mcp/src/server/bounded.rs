@@ -32,7 +32,7 @@ pub struct Listener {
 pub struct Call {
     pub offer: Offer,
     pub arguments: JsonObject,
-    /// Of this call alone.
+    /// Of this call alone; the same if it is made again.
     pub key: String,
     pub listener: Option<Listener>,
     /// The host does not want the answer any more.
@@ -128,8 +128,6 @@ pub async fn perform(
             let Some(id) = arguments.get("task_id").filter(|_| !text.is_error) else { return text };
             let status = one(json!({ "action": "wait", "task_ids": [id], "timeout_ms": 0 })).await;
             let finished = parsed(&status.text)["finished"][0].take();
-            // Who has read it is not told about it again by every wait.
-            one(json!({ "action": "collect", "task_id": id })).await;
             merged(finished, parsed(&text.text))
         }
         Offer::List => {

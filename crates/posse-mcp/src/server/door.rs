@@ -67,6 +67,8 @@ pub struct Serving {
 #[derive(Clone)]
 pub struct Door {
     inside: Arc<Inside>,
+    /// Tells connections of this process apart.
+    connection: u64,
     wishes: Arc<Mutex<Wishes>>,
 }
 
@@ -79,13 +81,17 @@ struct Wishes {
     told: bool,
 }
 
+/// The member of `_meta` in which a host names a request, so that it can make it again after a lost answer or a restart.
+const REQUEST_ID: &str = "posse/request_id";
+const REQUEST_ID_BYTES_MAX: usize = 200;
+
 /// Addresses that one connection may watch; more than a person looks at.
 const SUBSCRIBED_MAX: usize = 1_000;
 
 struct Inside {
     serving: Serving,
     tools: Vec<(Offer, Tool)>,
-    calls: AtomicU64,
+    connections: AtomicU64,
 }
 
 impl Door {
@@ -94,13 +100,14 @@ impl Door {
             |offer: Offer| serving.specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
         let offered = |offer: &Offer| Some((*offer, offer.describe(spec(*offer)?)));
         let tools = serving.offers.iter().filter_map(offered).collect();
-        let inside = Arc::new(Inside { serving, tools, calls: AtomicU64::new(0) });
-        Self { inside, wishes: Arc::default() }
+        let inside = Arc::new(Inside { serving, tools, connections: AtomicU64::new(1) });
+        Self { inside, connection: 0, wishes: Arc::default() }
     }
 
     /// Another connection.
     pub fn another(&self) -> Self {
-        Self { inside: self.inside.clone(), wishes: Arc::default() }
+        let connection = self.inside.connections.fetch_add(1, Ordering::Relaxed);
+        Self { inside: self.inside.clone(), connection, wishes: Arc::default() }
     }
 
     fn wishes(&self) -> MutexGuard<'_, Wishes> {
@@ -203,8 +210,26 @@ impl Door {
         text
     }
 
-    fn next_key(&self) -> String {
-        format!("mcp/{}/{}", self.inside.serving.process, self.inside.calls.fetch_add(1, Ordering::Relaxed))
+    /// The idempotency key of a call. A call that is sent again with the same id on the same connection has the same key; one that
+    /// names its request has it in every process.
+    fn key_of(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<String, ErrorData> {
+        let content = json!([request.name, request.arguments]).to_string();
+        let digest = fingerprint(&content);
+        let Some(named) = context.meta.get(REQUEST_ID) else {
+            let Serving { process, .. } = &self.inside.serving;
+            return Ok(format!("mcp/{process}/{}/{:?}/{digest:016x}", self.connection, context.id));
+        };
+        match named.as_str().filter(|id| (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())) {
+            Some(id) => Ok(format!("mcp/request/{id}/{digest:016x}")),
+            None => {
+                let text = format!("`{REQUEST_ID}` is a string of 1 to {REQUEST_ID_BYTES_MAX} bytes");
+                Err(ErrorData::invalid_params(text, None))
+            }
+        }
     }
 }
 
@@ -251,12 +276,13 @@ impl ServerHandler for Door {
             return Err(ErrorData::invalid_params(format!("no tool is called `{name}`"), None));
         };
         self.meet(&context.peer);
+        let key = self.key_of(&request, &context)?;
         let token = context.meta.get_progress_token();
         let listener = token.map(|token| Listener { peer: context.peer.clone(), token });
         let call = Call {
             offer: *offer,
             arguments: request.arguments.unwrap_or_default(),
-            key: self.next_key(),
+            key,
             listener,
             cancelled: context.ct.clone(),
             leaving: self.inside.serving.leaving.clone(),
@@ -451,6 +477,13 @@ impl ServerHandler for Door {
             }
         })
     }
+}
+
+/// FNV-1a: the same in every process.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Those that the newest protocol does not have any more.

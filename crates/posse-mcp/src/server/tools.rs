@@ -91,7 +91,7 @@ impl Offer {
             Offer::SharedContext | Offer::RunSubagent => spec.description.clone(),
             Offer::Wait => {
                 "Wait until delegated tasks have ended or one asks something; returns after 45 seconds at most. Changes nothing. \
-                 Without task_ids: all whose result was not read yet. `running` tasks go on: call it again."
+                 Without task_ids: the next end that it has not reported yet. `running` tasks go on: call it again."
                     .to_owned()
             }
             Offer::Result => {
@@ -112,7 +112,7 @@ impl Offer {
             Offer::Wait => json!({
                 "type": "object",
                 "properties": {
-                    "task_ids": { "type": "array", "items": { "type": "string" }, "description": "such as [\"t_01\"]; all that were not read yet if left out" },
+                    "task_ids": { "type": "array", "items": { "type": "string" }, "description": "such as [\"t_01\"]; all whose end was not reported yet if left out" },
                     "mode": { "type": "string", "enum": ["any", "all"], "description": "return when any or all of them have ended; any if left out" },
                     "timeout_s": { "type": "integer", "minimum": 0, "maximum": WAIT_S_MAX, "description": "30 if left out" }
                 }

@@ -216,6 +216,7 @@ task-running-since =
        *[other] `{ $id }` is still running, { $turns } turns in { $seconds } s
     }
 still-at-work = still at work: call wait again, or do something else meanwhile
+nothing-to-wait-for = nothing is running, and every end was reported before
 before-it-began = before it began
 ended-before-cancel = it had ended before the cancel
 messages-unread = `{ $id }` has not read its last messages yet

@@ -200,6 +200,7 @@ impl Answer {
             Answer::Ran(output) => ToolResult {
                 in_doubt: output.cut_off,
                 is_error: output.is_error,
+                pending: output.pending,
                 changed: output.changed,
                 ..ToolResult::new(call, never_empty(output.text))
             },

@@ -83,7 +83,9 @@ impl Session {
         children.sort_by_key(|child| (child.row.status == "running", !child.begun));
         for child in children {
             let was_collected = collected(&child.row);
+            let (id, delivery) = (child.row.id.clone(), child.row.delivery.clone());
             self.adopt_child(family, child, was_collected, calls).await?;
+            family.note_delivery(id.short(), &delivery);
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use super::facades::{alias_tag, task_tag};
 use super::task::{Done, Task, Tasks};
 use crate::budget::Account;
 use crate::driver::Stop;
-use crate::ports::Worktree;
+use crate::ports::{ResultDelivery, Worktree};
 
 /// The task that delegates: nothing it hands out exceeds what it has itself.
 pub(crate) struct Parent {
@@ -31,8 +31,7 @@ pub(crate) struct Parent {
     pub own: Stop,
     /// Ends its children, and nothing else.
     pub stop: Stop,
-    /// It has no run here: its children outlive it, and it may ask for the same result again, because an answer may not have
-    /// reached it.
+    /// It has no run and no journal here: its children outlive it, and how far their results have reached it is in the store.
     pub outside: bool,
     /// How a person lets its tasks write, for those that ask in vain.
     pub writing_advice: Option<String>,
@@ -128,16 +127,23 @@ impl Family {
     pub fn collect(&self, id: &str) -> Result<Arc<Task>> {
         let mut children = self.lock();
         let id = children.own_id(id);
-        if let Some(task) = self.asked_again(&children, &id) {
-            return Ok(task);
-        }
         children.board.collect(&id)?;
         Ok(children.tasks[&id].clone())
     }
 
-    fn asked_again(&self, children: &Children, id: &str) -> Option<Arc<Task>> {
-        let collected = self.parent.outside && !children.board.is_tracked(id);
-        children.tasks.get(id).filter(|_| collected).cloned()
+    /// Takes over what the store says about a result: another process may have reported, read or collected it.
+    pub fn note_delivery(&self, id: &str, delivery: &ResultDelivery) {
+        let mut children = self.lock();
+        let Some(task) = children.tasks.get(id).cloned() else { return };
+        if *delivery >= ResultDelivery::Reported {
+            task.set_reported();
+        }
+        match delivery {
+            ResultDelivery::Unreported | ResultDelivery::Reported => {}
+            ResultDelivery::Read => children.board.read(id),
+            // One that has not ended here yet is looked at again when it has.
+            ResultDelivery::Collected { .. } => drop(children.board.collect(id)),
+        }
     }
 
     /// What a task is called here, whichever of its names is used.
@@ -149,9 +155,6 @@ impl Family {
     pub fn tracked(&self, id: &str) -> Result<Arc<Task>> {
         let mut children = self.lock();
         let id = children.own_id(id);
-        if let Some(task) = self.asked_again(&children, &id) {
-            return Ok(task);
-        }
         children.board.check(&id)?;
         Ok(children.tasks[&id].clone())
     }
@@ -172,6 +175,20 @@ impl Family {
             .values()
             .map(|task| (task.clone(), children.board.is_tracked(task.id.short())))
             .collect()
+    }
+
+    /// Those that can be asked about and whose end no `wait` has reported, in the order in which they came.
+    pub fn unreported(&self) -> Vec<Arc<Task>> {
+        let children = self.lock();
+        let tracked = |task: &&Arc<Task>| children.board.is_tracked(task.id.short()) && !task.is_reported();
+        let mut tasks: Vec<Arc<Task>> = children.tasks.values().filter(tracked).cloned().collect();
+        tasks.sort_by_key(|task| task.number());
+        tasks
+    }
+
+    /// Whether its result is still to be collected or read.
+    pub fn is_unread(&self, task: &Task) -> bool {
+        self.lock().board.is_unread(task.id.short())
     }
 
     pub fn with_key(&self, key: &str) -> Option<Arc<Task>> {

@@ -1,6 +1,7 @@
 //! A session whose orchestrator is a program outside, which speaks some protocol. It has no run of its own: it comes and goes, and
 //! what it delegated stays. Several of them can be in one session at the same time, each in its own process.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub struct Hosted {
     /// Taken in by one at a time, so that nothing is driven twice.
     looking: Mutex<()>,
     calls: AtomicU32,
+    /// Calls under way, by key: the same call made again waits for the first.
+    under_way: std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>,
     attending: JoinHandle<()>,
 }
 
@@ -82,6 +85,7 @@ impl Session {
             grant: Arc::new(grant),
             looking: Mutex::default(),
             calls: AtomicU32::new(0),
+            under_way: std::sync::Mutex::default(),
             attending,
         };
         hosted.look().await?;
@@ -105,6 +109,24 @@ impl Hosted {
         key: &str,
         cancel: CancellationToken,
     ) -> ToolOutput {
+        let turn = self.turns().entry(key.to_owned()).or_default().clone();
+        let answer = {
+            let _one_at_a_time = turn.lock().await;
+            self.perform(tool, arguments, key, cancel).await
+        };
+        let mut turns = self.turns();
+        // The list and this call have it, and nobody who waits.
+        if Arc::strong_count(&turn) == 2 {
+            turns.remove(key);
+        }
+        answer
+    }
+
+    fn turns(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mutex<()>>>> {
+        self.under_way.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    async fn perform(&self, tool: &str, arguments: &str, key: &str, cancel: CancellationToken) -> ToolOutput {
         if let Err(e) = self.look().await {
             return ToolOutput::error(super::subagent::wire_error(&e).to_string());
         }
@@ -179,11 +201,19 @@ impl Hosted {
                 rows.push(row);
             }
         }
-        rows.retain(|row| self.family.task(row.id.short()).is_err());
+        let mut known = Vec::with_capacity(rows.len());
+        rows.retain(|row| {
+            let is_new = self.family.task(row.id.short()).is_err();
+            known.extend((!is_new).then(|| (row.id.clone(), row.delivery.clone())));
+            is_new
+        });
+        for (id, delivery) in known {
+            self.family.note_delivery(id.short(), &delivery);
+        }
         if rows.is_empty() {
             return Ok(());
         }
-        self.session.bring_back(&self.family, rows, |_| true, &Begun::default()).await
+        self.session.bring_back(&self.family, rows, |_| false, &Begun::default()).await
     }
 
     /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still

@@ -17,12 +17,14 @@ use posse_messages::{fixed, localized};
 use serde_json::{Map, Value, json};
 
 use super::Session;
+use super::adopt::Begun;
 use super::facades::{Facade, Facades, check_room, launch};
 use super::family::Family;
 use super::task::{Stage, Task};
 use crate::inbox::{Message, Receipt};
-use crate::ports::{BoxFuture, Proposal, Tool, ToolContext, ToolInput, ToolOutput};
+use crate::ports::{BoxFuture, Proposal, ResultDelivery, Tool, ToolContext, ToolInput, ToolOutput};
 pub(super) use define::{define_again, recalled};
+use report::RETRY_AFTER_MS;
 use report::collected;
 pub(super) use report::{failure, status};
 pub(super) use request::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
@@ -104,9 +106,16 @@ impl Tool for SubagentTool {
                 Ok(request) => request,
                 Err(e) => return ToolOutput::mistake(wire_error(&e).to_string()),
             };
+            let polls = request.is_poll();
             match answer(&session, &input, request).await {
-                Ok(answer) => ToolOutput::text(answer.to_string()),
-                Err(e) => ToolOutput::error(wire_error(&e).to_string()),
+                Ok(answer) => {
+                    let pending = polls && (answer["status"] == "running" || answer["timed_out"] == true);
+                    ToolOutput { pending, ..ToolOutput::text(answer.to_string()) }
+                }
+                Err(e) => {
+                    let pending = e.code() == ErrorCode::TaskNotReady;
+                    ToolOutput { pending, ..ToolOutput::error(wire_error(&e).to_string()) }
+                }
             }
         })
     }
@@ -130,6 +139,9 @@ pub fn wire_error(error: &Error) -> Value {
     let mut value = json!({ "error": error.code().wire(), "message": error.message().english() });
     if let Some(hint) = error.advice() {
         value["hint"] = json!(hint.english());
+    }
+    if error.code() == ErrorCode::TaskNotReady {
+        value["retry_after_ms"] = json!(RETRY_AFTER_MS);
     }
     value
 }
@@ -159,13 +171,21 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
             request.key = Some(key.to_owned());
             spawn(session, &family, *request).await
         }
-        Request::Status { task_id } => {
+        Request::Status { task_id, wait } => {
+            session.catch_up(&family, &task_id).await?;
             let task = family.tracked(&task_id)?;
-            Ok(status(&task, &task.news(&context.cancel).await))
+            Ok(status(&task, &task.settled(bounded(wait, context), &context.cancel).await))
         }
-        Request::Collect { task_id } => collect(&family, &task_id, key, context).await,
-        Request::Wait { task_ids, mode, timeout } => wait(&family, task_ids, mode, timeout, context).await,
-        Request::Cancel { task_id } => cancel(session, &family, &task_id).await,
+        Request::Collect { task_id, wait } => {
+            collect(session, &family, &task_id, bounded(wait, context), input).await
+        }
+        Request::Wait { task_ids, mode, timeout } => {
+            wait(session, &family, task_ids, mode, timeout, context).await
+        }
+        Request::Cancel { task_id } => {
+            session.catch_up(&family, &task_id).await?;
+            cancel(session, &family, &task_id).await
+        }
         Request::Send { task_id, message } => send(&family, &task_id, message, key),
         Request::Answer { task_id, answer } => {
             let answered = family.tracked(&task_id)?.answer(answer);
@@ -180,8 +200,7 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
         Request::ListTasks {} => {
             let tasks = family.tasks().into_iter().map(|(task, tracked)| {
                 let mut value = status(&task, &task.progress());
-                // What a host read from an earlier process is not known here, so it is not said.
-                if !tracked && (!family.parent.outside || lock(&task.collected).is_some()) {
+                if !tracked {
                     value["collected"] = json!(true);
                 }
                 value
@@ -212,40 +231,68 @@ async fn spawn(session: &Session, family: &Family, request: posse_core::task::Ta
     Ok(value)
 }
 
-async fn collect(family: &Family, id: &str, key: &str, context: &ToolContext) -> Result<Value> {
-    // The answer to the same call may have been lost on its way.
-    if let Ok(task) = family.task(id)
-        && let Some((by, answer)) = &*lock(&task.collected)
-        && by == key
-    {
-        return Ok(answer.clone());
+/// How long one call may wait.
+fn bounded(wait: Duration, context: &ToolContext) -> Duration {
+    wait.min(WAIT_MAX).min(context.time_left)
+}
+
+/// Gives a result to one request. The same request made again gets the same answer: the first one may have been lost on its way.
+async fn collect(
+    session: &Session,
+    family: &Arc<Family>,
+    id: &str,
+    wait: Duration,
+    input: &ToolInput<'_>,
+) -> Result<Value> {
+    let key = input.idempotency_key;
+    if let Some(answer) = family.task(id).ok().and_then(|task| task.answer_to(key)) {
+        return Ok(answer);
     }
-    let progress = family.tracked(id)?.news(&context.cancel).await;
+    let delivery = session.catch_up(family, id).await?;
+    if delivery == (ResultDelivery::Collected { by: key.to_owned() }) {
+        let task = family.task(id)?;
+        return Ok(collected(&task, &task.progress()));
+    }
+    let task = family.tracked(id)?;
+    let progress = task.settled(wait, &input.context.cancel).await;
+    if progress.done.is_some() && family.parent.outside {
+        let by = ResultDelivery::Collected { by: key.to_owned() };
+        let now = session.store.deliver(&task.id, by.clone()).await?;
+        if now == by {
+            // Whoever lost may have taken it off the board already.
+            let _ = family.collect(id);
+            return Ok(task.collected_by(key, collected(&task, &progress)));
+        }
+        family.note_delivery(task.id.short(), &now);
+    }
     let task = family.collect(id).map_err(|e| match (e.code(), progress.stage) {
         (ErrorCode::TaskNotReady, Stage::Running) => {
-            let seconds = family.task(id).map_or(0, |task| task.seconds());
-            let text = localized!("task-running-since", id, turns = progress.turns, seconds);
+            let text = localized!("task-running-since", id, turns = progress.turns, seconds = task.seconds());
             Error::new(ErrorCode::TaskNotReady, text).hint(localized!("collect-later-hint"))
         }
         _ => e,
     })?;
-    let answer = collected(&task, &task.progress());
-    *lock(&task.collected) = Some((key.to_owned(), answer.clone()));
-    Ok(answer)
+    Ok(task.collected_by(key, collected(&task, &task.progress())))
 }
 
+/// Without ids: those whose end no wait has reported yet.
 async fn wait(
-    family: &Family,
+    session: &Session,
+    family: &Arc<Family>,
     ids: Option<Vec<String>>,
     mode: Mode,
     timeout: Option<Duration>,
     context: &ToolContext,
 ) -> Result<Value> {
-    let tasks: Vec<Arc<Task>> = match ids {
-        Some(ids) => ids.iter().map(|id| family.task(id)).collect::<Result<_>>()?,
-        None => family.tasks().into_iter().filter(|(_, tracked)| *tracked).map(|(task, _)| task).collect(),
+    let tasks = match ids {
+        Some(ids) => {
+            for id in &ids {
+                session.catch_up(family, id).await?;
+            }
+            ids.iter().map(|id| family.task(id)).collect::<Result<_>>()?
+        }
+        None => family.unreported(),
     };
-    let wait = timeout.unwrap_or(WAIT_USUAL).min(WAIT_MAX).min(context.time_left);
     let enough = |tasks: &[Arc<Task>]| {
         let asks = tasks.iter().any(|task| task.progress().question.is_some());
         let ended = tasks.iter().filter(|task| task.is_done()).count();
@@ -255,7 +302,7 @@ async fn wait(
                 Mode::All => ended == tasks.len(),
             }
     };
-    let until = tokio::time::Instant::now() + wait;
+    let until = tokio::time::Instant::now() + bounded(timeout.unwrap_or(WAIT_USUAL), context);
     let mut changes: Vec<_> = tasks.iter().map(|task| task.changes()).collect();
     while !enough(&tasks) {
         let mut all: Vec<_> = changes.iter_mut().map(|change| Box::pin(change.changed())).collect();
@@ -269,15 +316,60 @@ async fn wait(
             () = tokio::time::sleep_until(until) => break,
         }
     }
-    let (ended, running): (Vec<&Arc<Task>>, Vec<_>) = tasks.iter().partition(|task| task.is_done());
+    let (ended, running): (Vec<Arc<Task>>, Vec<_>) = tasks.iter().cloned().partition(|task| task.is_done());
+    session.report(family, &ended).await?;
     let shown =
-        |tasks: Vec<&Arc<Task>>| tasks.iter().map(|task| status(task, &task.progress())).collect::<Vec<_>>();
+        |tasks: &[Arc<Task>]| tasks.iter().map(|task| status(task, &task.progress())).collect::<Vec<_>>();
     let timed_out = !enough(&tasks);
-    let mut value = json!({ "finished": shown(ended), "running": shown(running), "timed_out": timed_out });
+    let mut value = json!({ "finished": shown(&ended), "running": shown(&running), "timed_out": timed_out });
     if timed_out {
         value["hint"] = json!(fixed!("still-at-work"));
+    } else if tasks.is_empty() {
+        value["note"] = json!(fixed!("nothing-to-wait-for"));
     }
     Ok(value)
+}
+
+impl Session {
+    /// Brings what is known of a host's task up to date with the store, where other processes may have delegated, read or collected
+    /// it. An orchestrator's own tasks are known to it alone.
+    async fn catch_up(&self, family: &Arc<Family>, id: &str) -> Result<ResultDelivery> {
+        let own = family.own_id(id);
+        let number = own.strip_prefix("t_").and_then(|number| number.parse().ok());
+        let Some(number) = number.filter(|_| family.parent.outside) else {
+            return Ok(ResultDelivery::Unreported);
+        };
+        let row = match self.store.task(&TaskId::child(&self.id, number)).await {
+            Err(e) if e.code() == ErrorCode::TaskNotFound => return Ok(ResultDelivery::Unreported),
+            row => row?,
+        };
+        let delivery = row.delivery.clone();
+        if family.task(&own).is_ok() {
+            family.note_delivery(&own, &delivery);
+        } else if row.status != "running" && row.parent.as_ref() == Some(&family.parent.id) {
+            self.bring_back(family, vec![row], |_| false, &Begun::default()).await?;
+        }
+        Ok(delivery)
+    }
+
+    /// Notes that the text of a task was read.
+    async fn mark_read(&self, family: &Family, task: &Task) -> Result<()> {
+        if family.is_unread(task) && family.parent.outside {
+            self.store.deliver(&task.id, ResultDelivery::Read).await?;
+        }
+        family.note_delivery(task.id.short(), &ResultDelivery::Read);
+        Ok(())
+    }
+
+    /// Notes that a wait has named the end of these tasks.
+    async fn report(&self, family: &Family, ended: &[Arc<Task>]) -> Result<()> {
+        for task in ended {
+            if !task.set_reported() && family.parent.outside {
+                self.store.deliver(&task.id, ResultDelivery::Reported).await?;
+            }
+        }
+        Ok(())
+    }
 }
 
 async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Value> {
@@ -315,11 +407,12 @@ fn send(family: &Family, id: &str, text: String, key: &str) -> Result<Value> {
 /// One page of the full text, from the store: it is there however long ago the task ended.
 async fn result(
     session: &Session,
-    family: &Family,
+    family: &Arc<Family>,
     id: &str,
     offset: usize,
     limit: Option<usize>,
 ) -> Result<Value> {
+    session.catch_up(family, id).await?;
     let task = family.task(id)?;
     let Some(done) = task.progress().done else {
         return Err(Error::new(ErrorCode::TaskNotReady, localized!("task-not-ended", id))
@@ -329,6 +422,7 @@ async fn result(
         Ok(outcome) => outcome.text.clone(),
         Err(_) => stored_text(session, &task.id).await?,
     };
+    session.mark_read(family, &task).await?;
     let limit = limit.unwrap_or(PAGE_USUAL).clamp(1, PAGE_MAX);
     let total = text.chars().count();
     let page: String = text.chars().skip(offset).take(limit).collect();
@@ -344,8 +438,4 @@ async fn stored_text(session: &Session, id: &TaskId) -> Result<String> {
         _ => None,
     });
     Ok(text.unwrap_or_default())
-}
-
-fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! A delegated task as its session sees it: how far it is, what it asks, what it said.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -21,8 +21,6 @@ use crate::driver::Stop;
 use crate::inbox::Inbox;
 use crate::ports::{Observer, Worktree};
 
-/// How long a poll that would hear nothing new waits for something.
-const POLL_WAIT: Duration = Duration::from_secs(5);
 /// Events kept for `events`; the journal has everything.
 const EVENTS_MAX: usize = 200;
 /// Room for so many is made at a time.
@@ -49,12 +47,12 @@ pub(crate) struct Task {
     progress: watch::Sender<Progress>,
     /// For whoever only waits for its end: not woken by all that it does before.
     ended: Notify,
-    /// What was last said about it, so that a poll that would hear the same can wait a little.
-    told: Mutex<Option<Progress>>,
+    /// A `wait` has named its end.
+    reported: AtomicBool,
     events: Mutex<Events>,
     question: Mutex<Option<Open>>,
     /// The call that collected it, and what it was given.
-    pub collected: Mutex<Option<(String, Value)>>,
+    collected: Mutex<Option<(String, Value)>>,
 }
 
 /// How a task is driven when it gets its place.
@@ -127,7 +125,7 @@ impl Task {
             began: Instant::now(),
             progress: watch::Sender::new(Progress::default()),
             ended: Notify::new(),
-            told: Mutex::default(),
+            reported: AtomicBool::new(false),
             events: Mutex::default(),
             question: Mutex::default(),
             collected: Mutex::default(),
@@ -176,22 +174,40 @@ impl Task {
         self.began.elapsed().as_secs()
     }
 
-    /// Returns at once if there is something new since it was last asked; otherwise waits a moment for it, so that an
-    /// orchestrator that polls in a tight loop spends time and not tokens.
-    pub async fn news(&self, cancel: &CancellationToken) -> Progress {
-        let mut changes = self.progress.subscribe();
-        let told = lock(&self.told).clone();
-        let now = changes.borrow_and_update().clone();
-        if now.done.is_none() && told == Some(now) {
+    /// Waits until it has ended or asks something new, for this long at most.
+    pub async fn settled(&self, wait: Duration, cancel: &CancellationToken) -> Progress {
+        if !wait.is_zero() {
+            let mut changes = self.progress.subscribe();
+            let known = changes.borrow().question.clone();
+            let asks = |now: &Progress| now.question.is_some() && now.question != known;
             tokio::select! {
-                _ = changes.changed() => {}
+                _ = changes.wait_for(|now| now.done.is_some() || asks(now)) => {}
                 () = cancel.cancelled() => {}
-                () = tokio::time::sleep(POLL_WAIT) => {}
+                () = tokio::time::sleep(wait) => {}
             }
         }
-        let now = self.progress();
-        *lock(&self.told) = Some(now.clone());
-        now
+        self.progress()
+    }
+
+    /// The answer to the call that collected it, for the same call made again.
+    pub fn answer_to(&self, key: &str) -> Option<Value> {
+        let collected = lock(&self.collected);
+        collected.as_ref().filter(|(by, _)| by == key).map(|(_, answer)| answer.clone())
+    }
+
+    /// Keeps the answer to the call that collected it.
+    pub fn collected_by(&self, key: &str, answer: Value) -> Value {
+        *lock(&self.collected) = Some((key.to_owned(), answer.clone()));
+        answer
+    }
+
+    pub fn is_reported(&self) -> bool {
+        self.reported.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether it was reported before.
+    pub fn set_reported(&self) -> bool {
+        self.reported.swap(true, Ordering::Relaxed)
     }
 
     pub fn is_done(&self) -> bool {
@@ -333,7 +349,7 @@ pub(crate) type Tasks = std::collections::BTreeMap<String, Arc<Task>>;
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::AtomicU32;
     use std::task::{Context, Wake, Waker};
 
     use posse_core::agent::Agent;

@@ -65,14 +65,14 @@ async fn the_orchestrator_and_two_children_work_through_shared_context() {
               - shared_context: {action: write, key: constraints, value: No restart}
               - shared_context: {action: write, key: current_phase, value: investigation}
           - calls: [{subagent: {action: spawn, agent: helper, task: Read problem_summary}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - calls:
               - shared_context: {action: list_keys}
               - shared_context: {action: delete, key: open_questions}
               - shared_context: {action: write, key: decisions_made, value: Revert}
           - calls: [{subagent: {action: spawn, agent: picky, task: Work}}]
-          - calls: [{subagent: {action: status, task_id: t_02}}]
+          - calls: [{subagent: {action: status, task_id: t_02, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - calls: [{shared_context: {action: read, key: incident_report}}]
           - text: done
@@ -201,7 +201,7 @@ async fn a_childs_write_is_seen_before_the_child_ends() {
         r#"
         boss:
           - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
-          - calls: [{shared_context: {action: read, key: found}}, {subagent: {action: status, task_id: t_01}}]
+          - calls: [{shared_context: {action: read, key: found}}, {subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: gold
           - text: done
         helper:
@@ -224,7 +224,7 @@ const LONG: &str = r#"
           - shared_context: {action: write, key: b, value: x}
           - shared_context: {action: snapshot, label: middle}
           - shared_context: {action: delete, key: b}
-      - calls: [{subagent: {action: status, task_id: t_01}}]
+      - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
         repeat_until: '"completed"'
       - calls: [{shared_context: {action: read, key: a}}, {shared_context: {action: read, key: found}}]
       - text: done
@@ -472,7 +472,7 @@ async fn a_key_that_is_not_for_a_child_is_not_shown_to_it() {
               - shared_context: {action: write, key: rules, value: fixed, writable_by: []}
               - shared_context: {action: write, key: open, value: all}
           - calls: [{subagent: {action: spawn, agent: helper, task: Look}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - calls: [{shared_context: {action: read, key: plan}}]
           - text: done
@@ -510,10 +510,10 @@ async fn a_child_hears_when_a_key_is_written() {
     let script = r#"
         boss:
           - calls: [{subagent: {action: spawn, agent: helper, task: Wait}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"turns_used":1'
           - calls: [{shared_context: {action: write, key: decision, value: Revert}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - calls: [{shared_context: {action: wait, keys: [decision], timeout_s: 3}}]
           - text: done

@@ -196,7 +196,7 @@ async fn a_question_that_nobody_answers_has_a_default() {
         r#"
         boss:
           - calls: [{subagent: {action: spawn, agent: talker, task: look}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 45000}}]
             repeat_until: '"completed"'
           - text: done
         talker:

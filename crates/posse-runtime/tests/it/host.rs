@@ -88,7 +88,7 @@ async fn whoever_comes_back_sees_the_same_tasks_and_agents() {
         listed["tasks"][0]["collected"].clone()
     };
     assert_eq!(collected().await, Value::Null);
-    call(&second, json!({ "action": "collect", "task_id": "t_01" })).await;
+    assert_eq!(call(&second, json!({ "action": "collect", "task_id": "t_01" })).await["result"], "looked");
     assert_eq!(collected().await, json!(true));
     assert!(agents(&second).await.contains(&"poet".to_owned()));
     // It is the same agent: it exists, it works, and it is made again as its next version.
@@ -196,4 +196,103 @@ async fn a_task_ends_when_a_host_says_so_here_or_elsewhere() {
         assert_eq!(store.task(&TaskId::child("s1", number)).await.unwrap().status, "cancelled", "{number}");
     }
     assert_eq!(first.row("t_09").await.unwrap_err().code(), ErrorCode::TaskNotFound);
+}
+
+fn collect(id: &str) -> Value {
+    json!({ "action": "collect", "task_id": id })
+}
+
+// R110, R111
+#[tokio::test(start_paused = true)]
+async fn a_hundred_collectors_in_two_processes_get_one_result() {
+    let store = Arc::new(MemoryStore::new());
+    let (first, second) = (Arc::new(host("first", &store).await), Arc::new(host("second", &store).await));
+    call(&first, spawn("helper")).await;
+    assert_eq!(wait(&second, "t_01").await["status"], "completed");
+    assert_eq!(wait(&first, "t_01").await["status"], "completed");
+    let mut collectors = tokio::task::JoinSet::new();
+    for number in 0..100 {
+        let hosted = if number % 2 == 0 { first.clone() } else { second.clone() };
+        collectors.spawn(async move { call(&hosted, collect("t_01")).await });
+    }
+    let (won, lost): (Vec<Value>, Vec<Value>) =
+        collectors.join_all().await.into_iter().partition(|answer| answer.get("error").is_none());
+    assert_eq!((won.len(), &won[0]["result"]), (1, &json!("looked")), "{won:?}");
+    for answer in lost {
+        assert_eq!(answer["error"], "TASK_NOT_FOUND", "{answer}");
+        assert!(answer["hint"].as_str().unwrap().starts_with("already_collected"), "{answer}");
+    }
+    for hosted in [&first, &second] {
+        for action in ["status", "cancel", "collect"] {
+            let answer = call(hosted, json!({ "action": action, "task_id": "t_01" })).await;
+            assert_eq!(answer["error"], "TASK_NOT_FOUND", "{action}: {answer}");
+        }
+        let result = call(hosted, json!({ "action": "result", "task_id": "t_01" })).await;
+        assert_eq!(result["text"], "looked");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_made_again_gets_the_same_answer_also_from_the_next_process() {
+    let store = Arc::new(MemoryStore::new());
+    let first = host("first", &store).await;
+    call(&first, spawn("helper")).await;
+    wait(&first, "t_01").await;
+    let answer = call_as(&first, collect("t_01"), "request").await;
+    assert_eq!(answer["result"], "looked", "{answer}");
+    assert_eq!(call_as(&first, collect("t_01"), "request").await, answer);
+    let second = host("second", &store).await;
+    assert_eq!(call_as(&second, collect("t_01"), "request").await, answer);
+    assert_eq!(call_as(&second, collect("t_01"), "another").await["error"], "TASK_NOT_FOUND");
+    let both = [call_as(&second, spawn("helper"), "spawn"), call_as(&second, spawn("helper"), "spawn")];
+    let [one, two] = <[_; 2]>::try_from(futures_of(both).await).unwrap();
+    assert_eq!((&one["task_id"], &two["task_id"]), (&json!("t_02"), &json!("t_02")), "they are one request");
+}
+
+async fn futures_of<F: Future<Output = Value>>(both: [F; 2]) -> Vec<Value> {
+    let [one, two] = both;
+    let (one, two) = tokio::join!(one, two);
+    vec![one, two]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_told_at_once_and_waits_only_if_it_is_asked_to() {
+    let store = Arc::new(MemoryStore::new());
+    let hosted = host("first", &store).await;
+    call(&hosted, spawn("helper")).await;
+    let began = Instant::now();
+    for action in ["status", "collect", "status", "collect"] {
+        let answer = call(&hosted, json!({ "action": action, "task_id": "t_01" })).await;
+        assert_eq!(answer["retry_after_ms"], 2_000, "{answer}");
+    }
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    let waited = call(&hosted, json!({ "action": "status", "task_id": "t_01", "wait_ms": 3_000 })).await;
+    assert_eq!((&waited["status"], began.elapsed()), (&json!("running"), Duration::from_secs(3)));
+    let waited = call(&hosted, json!({ "action": "collect", "task_id": "t_01", "wait_ms": 40_000 })).await;
+    assert_eq!((&waited["result"], began.elapsed()), (&json!("looked"), Duration::from_secs(20)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_without_ids_names_each_end_once_and_the_next_process_what_nobody_was_told() {
+    let store = Arc::new(MemoryStore::new());
+    let first = host("first", &store).await;
+    let next = async |hosted: &Hosted| {
+        let waited = call(hosted, json!({ "action": "wait", "timeout_ms": 45_000 })).await;
+        let ids = waited["finished"].as_array().unwrap().iter().map(|task| task["task_id"].as_str().unwrap());
+        (ids.map(str::to_owned).collect::<Vec<_>>(), waited["note"].is_string())
+    };
+    call(&first, spawn("helper")).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    call(&first, spawn("helper")).await;
+    assert_eq!(next(&first).await, (vec!["t_01".to_owned()], false));
+    assert_eq!(next(&first).await, (vec!["t_02".to_owned()], false));
+    let began = Instant::now();
+    assert_eq!(next(&first).await, (vec![], true), "there is nothing to wait for");
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    call(&first, spawn("helper")).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    drop(first);
+    let second = host("second", &store).await;
+    assert_eq!(next(&second).await, (vec!["t_03".to_owned()], false), "the others were told before");
+    assert_eq!(call(&second, collect("t_01")).await["result"], "looked");
 }

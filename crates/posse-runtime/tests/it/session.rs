@@ -22,6 +22,7 @@ use posse_runtime::session::facades::Facades;
 use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
+use serde_json::{Value, json};
 
 pub struct Script(pub &'static str);
 
@@ -174,7 +175,7 @@ async fn a_task_is_spawned_polled_and_collected_once() {
         boss:
           - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
           - calls: [{subagent: {action: collect, task_id: t_01}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"completed"'
             delay_ms: 1000
           - calls: [{subagent: {action: collect, task_id: t_01}}, {subagent: {action: collect, task_id: t_01}}]
@@ -260,23 +261,38 @@ async fn the_sixth_running_task_is_refused_and_errors_say_what_to_do() {
 
 // R185
 #[tokio::test(start_paused = true)]
-async fn an_orchestrator_that_polls_without_a_break_does_not_stall_on_a_slow_child() {
-    let (results, _) = play(
+async fn polls_answer_at_once_and_are_no_circle_and_wait_ms_waits_for_the_end() {
+    let polls = "          - calls: [{subagent: {action: status, task_id: t_01}}]\n".repeat(12)
+        + &"          - calls: [{subagent: {action: collect, task_id: t_01}}]\n".repeat(12);
+    let script = format!(
         r#"
         boss:
-          - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
-            repeat_until: '"completed"'
-          - calls: [{subagent: {action: collect, task_id: t_01}}]
+          - calls: [{{subagent: {{action: spawn, agent: helper, task: look}}}}]
+{polls}
+          - calls: [{{subagent: {{action: status, task_id: t_01, wait_ms: 1000}}}}]
+          - calls: [{{subagent: {{action: collect, task_id: t_01, wait_ms: 1000}}}}]
+          - calls: [{{subagent: {{action: collect, task_id: t_01, wait_ms: 45000}}}}]
           - text: done
         helper:
           - text: found it
-            delay_ms: 120000
-        "#,
-    )
-    .await;
-    assert!(results.last().unwrap().text.contains("found it"));
-    assert!(results.len() < 30, "a poll waits a little: {} polls in two minutes", results.len());
+            delay_ms: 40000
+        "#
+    );
+    let (results, _) = play(script.leak()).await;
+    let answers: Vec<Value> =
+        results.iter().map(|result| serde_json::from_str(&result.text).unwrap()).collect();
+    for answer in &answers[1..13] {
+        let told = (&answer["status"], &answer["elapsed_s"], &answer["retry_after_ms"]);
+        assert_eq!(told, (&json!("running"), &json!(0), &json!(2000)), "{answer}");
+    }
+    for answer in &answers[13..25] {
+        let told = (&answer["error"], &answer["retry_after_ms"]);
+        assert_eq!(told, (&json!("TASK_NOT_READY"), &json!(2000)), "{answer}");
+        assert!(answer["message"].as_str().unwrap().ends_with("in 0 s"), "{answer}");
+    }
+    assert_eq!(answers[25]["elapsed_s"], 1, "{}", answers[25]);
+    assert!(answers[26]["message"].as_str().unwrap().ends_with("in 2 s"), "{}", answers[26]);
+    assert_eq!(answers[27]["result"], "found it", "{}", answers[27]);
 }
 
 /// What had to be done differently is said in the task's own warnings; a list of tools that names nothing is an error.
@@ -287,7 +303,7 @@ async fn a_definition_is_fitted_to_what_there_is_and_that_is_said() {
         r#"
         boss:
           - calls: [{subagent: {action: spawn, agent: toolless, task: look}}, {subagent: {action: spawn, agent: picky, task: "look {{task}}"}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - text: done
         picky:
@@ -341,7 +357,7 @@ async fn children_outlive_the_process_of_their_orchestrator() {
     let script = r#"
         boss:
           - calls: [{subagent: {action: spawn, agent: helper, task: one}}, {subagent: {action: spawn, agent: helper, task: two}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - calls: [{subagent: {action: collect, task_id: t_01}}, {subagent: {action: collect, task_id: t_02}}]
           - text: done

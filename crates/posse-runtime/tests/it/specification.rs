@@ -137,10 +137,10 @@ async fn a_task_is_followed_while_it_runs_and_is_gone_once_it_was_collected() {
         r#"
         boss:
           - calls: [{subagent: {action: spawn, agent: helper, task: look}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"turns_used":1'
           - calls: [{subagent: {action: collect, task_id: t_01}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 45000}}]
             repeat_until: '"completed"'
           - calls: [{subagent: {action: collect, task_id: t_01}}]
           - calls: [{subagent: {action: status, task_id: t_01}}, {subagent: {action: collect, task_id: t_01}}]
@@ -362,7 +362,7 @@ async fn the_example_of_the_specification_can_be_played() {
           - calls: [{subagent: {action: list_agents}}]
           - calls: [{subagent: {action: spawn, agent: helper, task: "Look into problem_summary, write findings_summary"}}]
           - calls: [{subagent: {action: status, task_id: t_01}}]
-          - calls: [{subagent: {action: status, task_id: t_01}}]
+          - calls: [{subagent: {action: status, task_id: t_01, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - calls: [{subagent: {action: collect, task_id: t_01}}]
           - calls: [{shared_context: {action: read, key: findings_summary}}, {shared_context: {action: read, key: open_questions}}]
@@ -373,9 +373,9 @@ async fn the_example_of_the_specification_can_be_played() {
           - calls:
               - subagent: {action: spawn, agent: remediator, task: Carry out decisions_made}
               - subagent: {action: spawn, agent: picky, task: Write the report}
-          - calls: [{subagent: {action: status, task_id: t_02}}]
+          - calls: [{subagent: {action: status, task_id: t_02, wait_ms: 1000}}]
             repeat_until: '"completed"'
-          - calls: [{subagent: {action: status, task_id: t_03}}]
+          - calls: [{subagent: {action: status, task_id: t_03, wait_ms: 1000}}]
             repeat_until: '"completed"'
           - calls: [{subagent: {action: collect, task_id: t_02}}, {subagent: {action: collect, task_id: t_03}}]
           - calls: [{shared_context: {action: read, key: incident_report}}, {shared_context: {action: read, key: remediation_status}}]

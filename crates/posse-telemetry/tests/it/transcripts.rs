@@ -151,6 +151,7 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
         turns: 0,
         cost_micros: 0,
         unpriced_tokens: 0,
+        delivery: Default::default(),
     };
     let lines = transcript::lines(&row, "interrupted", &records).unwrap();
     let event = |event: &str, more: Value| {

@@ -268,7 +268,7 @@ impl Models for Spies {
         let script = match agent.name.as_str() {
             "boss" => format!(
                 "[{{calls: [{{subagent: {{action: spawn, agent: {name}, task: the job}}}}]}}, \
-                 {{calls: [{{subagent: {{action: status, task_id: t_01}}}}], repeat_until: '\"completed\"'}}, {{text: done}}]"
+                 {{calls: [{{subagent: {{action: status, task_id: t_01, wait_ms: 1000}}}}], repeat_until: '\"completed\"'}}, {{text: done}}]"
             ),
             _ => format!("[{{calls: [{}]}}, {{text: done}}]", TRIED.join(", ")),
         };

@@ -115,6 +115,12 @@ impl Host {
         self.next
     }
 
+    /// Sends the last request again, with the id that it had.
+    pub fn send_again(&mut self, method: &str, params: Value) -> u64 {
+        self.next -= 1;
+        self.send(method, params)
+    }
+
     /// Answers a request of the server.
     pub fn reply(&mut self, id: &Value, result: Value) {
         self.write(json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string().as_bytes());
@@ -164,6 +170,14 @@ impl Host {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");
         result["structuredContent"].clone()
+    }
+
+    /// Spawns a task and waits for its end.
+    pub fn finished_task(&mut self, agent: &str) -> String {
+        let spawned = self.tool("subagent", json!({ "action": "spawn", "agent": agent, "task": "Answer" }));
+        let id = spawned["task_id"].as_str().unwrap().to_owned();
+        self.tool("subagent", json!({ "action": "status", "task_id": id, "wait_ms": 45_000 }));
+        id
     }
 
     /// Asks for the list until its first task is like this.

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use crate::session::task::{Done, Progress, Stage, Task};
 
 const RESULT_TOKENS_MAX: u64 = 1_000;
+/// When it is worth asking again about a task that has not ended.
+pub const RETRY_AFTER_MS: u64 = 2_000;
 
 pub fn status(task: &Task, progress: &Progress) -> Value {
     let mut value = json!({
@@ -38,6 +40,7 @@ fn running(task: &Task, progress: &Progress, value: &mut Value) {
     value["elapsed_s"] = json!(task.seconds());
     value["input_tokens"] = json!(progress.usage.input);
     value["output_tokens"] = json!(progress.usage.output);
+    value["retry_after_ms"] = json!(RETRY_AFTER_MS);
     if progress.stage == Stage::Waiting {
         value["queued"] = json!(true);
     }

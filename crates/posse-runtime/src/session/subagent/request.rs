@@ -35,8 +35,8 @@ pub const ACTIONS: &[ActionFields] = &[
         ],
     },
     ActionFields { action: "spawn", fields: SPAWN },
-    ActionFields { action: "status", fields: &["task_id"] },
-    ActionFields { action: "collect", fields: &["task_id"] },
+    ActionFields { action: "status", fields: &["task_id", "wait_ms"] },
+    ActionFields { action: "collect", fields: &["task_id", "wait_ms"] },
     ActionFields { action: "wait", fields: &["task_ids", "mode", "timeout_ms"] },
     ActionFields { action: "cancel", fields: &["task_id"] },
     ActionFields { action: "send", fields: &["task_id", "message"] },
@@ -84,8 +84,8 @@ pub enum Request {
     ListAgents { query: Option<String> },
     Define(Box<Define>),
     Spawn(Box<TaskRequest>),
-    Status { task_id: String },
-    Collect { task_id: String },
+    Status { task_id: String, wait: Duration },
+    Collect { task_id: String, wait: Duration },
     Wait { task_ids: Option<Vec<String>>, mode: Mode, timeout: Option<Duration> },
     Cancel { task_id: String },
     Send { task_id: String, message: String },
@@ -164,10 +164,16 @@ impl Define {
 }
 
 impl Request {
+    /// Whether it asks how far a task is, so that the same answer twice is no circle.
+    pub fn is_poll(&self) -> bool {
+        matches!(self, Request::Status { .. } | Request::Collect { .. } | Request::Wait { .. })
+    }
+
     pub fn parse(arguments: &str) -> Result<Self> {
         let reader = ArgumentReader::of_action(arguments, ACTIONS)?;
         let task_id = || reader.words("task_id");
         let count = |name: &str, least: u64| reader.integer(name, least..=u64::MAX);
+        let wait = || Ok::<_, Error>(Duration::from_millis(count("wait_ms", 0)?.unwrap_or_default()));
         let size = |name: &str, least: u64| {
             Ok::<_, Error>(count(name, least)?.map(|size| usize::try_from(size).unwrap_or(usize::MAX)))
         };
@@ -175,8 +181,8 @@ impl Request {
             "list_agents" => Request::ListAgents { query: reader.text("query")? },
             "define" => Request::Define(Box::new(Define::read(&reader)?.check(&reader)?)),
             "spawn" => Request::Spawn(Box::new(spawn(&reader)?)),
-            "status" => Request::Status { task_id: task_id()? },
-            "collect" => Request::Collect { task_id: task_id()? },
+            "status" => Request::Status { task_id: task_id()?, wait: wait()? },
+            "collect" => Request::Collect { task_id: task_id()?, wait: wait()? },
             "cancel" => Request::Cancel { task_id: task_id()? },
             "wait" => Request::Wait {
                 task_ids: reader.texts("task_ids")?,
