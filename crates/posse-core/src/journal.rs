@@ -164,6 +164,9 @@ pub struct TaskStart {
     pub key: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub detached: bool,
+    /// Its result is in the announcement of its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pushed: bool,
     /// Globs that it holds for itself while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_lease: Vec<String>,
@@ -205,6 +208,7 @@ impl TaskStart {
             terms,
             key,
             detached,
+            pushed: false,
             write_lease,
             apart_from,
             delivery: None,

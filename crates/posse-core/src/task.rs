@@ -57,6 +57,8 @@ pub struct TaskRequest {
     pub verify: Vec<String>,
     /// Goes on when whoever spawned it ends.
     pub detached: bool,
+    /// Nobody collects it: its result is in the announcement of its end.
+    pub pushed: bool,
     /// The same for every attempt at one spawn: the second one gets the task of the first.
     pub key: Option<String>,
 }

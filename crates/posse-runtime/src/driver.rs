@@ -395,6 +395,10 @@ impl<'a> Life<'a> {
     /// The outcome is durable before anyone is told.
     async fn finish(mut self, run: &mut Run, mut outcome: Arc<Outcome>) -> Result<Arc<Outcome>> {
         self.scene.keep_changes(&mut outcome).await;
+        let loose_ends = self.scene.ports.inbox.loose_ends();
+        if !loose_ends.is_empty() {
+            Arc::make_mut(&mut outcome).warnings.extend(loose_ends);
+        }
         run.on_finished(&outcome);
         self.journal.note(Record::Finished { outcome: outcome.clone(), elapsed_ms: self.elapsed_ms() });
         self.journal.commit().await?;

@@ -1,7 +1,7 @@
-//! Messages for a run at work. They are read before its next model call.
+//! Messages for a run at work, and news of the tasks that it delegated. They are read before its next model call.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// More than this unread is a sender that does not wait for anything.
 const UNREAD_MAX: usize = 20;
@@ -14,6 +14,16 @@ struct Inner {
     unread: VecDeque<Message>,
     delivered: Vec<(String, u32)>,
     closed: bool,
+    children: Option<Weak<dyn ChildNews>>,
+}
+
+/// What a run is to know about the tasks that it delegated.
+pub(crate) trait ChildNews: Send + Sync {
+    /// The ends of which it was not told yet. Each is told once.
+    fn take_ends(&self) -> Vec<Message>;
+
+    /// Warnings about children that run, or whose result nobody took, when the run itself ends.
+    fn loose_ends(&self) -> Vec<String>;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,10 +74,25 @@ impl Inbox {
         }
     }
 
+    /// Hears of the end of delegated tasks from now on.
+    pub(crate) fn hear_of(&self, children: Weak<dyn ChildNews>) {
+        self.lock().children = Some(children);
+    }
+
+    fn children(&self) -> Option<Arc<dyn ChildNews>> {
+        self.lock().children.as_ref()?.upgrade()
+    }
+
+    /// Warnings about delegated tasks for the outcome of the run that ends.
+    pub(crate) fn loose_ends(&self) -> Vec<String> {
+        self.children().map(|children| children.loose_ends()).unwrap_or_default()
+    }
+
     /// What is to be said before this turn.
     pub(crate) fn take(&self, turn: u32) -> Vec<Message> {
+        let ends = self.children().map(|children| children.take_ends()).unwrap_or_default();
         let mut inner = self.lock();
-        let messages: Vec<Message> = inner.unread.drain(..).collect();
+        let messages: Vec<Message> = inner.unread.drain(..).chain(ends).collect();
         inner.delivered.extend(messages.iter().map(|message| (message.key.clone(), turn)));
         messages
     }

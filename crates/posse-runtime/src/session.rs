@@ -514,6 +514,7 @@ impl Session {
             terms,
             key: request.key,
             detached: request.detached,
+            pushed: request.pushed,
             write_lease,
             ..TaskStart::new(agent, task, grant)
         })
@@ -739,7 +740,9 @@ impl Session {
             writing_advice: None,
         };
         let family = Arc::new(Family::new(parent, self.rules));
-        Ok(self.families().entry(task.id.clone()).or_insert(family).clone())
+        let family = self.families().entry(task.id.clone()).or_insert(family).clone();
+        task.inbox.hear_of(Arc::downgrade(&family) as _);
+        Ok(family)
     }
 
     /// Where the parent of a task works, if that is apart from others.
@@ -772,6 +775,7 @@ impl Session {
             writing_advice: None,
         };
         let family = Arc::new(Family::new(parent, self.rules));
+        ports.inbox.hear_of(Arc::downgrade(&family) as _);
         self.families().insert(id.clone(), family.clone());
         family
     }

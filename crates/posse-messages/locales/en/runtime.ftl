@@ -216,6 +216,11 @@ task-running-since =
        *[other] `{ $id }` is still running, { $turns } turns in { $seconds } s
     }
 still-at-work = still at work: call wait again, or do something else meanwhile
+child-ended = Task { $id } ({ $agent }) has ended: { $status }.
+child-failed = Task { $id } ({ $agent }) has ended: { $status }. { $why }
+child-result-how = `subagent` with action collect and task_id { $id } gives its result, action result its full text.
+child-result-rest = `subagent` with action result and task_id { $id } gives the rest.
+child-uncollected = { $id } ({ $agent }) ended as { $status }, and its result was not collected; `posse tasks show` has it
 nothing-to-wait-for = nothing is running, and every end was reported before
 before-it-began = before it began
 ended-before-cancel = it had ended before the cancel

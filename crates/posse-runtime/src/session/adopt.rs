@@ -17,12 +17,12 @@ use posse_core::{ErrorCode, Result};
 use posse_messages::fixed;
 use serde_json::Value;
 
-use super::family::{Family, Parent, end_of};
+use super::family::{Family, Parent, end_of, ended_task};
 use super::task::{Done, Task};
 use super::{Begin, Course, Session, subagent};
 use crate::context::now_ms;
 use crate::driver::{self, Onward, Stop};
-use crate::ports::{TaskQuery, TaskRow, Which};
+use crate::ports::{ResultDelivery, TaskQuery, TaskRow, Which};
 
 /// How often a task that is driven elsewhere is looked at.
 const FOLLOW: Duration = Duration::from_millis(500);
@@ -62,7 +62,9 @@ impl Session {
             row.parent.as_ref() == Some(&family.parent.id) && row.id.short().starts_with("t_")
         };
         let rows = in_session.into_iter().filter(ours).collect();
-        self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls).await
+        self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls).await?;
+        recall_told(family, &answered, records);
+        Ok(())
     }
 
     /// Takes these children over, newest first. What is not driven by anybody goes on here.
@@ -302,6 +304,25 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
         }
     }
     found
+}
+
+/// What the journal of an orchestrator says about which ends it knows of: announced, reported by `wait`, seen by `status`.
+fn recall_told(family: &Family, answered: &[Answered], records: &[Record]) {
+    let announced = records.iter().filter_map(|record| match record {
+        Record::Steered { key, .. } => ended_task(key),
+        _ => None,
+    });
+    announced.for_each(|id| family.recall_told(id));
+    for Answered { arguments, answer } in answered {
+        let finished = answer["finished"].as_array().into_iter().flatten();
+        for id in finished.filter_map(|task| task["task_id"].as_str()) {
+            family.note_delivery(id, &ResultDelivery::Reported);
+        }
+        let seen = arguments["action"] == "status" && answer["status"] != "running";
+        if let Some(task) = answer["task_id"].as_str().filter(|_| seen).and_then(|id| family.task(id).ok()) {
+            task.set_told();
+        }
+    }
 }
 
 /// The calls of a journal that delegate and wait.

@@ -10,12 +10,14 @@ use posse_core::id::TaskId;
 use posse_core::outcome::Status;
 use posse_core::text::prefix;
 use posse_core::{Error, ErrorCode, Result};
-use posse_messages::localized;
+use posse_messages::{fixed, localized};
 
 use super::facades::{alias_tag, task_tag};
+use super::subagent::{announcement, loose_end};
 use super::task::{Done, Task, Tasks};
 use crate::budget::Account;
 use crate::driver::Stop;
+use crate::inbox::{ChildNews, Message};
 use crate::ports::{ResultDelivery, Worktree};
 
 /// The task that delegates: nothing it hands out exceeds what it has itself.
@@ -59,6 +61,14 @@ impl Children {
 }
 
 impl Children {
+    /// Notes that whoever delegated it was told of its end. The announcement of a launched task has its result in it.
+    fn told(&mut self, task: &Task) {
+        task.set_told();
+        if task.start.pushed {
+            self.board.read(task.id.short());
+        }
+    }
+
     /// What a task is called here, if it was named by its second name.
     fn own_id(&self, id: &str) -> String {
         let named = alias_tag(id).and_then(|tag| {
@@ -129,6 +139,14 @@ impl Family {
         let id = children.own_id(id);
         children.board.collect(&id)?;
         Ok(children.tasks[&id].clone())
+    }
+
+    /// Takes over that the end of a task was announced by an earlier process.
+    pub fn recall_told(&self, id: &str) {
+        let mut children = self.lock();
+        if let Some(task) = children.tasks.get(id).cloned() {
+            children.told(&task);
+        }
     }
 
     /// Takes over what the store says about a result: another process may have reported, read or collected it.
@@ -212,6 +230,56 @@ impl Family {
     fn lock(&self) -> MutexGuard<'_, Children> {
         self.children.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// So many ends are announced before one turn; the others before the next.
+const ENDS_MAX: usize = 20;
+
+impl ChildNews for Family {
+    fn take_ends(&self) -> Vec<Message> {
+        if self.parent.outside {
+            return Vec::new();
+        }
+        let mut children = self.lock();
+        let news = |task: &&Arc<Task>| {
+            task.is_done() && children.board.is_tracked(task.id.short()) && !task.is_told()
+        };
+        let mut ended: Vec<Arc<Task>> = children.tasks.values().filter(news).cloned().collect();
+        ended.sort_by_key(|task| task.number());
+        ended.truncate(ENDS_MAX);
+        for task in &ended {
+            children.told(task);
+        }
+        let message = |task: Arc<Task>| Message { key: end_key(task.id.short()), text: announcement(&task) };
+        ended.into_iter().map(message).collect()
+    }
+
+    fn loose_ends(&self) -> Vec<String> {
+        if self.parent.outside {
+            return Vec::new();
+        }
+        let children = self.lock();
+        let mut tasks: Vec<&Arc<Task>> = children.tasks.values().collect();
+        tasks.sort_by_key(|task| task.number());
+        let warning = |task: &Arc<Task>| {
+            let id = task.id.short();
+            if !task.is_done() {
+                return (!task.start.detached).then(|| fixed!("child-cancelled", id));
+            }
+            loose_end(task).filter(|_| children.board.is_unread(id))
+        };
+        tasks.into_iter().filter_map(warning).collect()
+    }
+}
+
+/// The key of the message that announces the end of a task.
+fn end_key(id: &str) -> String {
+    format!("ended/{id}")
+}
+
+/// The task whose end a message with this key announced.
+pub(crate) fn ended_task(key: &str) -> Option<&str> {
+    key.strip_prefix("ended/")
 }
 
 pub(crate) fn end_of(done: &Done) -> End {

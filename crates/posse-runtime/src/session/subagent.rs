@@ -26,7 +26,7 @@ use crate::ports::{BoxFuture, Proposal, ResultDelivery, Tool, ToolContext, ToolI
 pub(super) use define::{define_again, recalled};
 use report::RETRY_AFTER_MS;
 use report::collected;
-pub(super) use report::{failure, status};
+pub(super) use report::{announcement, failure, loose_end, status};
 pub(super) use request::{ACTIONS, SPAWN_OPTIONS, SpawnOptions};
 use request::{Mode, Request};
 
@@ -174,7 +174,11 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
         Request::Status { task_id, wait } => {
             session.catch_up(&family, &task_id).await?;
             let task = family.tracked(&task_id)?;
-            Ok(status(&task, &task.settled(bounded(wait, context), &context.cancel).await))
+            let progress = task.settled(bounded(wait, context), &context.cancel).await;
+            if progress.done.is_some() {
+                task.set_told();
+            }
+            Ok(status(&task, &progress))
         }
         Request::Collect { task_id, wait } => {
             collect(session, &family, &task_id, bounded(wait, context), input).await
@@ -378,7 +382,11 @@ async fn cancel(session: &Session, family: &Arc<Family>, id: &str) -> Result<Val
         // What does not end in time is still being stopped; its status says so.
         let _ = tokio::time::timeout(CANCEL_WAIT, task.done()).await;
     }
-    let mut value = collected(&task, &task.progress());
+    let progress = task.progress();
+    if progress.done.is_some() {
+        task.set_told();
+    }
+    let mut value = collected(&task, &progress);
     if let Met::Ended(_) = met {
         value["note"] = json!(fixed!("ended-before-cancel"));
     }

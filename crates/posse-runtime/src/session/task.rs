@@ -49,6 +49,8 @@ pub(crate) struct Task {
     ended: Notify,
     /// A `wait` has named its end.
     reported: AtomicBool,
+    /// Whoever delegated it knows of its end.
+    told: AtomicBool,
     events: Mutex<Events>,
     question: Mutex<Option<Open>>,
     /// The call that collected it, and what it was given.
@@ -126,6 +128,7 @@ impl Task {
             progress: watch::Sender::new(Progress::default()),
             ended: Notify::new(),
             reported: AtomicBool::new(false),
+            told: AtomicBool::new(false),
             events: Mutex::default(),
             question: Mutex::default(),
             collected: Mutex::default(),
@@ -205,8 +208,17 @@ impl Task {
         self.reported.load(Ordering::Relaxed)
     }
 
+    pub fn is_told(&self) -> bool {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    pub fn set_told(&self) {
+        self.told.store(true, Ordering::Relaxed);
+    }
+
     /// Returns whether it was reported before.
     pub fn set_reported(&self) -> bool {
+        self.set_told();
         self.reported.swap(true, Ordering::Relaxed)
     }
 

@@ -877,7 +877,7 @@ async fn what_an_investigation_found_is_kept_where_there_is_a_shared_context() {
     }
 }
 
-// R424 R425 R428 R441 R450 R451 R454
+// R425 R428 R441 R450 R451 R454
 #[tokio::test(start_paused = true)]
 async fn launched_tasks_give_their_places_back_and_waiting_calls_work_beside_them() {
     let (results, room) = play(

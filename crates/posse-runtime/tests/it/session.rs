@@ -392,3 +392,47 @@ async fn children_outlive_the_process_of_their_orchestrator() {
         assert!(spawned + doubted >= 2, "write {died_after}: {spawned} children, {doubted} in doubt");
     }
 }
+
+/// Whatever the process dies of, an end is announced once in the conversation, and a call that told of it needs no announcement.
+#[tokio::test(start_paused = true)]
+async fn an_end_is_announced_once_also_over_a_crash() {
+    let script = r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: one}}]
+          - calls: [{shared_context: {action: list_keys}}]
+            delay_ms: 5000
+          - calls: [{subagent: {action: spawn, agent: helper, task: two}}]
+          - calls: [{subagent: {action: wait, task_ids: [t_02]}}]
+          - calls: [{subagent: {action: collect, task_id: t_01}}]
+          - text: done
+        helper:
+          - text: found it
+            delay_ms: 2000
+        "#;
+    let first = Arc::new(MemoryStore::new());
+    let outcome = session(script, first.clone(), Observers::default())
+        .run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new())
+        .await
+        .unwrap();
+    let left =
+        "t_02 (helper) ended as completed, and its result was not collected; `posse tasks show` has it";
+    assert_eq!((outcome.text.as_str(), outcome.warnings.as_slice()), ("done", [left.to_owned()].as_slice()));
+    for died_after in 1..=first.writes() {
+        let store = Arc::new(first.as_of(died_after));
+        let session = session(script, store.clone(), Observers::default());
+        let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+        let outcome = session.resume(TaskId::root("s1"), onward).await.unwrap();
+        assert_eq!(
+            (outcome.text.as_str(), outcome.warnings.as_slice()),
+            ("done", [left.to_owned()].as_slice())
+        );
+        let records = store.records(&TaskId::root("s1")).await.unwrap();
+        let said = records.iter().filter_map(|record| match record {
+            Record::Steered { key, text, .. } => {
+                Some((key.as_str(), text.starts_with("Task t_01 (helper) has ended")))
+            }
+            _ => None,
+        });
+        assert_eq!(said.collect::<Vec<_>>(), [("ended/t_01", true)], "write {died_after}");
+    }
+}

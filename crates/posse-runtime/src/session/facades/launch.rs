@@ -42,7 +42,8 @@ pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<St
         }
     };
     let agent = agent_named(arguments).unwrap_or(GENERAL).to_owned();
-    let request = TaskRequest { key: Some(input.idempotency_key.to_owned()), ..request(agent, &parameters) };
+    let key = Some(input.idempotency_key.to_owned());
+    let request = TaskRequest { key, pushed: true, ..request(agent, &parameters) };
     let spawned = session.spawn(&input.context.task, request).await;
     session.tell_watchers(&input.context.task, &watched(spawned.as_ref().err()));
     match spawned {

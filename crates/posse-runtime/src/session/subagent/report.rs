@@ -2,6 +2,7 @@
 
 use posse_core::grant::Tier;
 use posse_core::outcome::{Status, StopReason};
+use posse_core::provenance::marked;
 use posse_core::text::{estimate_tokens, prefix};
 use posse_messages::fixed;
 use serde_json::{Value, json};
@@ -9,6 +10,8 @@ use serde_json::{Value, json};
 use crate::session::task::{Done, Progress, Stage, Task};
 
 const RESULT_TOKENS_MAX: u64 = 1_000;
+/// Of a result whose end is announced.
+const PREVIEW_CHARS: usize = 500;
 /// When it is worth asking again about a task that has not ended.
 pub const RETRY_AFTER_MS: u64 = 2_000;
 
@@ -90,6 +93,50 @@ pub fn collected(task: &Task, progress: &Progress) -> Value {
         value["in_doubt"] = json!(calls.collect::<Vec<_>>());
     }
     value
+}
+
+/// What an orchestrator is told of the end of a task before its next turn: all of it for a launched one, which nobody collects, and
+/// for others how it begins.
+pub fn announcement(task: &Task) -> String {
+    let (id, agent) = (task.id.short(), task.agent.as_str());
+    let done = task.progress().done;
+    let status = done.as_ref().map_or("completed", word);
+    let outcome = done.as_ref().and_then(|done| done.as_ref().ok());
+    let text = outcome.map_or("", |outcome| outcome.text.as_str());
+    let shown = if task.start.pushed { distilled(text) } else { beginning(text) };
+    let mut said = match done.as_ref().and_then(failure) {
+        Some(why) => fixed!("child-failed", id, agent, status, why),
+        None => fixed!("child-ended", id, agent, status),
+    };
+    if !shown.trim().is_empty() {
+        said = format!("{said}\n{}", marked(&format!("{agent} {id}"), &shown));
+    }
+    let whole = shown == text;
+    match (task.start.pushed, whole) {
+        (true, true) => said,
+        (true, false) => format!("{said}\n{}", fixed!("child-result-rest", id)),
+        (false, _) => format!("{said}\n{}", fixed!("child-result-how", id)),
+    }
+}
+
+/// The warning about a result that nobody took. A task that was cancelled with nothing to show has none.
+pub fn loose_end(task: &Task) -> Option<String> {
+    let done = task.progress().done?;
+    let has_text = done.as_ref().is_ok_and(|outcome| !outcome.text.trim().is_empty());
+    let status = word(&done);
+    (has_text || status != "cancelled")
+        .then(|| fixed!("child-uncollected", id = task.id.short(), agent = task.agent.as_str(), status))
+}
+
+fn word(done: &Done) -> &'static str {
+    done.as_ref().map_or("failed", |outcome| outcome.status().wire())
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(PREVIEW_CHARS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 fn reason(done: Option<&Done>) -> &'static str {
