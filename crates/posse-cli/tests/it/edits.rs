@@ -157,7 +157,6 @@ fn a_diff_that_begins_after_a_command_says_so() {
     assert_eq!(shown.stderr, "a: changed by a command first; the diff begins after that\n");
 }
 
-// Seen to fail without the redactor in `ImageLedger::admit`, and without the protection in `Target::image`.
 #[test]
 fn the_journal_never_gets_the_earlier_content_of_secret_files() {
     let place = Place::new();

@@ -91,7 +91,6 @@ impl Stage<'_> {
 const EDIT: &str = "[{calls: [{read: {path: a.txt}}]}, \
                      {calls: [{edit: {path: a.txt, old_string: one, new_string: two}}]}, {text: done}]";
 
-// Seen to fail with `Job::save` after the rename.
 #[tokio::test]
 async fn a_file_is_replaced_after_the_journal_has_what_it_was() {
     let directory = tempfile::tempdir().unwrap();
@@ -118,7 +117,6 @@ async fn a_file_is_replaced_after_the_journal_has_what_it_was() {
 
 const WRITE: &str = r#"[{calls: [{write: {path: n.txt, content: "1\n2\n"}}]}, {text: done}]"#;
 
-// Seen to fail with an `ImageLedger` that knows nothing of earlier processes.
 #[tokio::test]
 async fn a_write_that_is_made_again_after_a_crash_keeps_its_image_and_its_counts() {
     let directory = tempfile::tempdir().unwrap();
