@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use posse_core::Result;
 use posse_core::definition::Definition;
+use posse_core::{ErrorCode, Result};
 use posse_definitions::places::Places;
 use posse_definitions::registry::Registry;
 use posse_definitions::trust::{Trust, TrustStore};
 use posse_definitions::watch::{How, Watcher, watch};
 use posse_messages::say;
-use posse_runtime::ports::Agents;
+use posse_runtime::ports::{AgentDiagnostic, Agents};
 
 use crate::render::{Thing, many};
 
@@ -58,6 +58,16 @@ impl Agents for AgentFiles {
 
     fn find(&self, name: &str) -> Result<Arc<Definition>> {
         self.registry().snapshot().find(name)
+    }
+
+    fn diagnostics(&self) -> Vec<AgentDiagnostic> {
+        let snapshot = self.registry().snapshot();
+        let broken = snapshot.entries().iter().filter_map(|entry| {
+            let error = snapshot.find(&entry.name).err().filter(|e| e.code() == ErrorCode::AgentInvalid)?;
+            let (name, path) = (entry.name.to_string(), entry.chosen.read.origin.path.clone());
+            Some(AgentDiagnostic { name, path, error })
+        });
+        broken.collect()
     }
 
     /// Only if anyone looked at them.

@@ -86,6 +86,17 @@ pub enum Scope {
     Session,
 }
 
+impl Scope {
+    pub fn wire(self) -> &'static str {
+        match self {
+            Scope::Project { .. } => "project",
+            Scope::User => "user",
+            Scope::BuiltIn => "built-in",
+            Scope::Session => "session",
+        }
+    }
+}
+
 macro_rules! formats {
     ($($variant:ident = $wire:literal,)*) => {
         /// In the order of precedence within one directory.

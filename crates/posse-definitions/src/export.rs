@@ -174,7 +174,7 @@ impl Flat {
             Some(rest) if rest.starts_with('_') => false,
             // There, a server with the name of a set of tools is that set.
             Some(rest) => to != Format::Copilot || !copilot::SETS.iter().any(|set| rest.starts_with(set)),
-            None => name == "*" || KNOWN.contains(&name),
+            None => name == "*" || KNOWN.contains(&name) || (to == Format::Acai && is_of_acai(name)),
         };
         let notes = &mut self.notes;
         if let Some(tools) = &mut self.tools {
@@ -451,7 +451,7 @@ fn other_keys(out: &mut Out<'_>, to: Format) {
         Format::Native | Format::Codex => {}
         Format::Acai => {
             model(out, &[]);
-            listed_with_commas(out, plain);
+            listed_with_commas(out, acai_tool);
             out.put_some("timeout", d.limits.wall_s.map(|seconds| seconds.min(3_600)));
         }
         Format::Claude => claude(out),
@@ -769,10 +769,6 @@ fn texts(patterns: &[ToolPattern]) -> Vec<String> {
     patterns.iter().map(ToString::to_string).collect()
 }
 
-fn plain(pattern: &ToolPattern) -> String {
-    pattern.to_string()
-}
-
 fn renamed(pattern: &ToolPattern, names: &[(&str, &str)]) -> String {
     let theirs = names.iter().find(|(ours, _)| *ours == pattern.name()).map(|(_, theirs)| *theirs);
     let name = theirs.unwrap_or(pattern.name());
@@ -834,6 +830,29 @@ fn factory_tool(pattern: &ToolPattern) -> String {
         "fetch" => "FetchUrl".to_owned(),
         _ => claude_tool(pattern),
     }
+}
+
+/// Our names for the tools of acai, and its own.
+const ACAI_TOOLS: &[(&str, &str)] = &[
+    ("read", "Read"),
+    ("edit", "Edit"),
+    ("write", "Write"),
+    ("bash", "Bash"),
+    ("grep", "Grep"),
+    ("glob", "Glob"),
+    ("ls", "LS"),
+    ("directory_tree", "DirectoryTree"),
+    ("think", "Think"),
+    ("skill", "Skill"),
+    ("subagent", "Agent"),
+];
+
+fn is_of_acai(name: &str) -> bool {
+    ACAI_TOOLS.iter().any(|(ours, _)| *ours == name)
+}
+
+fn acai_tool(pattern: &ToolPattern) -> String {
+    renamed(pattern, ACAI_TOOLS)
 }
 
 fn gemini_tool(pattern: &ToolPattern) -> String {

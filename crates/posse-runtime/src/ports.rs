@@ -69,10 +69,23 @@ pub trait Agents: Send + Sync {
     /// Of a definition that is there and cannot be used, the error says why.
     fn find(&self, name: &str) -> Result<Arc<Definition>>;
 
+    /// Definitions that are broken: they are in no list, and asking for one by name gives the same error.
+    fn diagnostics(&self) -> Vec<AgentDiagnostic> {
+        Vec::new()
+    }
+
     /// What a person should know about those that could not be used.
     fn remark(&self) -> Option<String> {
         None
     }
+}
+
+/// A definition that cannot be used, and why.
+#[derive(Debug)]
+pub struct AgentDiagnostic {
+    pub name: String,
+    pub path: String,
+    pub error: Error,
 }
 
 /// A fixed list.

@@ -5,6 +5,7 @@ use posse_core::definition::{Definition, Models as Found, OnUnknownModel, Scope}
 use posse_core::limits::Limits;
 use posse_core::pattern::ToolPattern;
 use posse_core::task::LoweredBound;
+use posse_core::tool::SESSION_TOOLS;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::{fixed, localized};
 
@@ -47,7 +48,11 @@ fn lowered_limits(definition: &Definition, given: &Limits) -> Vec<String> {
 /// A list of tools of which none exists is a mistake, not a wish for none.
 fn missing_tools(definition: &Definition, tools: &[&str]) -> Result<Option<String>> {
     let patterns = definition.rights.tools.as_deref().unwrap_or_default();
-    let exists = |pattern: &ToolPattern| tools.iter().any(|tool| pattern.names(tool));
+    // Built-in agents use what the session offers; whether it offers shared context is the operator's choice.
+    let is_choice = |pattern: &ToolPattern| {
+        definition.origin.scope == Scope::BuiltIn && SESSION_TOOLS.contains(&pattern.name())
+    };
+    let exists = |pattern: &ToolPattern| tools.iter().any(|tool| pattern.names(tool)) || is_choice(pattern);
     let missing: Vec<String> =
         patterns.iter().filter(|pattern| !exists(pattern)).map(ToString::to_string).collect();
     match missing.len() {

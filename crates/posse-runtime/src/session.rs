@@ -50,7 +50,7 @@ use crate::ports::{Agents, Models, Store, TaskRow, Verifier, Worktree, Worktrees
 use crate::resolve::resolve;
 use crate::toolbox::Toolbox;
 use agents::Defined;
-use facades::{Facades, Investigations, guidance};
+use facades::{Facade, Facades, Investigations, guidance};
 use family::{Family, Parent};
 pub use host::{Hosted, HostedTask};
 use numbers::TaskNumbers;
@@ -73,8 +73,10 @@ const CHILD_GRACE: Duration = Duration::from_secs(3);
 /// Turns of a delegated task when its definition does not say.
 const TURNS_USUAL: u32 = 25;
 
-/// Told to every subagent (seed specification §8.4).
+/// Told to every subagent that has shared context (seed specification §8.4).
 const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
+/// The same for those that have none: no prompt names a tool that its reader lacks.
+const SUBAGENT_SUFFIX_ALONE: &str = include_str!("../prompts/subagent_suffix_alone.md");
 
 pub struct SessionConfig {
     pub id: String,
@@ -269,8 +271,15 @@ impl Session {
     /// What whoever delegates is told about it; nothing for those who cannot.
     fn guidance(&self, grant: &Grant) -> Option<String> {
         let delegates = grant.depth() > 0 && grant.offers(DELEGATION, Effect::Idempotent);
-        let guidance = delegates.then(|| guidance(&self.facades, &self.agents.list()))?;
+        let effects = self.tools.effects();
+        let has = |tool: &str| effects.get(tool).is_some_and(|effect| grant.offers(tool, *effect));
+        let guidance = delegates.then(|| guidance(&self.facades, &self.agents.list(), &has))?;
         (!guidance.is_empty()).then_some(guidance)
+    }
+
+    /// Whether a task with this grant can read and write the session's shared context.
+    fn shares_context(&self, grant: &Grant) -> bool {
+        self.facades.has(Facade::SharedContext) && grant.offers("shared_context", Effect::Idempotent)
     }
 
     /// Goes on with a task of the store in this session's room, with its children, and with the rights it had as far as
@@ -503,8 +512,12 @@ impl Session {
             agent.system_prompt = format!("{}\n\n{guidance}", agent.system_prompt);
         }
         tell_of_marks(&mut agent, &grant);
+        let suffix = match self.shares_context(&grant) {
+            true => SUBAGENT_SUFFIX,
+            false => SUBAGENT_SUFFIX_ALONE,
+        };
         agent.system_prompt.push_str("\n\n");
-        agent.system_prompt.push_str(SUBAGENT_SUFFIX.trim_end());
+        agent.system_prompt.push_str(suffix.trim_end());
         Ok(TaskStart {
             caps: caps.least(&request.bounds.caps),
             workspace: parent.workspace.clone(),

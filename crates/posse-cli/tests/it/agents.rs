@@ -488,3 +488,33 @@ fn agents_of_a_project_that_contains_the_home_directory_are_found_and_others_are
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(said.contains("the project would contain your home directory"), "{ran:?}");
 }
+
+#[test]
+fn an_export_to_acai_has_the_tool_names_of_acai() {
+    let place = Place::new();
+    let file = "---\nname: helper\ndescription: Helps\ntools: [read, ls, directory_tree, bash, think]\n---\nYou help.\n";
+    place.write("home/.posse/agents/helper.md", file);
+    let ran = place.run(["agents", "export", "helper", "--to", "acai"]);
+    assert!(ran.stdout.contains("\ntools: Read, LS, DirectoryTree, Bash, Think\n"), "{ran:?}");
+}
+
+#[test]
+fn a_list_of_agents_says_whose_each_is() {
+    let place = Place::new();
+    place.write("home/.posse/agents/helper.md", "---\nname: helper\ndescription: Helps\n---\nYou help.\n");
+    place.write(
+        "workspace/.posse/agents/local.md",
+        "---\nname: local\ndescription: Helps here\n---\nYou help.\n",
+    );
+    let ran = place.run(["agents", "list", "--json"]);
+    let listed = ran.json();
+    let all: Vec<&serde_json::Value> = listed
+        .iter()
+        .flat_map(|line| line.as_array().map_or_else(|| vec![line], |all| all.iter().collect()))
+        .collect();
+    for (name, source) in [("helper", "user"), ("local", "project"), ("general", "built-in")] {
+        let agent =
+            all.iter().find(|agent| agent["name"] == name).unwrap_or_else(|| panic!("{name}: {ran:?}"));
+        assert_eq!(agent["source"], source, "{name}");
+    }
+}

@@ -177,7 +177,7 @@ fn tools_are_called_as_the_other_side_calls_them() {
         "read_file write_file edit run_shell_command grep_search glob list_directory"
     );
     assert_eq!(tools(Format::OpenHands), "file_editor terminal grep glob");
-    assert_eq!(tools(Format::Acai), "read, write, edit, bash, grep, glob, ls");
+    assert_eq!(tools(Format::Acai), "Read, Write, Edit, Bash, Grep, Glob, LS");
     assert_eq!(tools(Format::Pi), "read, write, edit, bash, grep, find, ls");
     assert_eq!(tools(Format::Factory), "Read Create Edit Execute Grep Glob LS");
     let reader = definition("---\nname: a\ndescription: d\ntools: Read, Grep\n---\nBody\n");

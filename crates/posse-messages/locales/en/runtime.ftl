@@ -231,7 +231,6 @@ task-not-ended-hint = wait for it, or look at its status
 
 ## session/subagent/define.rs
 
-agents-unusable = cannot be used here: { $names }
 agents-defined = defined in this session: { $names }
 agents-not-shown = { $left_out } more are not shown: use `query` to look for words
 turns-clamped = max_turns: { $asked } was clamped to { $given }; it can be 1 to { $turns_max }

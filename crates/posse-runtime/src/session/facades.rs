@@ -116,7 +116,7 @@ impl Facades {
     pub fn costs(&self, agents: &dyn Agents) -> Vec<(String, u64)> {
         let cost = |spec: ToolSpec| (spec.name.clone(), Toolbox::cost(&[spec]));
         let mut costs: Vec<(String, u64)> = self.specs(agents).into_iter().map(cost).collect();
-        costs.push(("guidance".to_owned(), estimate_tokens(&guidance(self, &agents.list()))));
+        costs.push(("guidance".to_owned(), estimate_tokens(&guidance(self, &agents.list(), &|_| true))));
         costs
     }
 }

@@ -43,6 +43,8 @@ const UNCOLLECTED_NOTED: usize = 10;
 
 const DESCRIPTION: &str = include_str!("../../prompts/subagent_tool.md");
 const SCHEMA: &str = include_str!("../../prompts/subagent_tool.schema.json");
+/// Left out of the description where there is no shared context.
+const SHARED_CONTEXT_ADVICE: &str = " Put larger context into shared_context and name the key in the task.";
 const LAUNCH_DESCRIPTION: &str = include_str!("../../prompts/launch_tool.md");
 const LAUNCH_SCHEMA: &str = include_str!("../../prompts/launch_tool.schema.json");
 
@@ -54,6 +56,9 @@ pub(super) struct SubagentTool {
 impl SubagentTool {
     pub fn new(session: Weak<Session>, facades: &Facades) -> Self {
         let (mut description, mut schema) = (DESCRIPTION.trim_end().to_owned(), SCHEMA.to_owned());
+        if !facades.has(Facade::SharedContext) {
+            description = description.replacen(SHARED_CONTEXT_ADVICE, "", 1);
+        }
         if facades.has(Facade::Launch) {
             description = format!("{description}\n\n{}", LAUNCH_DESCRIPTION.trim_end());
             schema = with_launch(&schema);

@@ -302,7 +302,9 @@ async fn agents_are_listed_with_what_they_would_get_from_this_parent() {
     assert_eq!(picky["model"], "scripted:test", "its own model does not exist: {picky}");
     assert_eq!(picky["tools"], json!(["shared_context"]), "{picky}");
     assert_eq!(entry("toolless"), None, "it could not be spawned");
-    assert!(listed[0]["note"].as_str().unwrap().contains("toolless"), "{}", listed[0]);
+    let diagnostic = &listed[0]["diagnostics"][0];
+    let told = (&diagnostic["name"], &diagnostic["error"]);
+    assert_eq!(told, (&json!("toolless"), &json!("INVALID_TOOL")), "{}", listed[0]);
 
     let store = Arc::new(MemoryStore::new());
     let boss = agent("boss", None);

@@ -704,7 +704,7 @@ async fn a_task_is_found_by_its_second_name() {
 // R138 R139 R235
 #[test]
 fn the_guidance_lists_the_agents_that_are_there() {
-    let guidance = |agents: &[Arc<Definition>]| guidance(&Facades::default(), agents);
+    let guidance = |agents: &[Arc<Definition>]| guidance(&Facades::default(), agents, &|_| true);
     let text = guidance(&agents());
     let head = "Available specialist agents (use subagent tool to delegate):\n\n  \
                 general       - the general\n  helper        - the helper\n  investigator  - the investigator\n  \
@@ -742,7 +742,7 @@ fn the_guidance_lists_the_agents_that_are_there() {
 // R294-R301, R315, R318
 #[test]
 fn the_guidance_speaks_only_of_the_doors_there_are() {
-    let of = |facades: &[Facade]| guidance(&facades.iter().copied().collect(), &agents());
+    let of = |facades: &[Facade]| guidance(&facades.iter().copied().collect(), &agents(), &|_| true);
     let text = of(&[Facade::RunSubagent]);
     assert!(text.starts_with("### run_subagent: Delegate Complex Investigations"));
     for line in [
@@ -799,7 +799,7 @@ fn a_launch_is_described_only_where_that_is_asked_for() {
 #[test]
 fn what_models_read_is_as_it_was_agreed() {
     let facades: Facades = Facade::ALL.iter().copied().collect();
-    let mut text = guidance(&facades, &agents());
+    let mut text = guidance(&facades, &agents(), &|_| true);
     for spec in facades.specs(&agents()) {
         text += &format!("\n\n======== {} ========\n{}\n{}", spec.name, spec.description, spec.input_schema);
     }
@@ -1190,4 +1190,31 @@ async fn what_a_child_answers_is_data_to_its_parent() {
         assert!(told[4].text.starts_with("there is no tool `bash`"), "{text}: {}", told[4].text);
         assert_eq!(room.store.tasks(9).await.unwrap().len(), 3, "{text}");
     }
+}
+
+/// The prompt of each reader against the tools that it is shown.
+#[tokio::test(start_paused = true)]
+async fn no_prompt_names_a_tool_that_its_reader_lacks() {
+    let script = r#"
+        boss:
+          - calls: [{subagent: {action: spawn, agent: helper, task: look}}, {subagent: {action: spawn, agent: general, task: look}}]
+          - calls: [{subagent: {action: wait, mode: all}}]
+          - text: done
+        helper:
+          - text: looked
+        general:
+          - text: looked
+        "#;
+    let room =
+        room(script, &[Facade::Subagent, Facade::SharedContext, Facade::RunSubagent], 1, MemoryStore::new());
+    room.run().await;
+    let prompt = |records: &[Record]| start_of(records).unwrap().agent.system_prompt.clone();
+    let (helper, general) = (prompt(&room.child(1).await), prompt(&room.child(2).await));
+    assert!(!helper.contains("shared context") && helper.contains("You are a subagent."), "{helper}");
+    assert!(general.contains("Write detailed findings to shared context"), "{general}");
+    let boss = prompt(&room.store.records(&TaskId::root("s1")).await.unwrap());
+    assert!(boss.contains("→ use read") && boss.contains("shared_context"), "{boss}");
+    assert!(!boss.contains("→ use grep") && !boss.contains("→ use ls"), "it has neither: {boss}");
+    let alone: Facades = [Facade::Subagent].into_iter().collect();
+    assert!(alone.specs(&agents()).iter().all(|spec| !spec.description.contains("shared_context")));
 }

@@ -211,9 +211,10 @@ async fn a_failed_task_says_why_in_the_words_of_the_specification_and_is_collect
 // R011, R061, R069, R090, R096, R114, R166, R167
 #[tokio::test(start_paused = true)]
 async fn every_subagent_has_the_suffix_and_its_task_as_the_user_message() {
-    const SUFFIX: &str = "You are a subagent. Keep your final response concise (under 1000 tokens). Write detailed \
-                          findings to shared context rather than including them in your response. Your response will be \
-                          returned to the orchestrator as a summary of your work.";
+    const CONCISE: &str = "You are a subagent. Keep your final response concise (under 1000 tokens).";
+    const SHARED: &str =
+        "Write detailed findings to shared context rather than including them in your response.";
+    const RETURNED: &str = "Your response will be returned to the orchestrator as a summary of your work.";
     let spawn = |agent: &str| json!({ "action": "spawn", "agent": agent, "task": "look at it" });
     let calls = [define("made", "You are made."), spawn("helper"), spawn("made"), spawn("picky")];
     let (_, store) = answers(one_turn(&calls)).await;
@@ -222,7 +223,10 @@ async fn every_subagent_has_the_suffix_and_its_task_as_the_user_message() {
         assert_eq!(start.agent.model, "scripted:test", "whoever names no model has its parent's");
         let (system, message) = start.opening();
         let words: Vec<&str> = system.split_whitespace().collect();
-        assert_eq!(words.join(" "), format!("{prompt} {SUFFIX}"));
+        // Whoever has no shared context is not told to write there.
+        let suffix =
+            if number == 2 { [CONCISE, RETURNED].join(" ") } else { [CONCISE, SHARED, RETURNED].join(" ") };
+        assert_eq!(words.join(" "), format!("{prompt} {suffix}"));
         // An agent whose prompt has a place for the task gets it there and not twice.
         assert_eq!(message, if number == 3 { "Begin." } else { "look at it" });
     }

@@ -45,6 +45,8 @@ pub struct Seen {
     pub description: String,
     pub version: u32,
     pub format: &'static str,
+    /// Whose it is: `project`, `user` or `built-in`.
+    pub source: &'static str,
     pub path: String,
     /// The path as a person would write it.
     pub place: String,
@@ -124,6 +126,7 @@ impl Eyes {
             description,
             version: entry.version,
             format: read.origin.format.wire(),
+            source: read.origin.scope.wire(),
             path: read.origin.path.clone(),
             place: self.place(&read.origin.path),
             model: agent.as_ref().map(|agent| agent.model.clone()).unwrap_or_default(),
@@ -312,6 +315,7 @@ impl Seen {
             "description_tokens": estimate_tokens(&self.description),
             "version": self.version,
             "format": self.format,
+            "source": self.source,
             "path": self.path,
             "model": self.model,
             "tools": self.tools,

@@ -40,7 +40,7 @@ pub async fn run(global: &Global) -> Result<ExitCode> {
     let usable = all.into_iter().filter(|agent| agent["model"] != NONE).collect::<Vec<_>>();
     let agents = self::names(&json!(usable));
     if agents.is_empty() {
-        let why = listed["note"]
+        let why = listed["diagnostics"][0]["message"]
             .as_str()
             .or(listed["message"].as_str())
             .map_or_else(|| say!("no-model"), str::to_owned);

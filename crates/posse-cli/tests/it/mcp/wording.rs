@@ -191,3 +191,28 @@ fn a_key_of_shared_context_may_carry_a_namespace() {
     assert_eq!(told["error"], "INVALID_KEY", "{told}");
     host.leave();
 }
+
+#[test]
+fn a_broken_agent_file_is_in_the_diagnostics_with_its_error_and_in_no_list() {
+    let place = place();
+    let mut host = started(&place);
+    let listed = host.tool("subagent", json!({ "action": "list_agents" }));
+    assert_eq!(listed.get("diagnostics"), None, "absent where nothing is broken: {listed}");
+    host.leave();
+    place.write("home/.config/posse/agents/broken.md", "---\nname: broken\n---\nYou break.\n");
+    let mut host = started(&place);
+    let listed = host.tool("subagent", json!({ "action": "list_agents" }));
+    let diagnostic = &listed["diagnostics"][0];
+    assert_eq!(
+        (&diagnostic["name"], &diagnostic["error"]),
+        (&json!("broken"), &json!("AGENT_INVALID")),
+        "{listed}"
+    );
+    assert!(diagnostic["path"].as_str().unwrap().ends_with("broken.md") && diagnostic["message"].is_string());
+    let names: Vec<&str> =
+        listed["agents"].as_array().unwrap().iter().filter_map(|agent| agent["name"].as_str()).collect();
+    assert!(names.contains(&"quick") && !names.contains(&"broken"), "{names:?}");
+    let asked = host.refused("subagent", json!({ "action": "spawn", "agent": "broken", "task": "Break" }));
+    assert_eq!((&asked["error"], &asked["message"]), (&diagnostic["error"], &diagnostic["message"]));
+    host.leave();
+}

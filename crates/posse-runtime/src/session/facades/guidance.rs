@@ -15,15 +15,15 @@ const DESCRIPTION_CHARS_MAX: usize = 400;
 const DELEGATION: &str = include_str!("../../../prompts/delegation.md");
 const RUN_SUBAGENT: &str = include_str!("../../../prompts/run_subagent_guidance.md");
 
-/// Empty if there is nothing to delegate with.
-pub fn guidance(facades: &Facades, agents: &[Arc<Definition>]) -> String {
+/// Empty if there is nothing to delegate with. Tools that the reader does not have are not named.
+pub fn guidance(facades: &Facades, agents: &[Arc<Definition>], has: &dyn Fn(&str) -> bool) -> String {
     let mut parts = Vec::new();
     if facades.has_subagent() {
         parts.push(specialists(agents));
-        parts.push(discipline(facades));
+        parts.push(discipline(facades.has(Facade::SharedContext) && has("shared_context")));
     }
     if facades.has(Facade::RunSubagent) {
-        parts.push(RUN_SUBAGENT.trim_end().to_owned());
+        parts.push(direct_tools(has));
     }
     parts.join("\n\n")
 }
@@ -42,13 +42,19 @@ fn specialists(agents: &[Arc<Definition>]) -> String {
 }
 
 /// Without the lines about shared context where there is none.
-fn discipline(facades: &Facades) -> String {
-    if facades.has(Facade::SharedContext) {
+fn discipline(shares_context: bool) -> String {
+    if shares_context {
         return DELEGATION.trim_end().to_owned();
     }
     let (rules, _) = DELEGATION.split_once("\n\nSubagents and shared context").unwrap_or((DELEGATION, ""));
     let lines = rules.lines().filter(|line| !line.to_lowercase().contains("shared"));
     lines.filter(|line| !line.contains("shared_context")).collect::<Vec<_>>().join("\n")
+}
+
+/// The guidance for investigations, without advice to use tools that the reader lacks.
+fn direct_tools(has: &dyn Fn(&str) -> bool) -> String {
+    let lacks = |line: &&str| line.rsplit_once("→ use ").is_some_and(|(_, tool)| !has(tool.trim()));
+    RUN_SUBAGENT.trim_end().lines().filter(|line| !lacks(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Those that models are told about, by name.

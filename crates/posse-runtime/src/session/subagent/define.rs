@@ -32,26 +32,40 @@ pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value
     };
     let all = session.agents();
     let found: Vec<_> = all.iter().filter(fits).collect();
-    let (mut agents, mut unusable) = (Vec::new(), Vec::new());
+    let (mut agents, mut diagnostics) = (Vec::new(), Vec::new());
     for definition in found.iter().take(LISTED_MAX) {
         match session.fit(parent, definition, super::super::TURNS_USUAL) {
             Ok(fitted) => agents.push(entry(session, &fitted)),
-            // The error comes when it is asked for; offering it would only waste a turn.
-            Err(_) => unusable.push(definition.name.as_str()),
+            // Offering it would only waste a turn.
+            Err(e) => diagnostics.push(diagnostic(definition.name.as_str(), &definition.origin.path, &e)),
         }
     }
+    let broken = session.agents.diagnostics().into_iter().filter(|broken| {
+        let name = broken.name.to_lowercase();
+        words.iter().all(|word| name.contains(word)) && may_ask(parent, &broken.name)
+    });
+    let broken = broken.take(LISTED_MAX).map(|broken| diagnostic(&broken.name, &broken.path, &broken.error));
+    diagnostics.extend(broken);
     let mut notes = Vec::new();
-    if !unusable.is_empty() {
-        notes.push(fixed!("agents-unusable", names = unusable.join(", ")));
-    }
     if found.len() > LISTED_MAX {
         let left_out = found.len() - LISTED_MAX;
         notes.push(fixed!("agents-not-shown", left_out));
     }
     let mut value = json!({ "agents": agents });
+    if !diagnostics.is_empty() {
+        value["diagnostics"] = json!(diagnostics);
+    }
     if !notes.is_empty() {
         value["note"] = json!(notes.join("; "));
     }
+    value
+}
+
+/// An agent that cannot be asked, with the error that asking for it gives.
+fn diagnostic(name: &str, path: &str, error: &Error) -> Value {
+    let mut value = super::wire_error(error);
+    value["name"] = json!(name);
+    value["path"] = json!(path);
     value
 }
 
