@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
-use crate::line::Line;
+use crate::connection::Connection;
 
 /// How long a connection that nobody uses is kept.
 const IDLE_MAX: Duration = Duration::from_secs(60);
@@ -18,7 +18,7 @@ pub(crate) struct Idle(Mutex<Lines>);
 
 #[derive(Default)]
 struct Lines {
-    lines: Vec<(Instant, Box<Line>)>,
+    lines: Vec<(Instant, Box<Connection>)>,
     /// Closes those that rest too long.
     sweeper: Option<AbortHandle>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Home(Weak<Idle>);
 
 impl Idle {
     /// The connection that was used last. It may be closed on the other side, which is known once it is used.
-    pub fn take(&self) -> Option<Box<Line>> {
+    pub fn take(&self) -> Option<Box<Connection>> {
         let (since, line) = self.change(|lines| lines.lines.pop())?;
         (since.elapsed() < IDLE_MAX).then_some(line)
     }
@@ -60,7 +60,7 @@ impl Idle {
 }
 
 impl Home {
-    pub fn keep(&self, line: Box<Line>) {
+    pub fn keep(&self, line: Box<Connection>) {
         let Some(idle) = self.0.upgrade() else { return };
         idle.change(|lines| {
             lines.lines.push((Instant::now(), line));

@@ -1,17 +1,15 @@
 //! How Posse reaches other machines. There are two ways: `Pool` for an endpoint that the operator named, and `Pinned`
 //! for addresses that somebody else named, which connects only to numbers that were checked.
 
+mod connection;
 mod idle;
-mod line;
-mod message;
 mod pinned;
 mod pool;
 
 use std::future::Future;
 use std::pin::Pin;
 
-pub use line::{Body, Broken};
-pub use message::Prepared;
+pub use connection::{Body, Broken, Prepared};
 pub use pinned::{Exception, Failure, Page, Pinned, Resolver, SystemResolver};
 pub use pool::{Error, Pool, host, is_loopback, system_proxies};
 

@@ -21,8 +21,7 @@ use rustls::ClientConfig;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::line::{Body, Line};
-use crate::message::Prepared;
+use crate::connection::{Body, Connection, Prepared};
 use crate::pool::{Cause, Error, host, origin_form, tls};
 use crate::{BoxFuture, causes};
 
@@ -143,8 +142,8 @@ impl Pinned {
         let (parts, body) = request.into_parts();
         let dialler = HttpsConnector::from((Dialler { numbers: numbers.into() }, self.tls(address)?));
         let asked = async {
-            let line = opened(dialler, target).await.map_err(Error::Connect)?;
-            line.ask(&Prepared::new(&parts), body, None).await.map_err(Error::asked)
+            let connection = opened(dialler, target).await.map_err(Error::Connect)?;
+            connection.ask(&Prepared::new(parts), body, None).await.map_err(Error::asked)
         };
         asked.await.map_err(|e| Failure::Unreachable(causes(&e)))
     }
@@ -206,8 +205,8 @@ impl Page {
     }
 }
 
-async fn opened(mut dialler: HttpsConnector<Dialler>, target: Uri) -> Result<Box<Line>, Cause> {
-    Ok(Line::over(Box::new(dialler.call(target).await?)))
+async fn opened(mut dialler: HttpsConnector<Dialler>, target: Uri) -> Result<Box<Connection>, Cause> {
+    Ok(Connection::over(Box::new(dialler.call(target).await?)).await?)
 }
 
 /// Connects to one of the numbers that were checked, whatever name it is asked for.

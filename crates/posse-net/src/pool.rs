@@ -20,9 +20,8 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use crate::connection::{Body, Broken, Connection, Prepared, Stream, Unanswered};
 use crate::idle::Idle;
-use crate::line::{Body, Broken, Line, Stream, Unanswered};
-use crate::message::Prepared;
 
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -123,14 +122,14 @@ impl Pool {
     /// sent; a request that may have arrived is never sent again.
     pub async fn ask(&self, request: &Prepared, body: Bytes) -> Answered {
         let Inner { dialler, idle, endpoint, .. } = &*self.0;
-        while let Some(line) = idle.take() {
-            match line.ask(request, body.clone(), Some(idle.home())).await {
+        while let Some(connection) = idle.take() {
+            match connection.ask(request, body.clone(), Some(idle.home())).await {
                 Err(Unanswered::Unsent(_)) => {}
                 answered => return answered.map_err(Error::asked),
             }
         }
-        let line = Box::pin(dialler.open(endpoint.clone())).await?;
-        line.ask(request, body, Some(idle.home())).await.map_err(Error::asked)
+        let connection = Box::pin(dialler.open(endpoint.clone())).await?;
+        connection.ask(request, body, Some(idle.home())).await.map_err(Error::asked)
     }
 
     pub async fn send(&self, request: Request<Bytes>) -> Answered {
@@ -155,7 +154,7 @@ impl Pool {
                 }
             }
         }
-        Ok(Prepared::new(&request.into_parts().0))
+        Ok(Prepared::new(request.into_parts().0))
     }
 }
 
@@ -219,19 +218,19 @@ impl Dialler {
         self.proxy.as_ref().filter(|_| !self.is_tls)
     }
 
-    async fn open(&self, target: Uri) -> Result<Box<Line>, Error> {
+    async fn open(&self, target: Uri) -> Result<Box<Connection>, Error> {
         let opened = tokio::time::timeout(self.patience, self.dial(target)).await;
         opened
             .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
             .map_err(Error::Connect)
     }
 
-    async fn dial(&self, target: Uri) -> Result<Box<Line>, Cause> {
+    async fn dial(&self, target: Uri) -> Result<Box<Connection>, Cause> {
         if let Some(address) = address(&target).filter(|_| self.proxy.is_none()) {
             let stream = TcpStream::connect(address).await?;
             // Without it an answer may come a little later.
             let _ = stream.set_nodelay(true);
-            return Ok(Line::over(Box::new(TokioIo::new(stream))));
+            return Ok(Connection::over(Box::new(TokioIo::new(stream))).await?);
         }
         let mut direct = self.direct.clone();
         let stream: Box<dyn Stream> = match &self.proxy {
@@ -245,7 +244,7 @@ impl Dialler {
                 Box::new(HttpsConnector::from((tunnel, self.tls.clone())).call(target).await?)
             }
         };
-        Ok(Line::over(stream))
+        Ok(Connection::over(stream).await?)
     }
 }
 

@@ -408,14 +408,23 @@ async fn an_answer_of_unclear_length_ends_its_connection() {
 }
 
 #[tokio::test]
+async fn a_response_whose_transfer_coding_is_not_exactly_chunked_is_refused() {
+    for codings in
+        ["chunked, chunked", "gzip, chunked", "chunked\r\ntransfer-encoding: chunked", "identity", ""]
+    {
+        let answer = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: {codings}\r\n\r\n2\r\nok\r\n0\r\n\r\n");
+        let (target, _hearing) = hears(0, answer.leak().as_bytes()).await;
+        let error = post(&target, b"{}".to_vec()).await.unwrap_err();
+        assert!(matches!(error, Error::Sent(Broken::Malformed(_))), "{codings}: {error:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_head_without_end_is_not_read_without_end() {
     const ENDLESS: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\nx: ", &[b'a'; 80 << 10]];
     let server = Server::new(|_, _| Act::Trickle(ENDLESS)).await;
     let error = server.ask().await.unwrap_err();
-    assert!(
-        matches!(error, Error::Sent(Broken::Malformed("the head of the answer is too long"))),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::Sent(Broken::Malformed(_))), "{error:?}");
 }
 
 #[tokio::test]
@@ -490,7 +499,9 @@ async fn what_came_before_a_fault_is_heard_also_if_both_come_at_once() {
     })
     .await;
     let mut body = server.send().await.unwrap().into_body();
-    assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "okand");
+    for data in ["ok", "and"] {
+        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), data);
+    }
     assert!(matches!(body.frame().await.unwrap(), Err(Broken::Malformed(_))));
     assert!(body.frame().await.is_none());
 }
