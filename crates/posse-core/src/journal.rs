@@ -16,7 +16,6 @@ use crate::edits::FileImage;
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::{Grant, snapshot};
 use crate::id::CallKey;
-use crate::json;
 use crate::message::ToolResult;
 use crate::outcome::Outcome;
 use crate::reply::{ModelFailure, Reply};
@@ -326,13 +325,8 @@ impl Record {
 
     /// Appends the record as one line without its end.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
-        let begun = out.len();
-        json::append(self, out).expect("records hold no maps with foreign keys and no failing serialisers");
-        debug_assert_eq!(
-            serde_json::to_string(self).ok().as_deref().map(str::as_bytes),
-            Some(&out[begun..]),
-            "every record is written as by the general serialiser"
-        );
+        serde_json::to_writer(out, self)
+            .expect("records hold no maps with foreign keys and no failing serializers");
     }
 
     pub fn decode(bytes: &[u8]) -> Result<Self> {
@@ -371,7 +365,7 @@ mod tests {
     use crate::edits::FileChange;
 
     #[test]
-    fn a_result_is_encoded_as_by_the_general_serialiser() {
+    fn a_result_is_the_same_after_the_journal() {
         let line = "tab\t quote\" back\\slash ümlaut \u{1}\n\"text\":\"\" ";
         for (id, changed) in [("1", Vec::new()), (r#""text":"""#, vec![FileChange::named(r#""text":"""#)])] {
             let result = ToolResult {
@@ -386,8 +380,6 @@ mod tests {
                 changed,
             };
             let record = Record::Done { result, full_text: None, elapsed_ms: 7 };
-            let encoded = String::from_utf8(record.encode()).unwrap();
-            assert_eq!(encoded, serde_json::to_string(&record).unwrap());
             assert_eq!(Record::decode(&record.encode()).unwrap(), record);
         }
     }

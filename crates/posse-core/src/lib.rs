@@ -18,7 +18,6 @@ pub mod glob;
 pub mod grant;
 pub mod id;
 pub mod journal;
-pub mod json;
 pub mod lease;
 pub mod limits;
 pub mod message;

@@ -223,7 +223,7 @@ impl Out {
 
     /// A JSON string.
     pub fn string(&mut self, text: &str) {
-        posse_core::json::string(text, &mut |piece| self.buffer.extend_from_slice(piece));
+        serde_json::to_writer((&mut self.buffer).writer(), text).expect("a text is always JSON");
     }
 
     /// `"key":"text"`, with a comma before it.

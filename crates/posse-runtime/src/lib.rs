@@ -7,7 +7,6 @@ pub mod context;
 pub mod driver;
 mod images;
 pub mod inbox;
-mod join;
 mod journal;
 pub mod leases;
 pub mod observe;

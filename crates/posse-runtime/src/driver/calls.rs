@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use posse_core::Result;
 use posse_core::edits::FileChange;
 use posse_core::event::{Event, reason, summary};
@@ -20,7 +21,6 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::{Life, Scene};
-use crate::join::join_all;
 use crate::journal::Journal;
 use crate::leases::Fence;
 use crate::ports::{Payload, ToolContext, ToolInput, ToolOutput};
@@ -38,7 +38,7 @@ impl Life<'_> {
             let (fence, lost) = self.scene.raise_fence(self.journal.epoch, &batch).await?;
             let context = ToolContext { fence, ..self.scene.tool_context(run) };
             let made = batch.iter().map(|planned| self.scene.make(planned, &context, lost.as_deref()));
-            let calls = pin!(join_all(made.collect()));
+            let calls = pin!(join_all(made));
             let finished = while_writing(&mut self.journal, calls).await?;
             if let Some(failure) = context.fence.as_ref().and_then(|fence| fence.failure()) {
                 return Err(failure);
