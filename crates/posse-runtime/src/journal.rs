@@ -42,26 +42,9 @@ impl Journal {
     /// Starts writing without waiting: what happens meanwhile may be repeated after a crash.
     pub fn send(&mut self) {
         if !self.noted.is_empty() {
-            let records = std::mem::take(&mut self.noted);
-            self.queued.push(self.store.append(&self.task, self.epoch, records));
+            self.queued.push(self.store.append(&self.task, self.epoch, &self.noted));
+            self.noted.clear();
         }
-    }
-
-    /// Writes what is noted along with what others are about to write. Whether it was written is heard at the next `commit`, which has to
-    /// come before anything else is noted. `false`: nobody is about to.
-    pub fn go_along(&mut self) -> bool {
-        if self.noted.is_empty() {
-            return true;
-        }
-        if !self.queued.is_empty() {
-            return false;
-        }
-        let Some(written) = self.store.append_along(&self.task, self.epoch, &self.noted) else {
-            return false;
-        };
-        self.noted.clear();
-        self.queued.push(written);
-        true
     }
 
     pub async fn commit(&mut self) -> Result<()> {
@@ -72,7 +55,7 @@ impl Journal {
         if self.noted.is_empty() {
             return Ok(());
         }
-        let written = self.store.append_now(&self.task, self.epoch, &self.noted);
+        let written = self.store.append(&self.task, self.epoch, &self.noted);
         self.noted.clear();
         written.await
     }

@@ -257,7 +257,7 @@ impl Fence {
     /// Writes down what a file was, before it is replaced. The refusal is for the model, and nothing may be replaced then.
     pub async fn save(&self, image: FileImage) -> Result<(), String> {
         let Some(image) = self.images.admit(image, self.tools.redactor()) else { return Ok(()) };
-        let written = self.store.append(&self.task, self.epoch, vec![Record::Saved { image }]).await;
+        let written = self.store.append(&self.task, self.epoch, &[Record::Saved { image }]).await;
         written.map_err(|e| self.fail(e, |why| fixed!("write-not-decidable", why)))
     }
 

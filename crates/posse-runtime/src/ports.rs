@@ -473,22 +473,7 @@ pub trait Store: ContextStore + ApprovalStore {
 
     /// Queues records at once and in order; the future resolves when they are durable. Dropping the future does not
     /// take the records back. Fails with `OWNER_LOST`, writing nothing, if `epoch` is no longer the task's.
-    fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>>;
-
-    /// The same for a caller that waits at once and has nothing else to do: the store may write on the caller's thread.
-    fn append_now(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
-        self.append(task, epoch, records.to_vec())
-    }
-
-    /// Like `append`, if something else is about to be written with which these can go at no cost.
-    fn append_along(
-        &self,
-        _task: &TaskId,
-        _epoch: u64,
-        _records: &[Record],
-    ) -> Option<BoxFuture<'static, Result<()>>> {
-        None
-    }
+    fn append(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>>;
 
     /// Makes `owner` the task's driver and returns the new epoch; appends of earlier epochs fail from then on.
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>>;

@@ -677,7 +677,7 @@ impl Session {
     async fn end_unstarted(&self, family: &Arc<Family>, task: &Arc<Task>, outcome: Outcome) {
         let outcome = Arc::new(outcome);
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
-        let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), vec![finished]).await;
+        let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), &[finished]).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.english());
         let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);
         self.observers.event(&task.id, &Event::Finished { status, stop, turns: 0, tool_calls: 0, usage });

@@ -40,7 +40,7 @@ async fn measure(path: &Path, tasks: u32) {
             store.create(NewTask { id: id.clone(), ..new_task("unused") }).await.expect("created");
             for turn in 0..TURNS * 2 {
                 let record = replied(&"x".repeat(4_000), u64::from(turn), 1);
-                store.append(&id, 1, vec![record]).await.expect("appended");
+                store.append(&id, 1, &[record]).await.expect("appended");
             }
         });
     }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::slice;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use posse_core::approval::Parked;
 use posse_core::context::Changed;
@@ -24,9 +24,6 @@ use crate::signed;
 
 /// An owner that was silent for a day is forgotten; nobody waits that long for one.
 const SILENT_MS_MAX: i64 = 86_400_000;
-
-/// A commit that takes longer than this is not waited for on a caller's thread.
-const QUICK: Duration = Duration::from_millis(5);
 
 /// What a job wrote.
 #[derive(Debug, Clone)]
@@ -116,12 +113,20 @@ pub(crate) struct Committer {
     path: PathBuf,
     busy_max: Duration,
     known: Known,
-    last_took: Duration,
+    #[cfg(test)]
+    commits: usize,
 }
 
 impl Committer {
     pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
-        Self { connection, path, busy_max, known: Known::default(), last_took: Duration::ZERO }
+        Self {
+            connection,
+            path,
+            busy_max,
+            known: Known::default(),
+            #[cfg(test)]
+            commits: 0,
+        }
     }
 
     /// Commits a group, waiting for other processes if it must. Either every answer is durable, or nothing of the group
@@ -134,15 +139,14 @@ impl Committer {
         }
     }
 
-    /// Begins for whoever commits on a thread that may belong to many tasks: only if no other process holds the lock, and if the disk
-    /// was quick the last time. Then it costs less than waking another thread and being woken by it.
-    pub fn begin_at_once(&mut self) -> bool {
-        self.last_took <= QUICK && run(&self.connection, "BEGIN IMMEDIATE").is_ok()
+    /// Number of transactions so far.
+    #[cfg(test)]
+    pub fn commits(&self) -> usize {
+        self.commits
     }
 
-    /// After `BEGIN`.
-    pub fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
-        let began = Instant::now();
+    /// Writes the group inside of an open transaction and commits it.
+    fn write_and_commit(&mut self, group: &[Job]) -> Vec<Result<Written, Fault>> {
         let written = self.write_group(group).and_then(|answers| {
             self.run("COMMIT")?;
             Ok(answers)
@@ -154,7 +158,10 @@ impl Committer {
                 let _ = run(&self.connection, "ROLLBACK");
             }
         }
-        self.last_took = began.elapsed();
+        #[cfg(test)]
+        {
+            self.commits += 1;
+        }
         written.unwrap_or_else(|fault| vec![Err(fault); group.len()])
     }
 
@@ -485,21 +492,5 @@ mod tests {
         let fresh = committer(&directory);
         assert_eq!(rows(&fresh), 6);
         crate::open::integrity(&fresh.connection, &fresh.path).unwrap();
-    }
-
-    #[test]
-    fn a_caller_waits_neither_for_other_processes_nor_for_a_slow_disk() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut committer = committer(&directory);
-        committer.commit(&[Job::create(new_task("a"))]);
-        let other = Connection::open(&committer.path).unwrap();
-        other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        assert!(!committer.begin_at_once());
-        other.execute_batch("ROLLBACK").unwrap();
-        committer.last_took = QUICK * 2;
-        assert!(!committer.begin_at_once());
-        committer.last_took = QUICK;
-        assert!(committer.begin_at_once());
-        assert!(committer.write_and_commit(&[next("a")])[0].is_ok());
     }
 }

@@ -9,7 +9,6 @@ mod context;
 mod fault;
 mod journal;
 mod leases;
-mod log;
 mod open;
 mod reader;
 mod retention;
@@ -170,24 +169,9 @@ impl Store for SqliteStore {
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
-    fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
-        let answer = self.writer.send(Job::append(task.clone(), epoch, &records));
-        Box::pin(async move { answer.wait().await.map(drop) })
-    }
-
-    fn append_now(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
+    fn append(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
         let answer = self.writer.write(Job::append(task.clone(), epoch, records));
         Box::pin(async move { answer.wait().await.map(drop) })
-    }
-
-    fn append_along(
-        &self,
-        task: &TaskId,
-        epoch: u64,
-        records: &[Record],
-    ) -> Option<BoxFuture<'static, Result<()>>> {
-        let answer = self.writer.write_along(|| Job::append(task.clone(), epoch, records))?;
-        Some(Box::pin(async move { answer.wait().await.map(drop) }))
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
@@ -269,7 +253,7 @@ impl Store for SqliteStore {
     }
 
     fn end_command<'a>(&'a self, task: &'a TaskId, token: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.send(Job::EndCommand { task: task.clone(), token });
+        let answer = self.writer.write(Job::EndCommand { task: task.clone(), token });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
@@ -278,7 +262,7 @@ impl Store for SqliteStore {
     }
 
     fn beat<'a>(&'a self, owner: &'a str, now_ms: u64) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.send(Job::Beat { owner: owner.to_owned(), now_ms });
+        let answer = self.writer.write(Job::Beat { owner: owner.to_owned(), now_ms });
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
@@ -314,7 +298,7 @@ impl ApprovalStore for SqliteStore {
     }
 
     fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>> {
-        let answer = self.writer.send(Job::Approval(Act::Close { task: task.clone(), why: why.to_owned() }));
+        let answer = self.writer.write(Job::Approval(Act::Close { task: task.clone(), why: why.to_owned() }));
         Box::pin(async move { answer.wait().await.map(drop) })
     }
 
@@ -413,7 +397,7 @@ impl ContextStore for SqliteStore {
 
 impl SqliteStore {
     async fn change_approval(&self, act: Act) -> Result<Parked> {
-        match self.writer.send(Job::Approval(act)).wait().await? {
+        match self.writer.write(Job::Approval(act)).wait().await? {
             Written::Approval(Some(parked)) => Ok(*parked),
             _ => unreachable!("it writes an approval"),
         }

@@ -12,11 +12,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::fault::{self, Fault};
-use crate::log;
 use crate::schema;
 
-/// Pages in the log before they are copied into the file: 2 MB. A copy costs two fsyncs, so it should be rare; but then the log
-/// is used again from its beginning, and room that was made once (see `log`) is there already.
+/// Pages in the write-ahead log before a checkpoint: 2 MB. A checkpoint costs two fsyncs, so it should be rare; afterwards the log
+/// is reused from its beginning.
 const CHECKPOINT_PAGES: u32 = 500;
 
 /// The log file keeps at most this size after a copy.
@@ -102,8 +101,6 @@ pub(crate) fn connect(path: &Path, busy_max: Duration) -> Result<Connection, Fau
         }
         return Err(fault);
     }
-    // A large store that is brought to a new schema does not fit into memory; nothing else writes before it commits (see `log`).
-    set(&connection, path, |c| c.pragma_update(None, "cache_spill", "OFF"))?;
     set(&connection, path, |c| c.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map(drop))?;
     // From here on the writer waits by itself, with jitter.
     set(&connection, path, |c| c.busy_timeout(Duration::ZERO))?;
@@ -177,7 +174,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 fn open_file(path: &Path, mode: OpenFlags) -> Result<Connection, Fault> {
     // Each connection is used by one thread at a time, so SQLite need not lock it.
     let flags = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    Connection::open_with_flags_and_vfs(path, flags, log::files()).map_err(|e| fault::from_opening(path, e))
+    Connection::open_with_flags(path, flags).map_err(|e| fault::from_opening(path, e))
 }
 
 fn set(

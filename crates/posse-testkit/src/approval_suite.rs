@@ -121,7 +121,7 @@ async fn what_nobody_waits_for_cannot_be_answered(store: &dyn Store) {
     let anew = store.park(request("s", 1)).await.unwrap();
     assert_eq!((anew.id, anew.state), (closed.id, State::Open), "it is asked about again");
     let ended = store.park(request("t", 1)).await.unwrap();
-    store.append(&TaskId::root("t"), 1, vec![finished(StopReason::Cancelled, "")]).await.unwrap();
+    store.append(&TaskId::root("t"), 1, &[finished(StopReason::Cancelled, "")]).await.unwrap();
     assert_eq!(store.approvals(ApprovalQuery::Open).await.unwrap().len(), 1, "only of what runs");
     let refused = store.answer(&ended.id, &ended.request.hash, yes("ada")).await.unwrap_err();
     assert_eq!(refused.code(), ErrorCode::ApprovalClosed);

@@ -41,7 +41,6 @@ struct State {
     tokens: u64,
     appends: u64,
     faults: VecDeque<(u64, ErrorCode)>,
-    always_writes: bool,
 }
 
 struct Task {
@@ -87,11 +86,6 @@ impl MemoryStore {
         let mut state = self.lock();
         let at = state.appends + nth;
         state.faults.push_back((at, code));
-    }
-
-    /// From now on it is as if somebody were about to write all the time (`Store::append_along`).
-    pub fn always_write(&self) {
-        self.lock().always_writes = true;
     }
 
     /// How many creations, appends, claims and changes were written.
@@ -370,7 +364,7 @@ impl Store for MemoryStore {
         Box::pin(async { answer })
     }
 
-    fn append(&self, task: &TaskId, epoch: u64, records: Vec<Record>) -> BoxFuture<'static, Result<()>> {
+    fn append(&self, task: &TaskId, epoch: u64, records: &[Record]) -> BoxFuture<'static, Result<()>> {
         let mut state = self.lock();
         state.appends += 1;
         let at = state.appends;
@@ -379,19 +373,9 @@ impl Store for MemoryStore {
                 let code = state.faults.remove(position).map_or(ErrorCode::Internal, |(_, code)| code);
                 Err(Error::new(code, "the test made this append fail"))
             }
-            None => state.apply(now_ms(), Write::Append(task.clone(), epoch, records)).map(drop),
+            None => state.apply(now_ms(), Write::Append(task.clone(), epoch, records.to_vec())).map(drop),
         };
         Box::pin(async { answer })
-    }
-
-    fn append_along(
-        &self,
-        task: &TaskId,
-        epoch: u64,
-        records: &[Record],
-    ) -> Option<BoxFuture<'static, Result<()>>> {
-        let writes = self.lock().always_writes;
-        writes.then(|| self.append(task, epoch, records.to_vec()))
     }
 
     fn claim<'a>(&'a self, task: &'a TaskId, owner: &'a str) -> BoxFuture<'a, Result<u64>> {
@@ -552,10 +536,10 @@ mod tests {
             let id = TaskId::root("s");
             store.create(new_task("s")).await.unwrap();
             store.fail_append(2, ErrorCode::DiskFull);
-            store.append(&id, 1, vec![asked(1)]).await.unwrap();
-            let refused = store.append(&id, 1, vec![asked(2)]).await.unwrap_err();
+            store.append(&id, 1, &[asked(1)]).await.unwrap();
+            let refused = store.append(&id, 1, &[asked(2)]).await.unwrap_err();
             assert_eq!(refused.code(), ErrorCode::DiskFull);
-            store.append(&id, 1, vec![asked(3)]).await.unwrap();
+            store.append(&id, 1, &[asked(3)]).await.unwrap();
             assert_eq!(store.writes(), 3);
             assert_eq!(store.as_of(2).records(&id).await.unwrap()[1..], [asked(1)]);
             assert_eq!(store.snapshot().records(&id).await.unwrap()[1..], [asked(1), asked(3)]);

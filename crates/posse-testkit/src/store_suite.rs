@@ -91,7 +91,7 @@ async fn records_come_back_equal_and_in_order(store: &dyn Store) {
     for group in [vec![asked(1), replied("one\0two \u{1f980}", 1, 1)], vec![], vec![asked(2)], vec![asked(3)]]
     {
         expected.extend_from_slice(&group);
-        store.append(&id, 1, group).await.unwrap();
+        store.append(&id, 1, &group).await.unwrap();
         assert_eq!(store.records(&id).await.unwrap(), expected, "what was acknowledged is seen");
     }
 }
@@ -99,9 +99,9 @@ async fn records_come_back_equal_and_in_order(store: &dyn Store) {
 async fn appends_are_queued_at_once_and_a_dropped_future_takes_nothing_back(store: &dyn Store) {
     let id = TaskId::root("s");
     store.create(new_task("s")).await.unwrap();
-    let first = store.append(&id, 1, vec![asked(1)]);
-    drop(store.append(&id, 1, vec![asked(2)]));
-    let third = store.append(&id, 1, vec![asked(3)]);
+    let first = store.append(&id, 1, &[asked(1)]);
+    drop(store.append(&id, 1, &[asked(2)]));
+    let third = store.append(&id, 1, &[asked(3)]);
     third.await.unwrap();
     first.await.unwrap();
     assert_eq!(store.records(&id).await.unwrap()[1..], [asked(1), asked(2), asked(3)]);
@@ -111,12 +111,12 @@ async fn a_stale_epoch_writes_nothing(store: &dyn Store) {
     let id = TaskId::root("s");
     store.create(new_task("s")).await.unwrap();
     assert_eq!(store.claim(&id, "second").await.unwrap(), 2);
-    assert_code(store.append(&id, 1, vec![asked(1)]).await, ErrorCode::OwnerLost);
-    store.append(&id, 2, vec![asked(2)]).await.unwrap();
+    assert_code(store.append(&id, 1, &[asked(1)]).await, ErrorCode::OwnerLost);
+    store.append(&id, 2, &[asked(2)]).await.unwrap();
     assert_eq!(store.claim(&id, "third").await.unwrap(), 3);
     let finish = vec![asked(3), replied("late", 7, 7), finished(StopReason::Answered, "late")];
-    assert_code(store.append(&id, 2, finish).await, ErrorCode::OwnerLost);
-    assert_code(store.append(&id, 4, vec![asked(4)]).await, ErrorCode::OwnerLost);
+    assert_code(store.append(&id, 2, &finish).await, ErrorCode::OwnerLost);
+    assert_code(store.append(&id, 4, &[asked(4)]).await, ErrorCode::OwnerLost);
     assert_eq!(store.records(&id).await.unwrap()[1..], [asked(2)]);
     let row = store.task(&id).await.unwrap();
     assert_eq!((row.owner.as_str(), row.epoch, row.status.as_str(), row.turns), ("third", 3, "running", 0));
@@ -126,13 +126,13 @@ async fn a_refused_request_does_not_harm_its_neighbours(store: &dyn Store) {
     let (id, unknown) = (TaskId::root("s"), TaskId::root("unknown"));
     store.create(new_task("s")).await.unwrap();
     let answers = [
-        store.append(&id, 1, vec![asked(1)]),
-        store.append(&id, 9, vec![asked(9), asked(9)]),
-        store.append(&unknown, 1, vec![asked(9)]),
-        store.append(&id, 1, vec![asked(2)]),
+        store.append(&id, 1, &[asked(1)]),
+        store.append(&id, 9, &[asked(9), asked(9)]),
+        store.append(&unknown, 1, &[asked(9)]),
+        store.append(&id, 1, &[asked(2)]),
     ];
     let duplicate = store.create(new_task("s"));
-    let last = store.append(&id, 1, vec![asked(3)]);
+    let last = store.append(&id, 1, &[asked(3)]);
     let mut codes = Vec::new();
     for answer in answers {
         codes.push(answer.await.err().map(|e| e.code()));
@@ -145,7 +145,7 @@ async fn a_refused_request_does_not_harm_its_neighbours(store: &dyn Store) {
 
 async fn an_unknown_task_is_said_to_be_unknown(store: &dyn Store) {
     let id = TaskId::root("nobody");
-    assert_code(store.append(&id, 1, vec![asked(1)]).await, ErrorCode::TaskNotFound);
+    assert_code(store.append(&id, 1, &[asked(1)]).await, ErrorCode::TaskNotFound);
     assert_code(store.claim(&id, "second").await, ErrorCode::TaskNotFound);
     assert_code(store.records(&id).await, ErrorCode::TaskNotFound);
     assert_code(store.task(&id).await, ErrorCode::TaskNotFound);
@@ -165,13 +165,13 @@ async fn the_row_follows_the_records(store: &dyn Store) {
         asked(3),
         replied("b", 3, 1),
     ];
-    store.append(&id, 1, turns).await.unwrap();
+    store.append(&id, 1, &turns).await.unwrap();
     let row = store.task(&id).await.unwrap();
     // Each reply also lost 1 and 1 in an attempt before it.
     assert_eq!((row.input_tokens, row.output_tokens, row.turns), (1_025, 105, 2));
     assert_eq!(row.status, "running");
 
-    store.append(&id, 1, vec![finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
+    store.append(&id, 1, &[finished(StopReason::TurnsExhausted, "half")]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "partial");
     let epoch = store.claim(&id, "second").await.unwrap();
     let resumed = Record::Resumed {
@@ -182,10 +182,10 @@ async fn the_row_follows_the_records(store: &dyn Store) {
         lost_cost_micros: None,
         elapsed_ms: 1,
     };
-    store.append(&id, epoch, vec![resumed]).await.unwrap();
+    store.append(&id, epoch, &[resumed]).await.unwrap();
     assert_eq!(store.task(&id).await.unwrap().status, "running", "a resumed task runs again");
-    store.append(&id, epoch, vec![asked(4), replied("c", 1, 1)]).await.unwrap();
-    store.append(&id, epoch, vec![finished(StopReason::Answered, "whole")]).await.unwrap();
+    store.append(&id, epoch, &[asked(4), replied("c", 1, 1)]).await.unwrap();
+    store.append(&id, epoch, &[finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
     assert_eq!(
         (row.status.as_str(), row.turns, row.input_tokens),
@@ -196,7 +196,7 @@ async fn the_row_follows_the_records(store: &dyn Store) {
         .append(
             &id,
             epoch,
-            vec![Record::Said {
+            &[Record::Said {
                 text: "and now?".to_owned(),
                 epoch,
                 lost_tokens: 0,
@@ -218,24 +218,24 @@ async fn prices_are_summed_and_what_has_none_is_counted_apart(store: &dyn Store)
         (row.cost_micros, row.unpriced_tokens)
     };
     for turn in 1..=100 {
-        store.append(&id, 1, vec![asked(turn), priced(10, Some(3))]).await.unwrap();
+        store.append(&id, 1, &[asked(turn), priced(10, Some(3))]).await.unwrap();
         assert_eq!(sums().await, (3 * u64::from(turn), 0), "a listing is right at every append");
     }
-    store.append(&id, 1, vec![asked(101), priced(7, None)]).await.unwrap();
+    store.append(&id, 1, &[asked(101), priced(7, None)]).await.unwrap();
     assert_eq!(sums().await, (300, 8));
     let mut failure = ModelFailure::new(FailureKind::Connection, "cut");
     failure.lost = usage(1_000, 100).costing(Some(40));
-    store.append(&id, 1, vec![Record::Unanswered { failure, elapsed_ms: 1 }]).await.unwrap();
+    store.append(&id, 1, &[Record::Unanswered { failure, elapsed_ms: 1 }]).await.unwrap();
     assert_eq!(sums().await, (340, 8), "an attempt without a reply has its price");
     let (epoch, elapsed_ms) = (store.claim(&id, "second").await.unwrap(), 1);
     let (turns_max, wall_ms_max, lost_tokens) = (None, None, 5);
     for (lost_cost_micros, expected) in [(Some(2), (342, 8)), (None, (342, 13))] {
         let resumed =
             Record::Resumed { epoch, turns_max, wall_ms_max, lost_tokens, lost_cost_micros, elapsed_ms };
-        store.append(&id, epoch, vec![resumed]).await.unwrap();
+        store.append(&id, epoch, &[resumed]).await.unwrap();
         assert_eq!(sums().await, expected);
     }
-    store.append(&id, epoch, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    store.append(&id, epoch, &[finished(StopReason::Answered, "done")]).await.unwrap();
     assert_eq!(sums().await, (342, 13));
 }
 
@@ -251,7 +251,7 @@ async fn a_tree_is_summed_with_everything_below_it(store: &dyn Store) {
         store.create(task).await.unwrap();
     }
     for (id, input, cost) in [(&root, 1, 10), (&first, 2, 20), (&below, 4, 40), (&other, 8, 80)] {
-        store.append(id, 1, vec![asked(1), priced(input, Some(cost))]).await.unwrap();
+        store.append(id, 1, &[asked(1), priced(input, Some(cost))]).await.unwrap();
     }
     let of = async |id: &TaskId| {
         let total = store.tree_total(id).await.unwrap();
@@ -272,7 +272,7 @@ async fn the_row_follows_a_long_task_at_every_append(store: &dyn Store) {
         let Record::Replied { mut reply, elapsed_ms } = replied("next", 10, 3) else { unreachable!() };
         reply.lost = if turn % 40 == 0 { usage(1_000, 100) } else { Usage::default() };
         let records = vec![Record::Replied { reply, elapsed_ms }, asked(turn + 1)];
-        store.append(&id, 1, records).await.unwrap();
+        store.append(&id, 1, &records).await.unwrap();
         let row = store.task(&id).await.unwrap();
         let (turns, lost) = (u64::from(turn), u64::from(turn / 40));
         assert_eq!(
@@ -284,7 +284,7 @@ async fn the_row_follows_a_long_task_at_every_append(store: &dyn Store) {
         let listed = store.tasks(2).await.unwrap();
         assert_eq!((listed[0].turns, &listed[1]), (0, &row), "a listing says the same");
     }
-    store.append(&id, 1, vec![finished(StopReason::Answered, "whole")]).await.unwrap();
+    store.append(&id, 1, &[finished(StopReason::Answered, "whole")]).await.unwrap();
     let row = store.task(&id).await.unwrap();
     assert_eq!((row.status.as_str(), row.turns, row.input_tokens), ("completed", 150, 4_500));
     assert_eq!(store.records(&id).await.unwrap().len(), 302);
@@ -294,7 +294,7 @@ async fn listings_show_the_newest_first(store: &dyn Store) {
     for name in ["a", "b", "c"] {
         store.create(new_task(name)).await.unwrap();
     }
-    store.append(&TaskId::root("a"), 1, vec![asked(1)]).await.unwrap();
+    store.append(&TaskId::root("a"), 1, &[asked(1)]).await.unwrap();
     let listed = |rows: Vec<TaskRow>| rows.into_iter().map(|row| row.id.to_string()).collect::<Vec<_>>();
     assert_eq!(listed(store.tasks(10).await.unwrap()), ["c", "b", "a"]);
     assert_eq!(listed(store.tasks(2).await.unwrap()), ["c", "b"]);
@@ -310,7 +310,7 @@ async fn queries_find_what_they_name(store: &dyn Store) {
     for task in [new_task("ab"), new_task("abc"), child("ab", 1), child("abc", 1), child("ab", 2)] {
         store.create(task).await.unwrap();
     }
-    store.append(&TaskId::child("ab", 1), 1, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    store.append(&TaskId::child("ab", 1), 1, &[finished(StopReason::Answered, "done")]).await.unwrap();
     let find = async |of: Which, status: Option<&str>, limit: u32| {
         let query = TaskQuery { of, status: status.map(str::to_owned), limit };
         let rows = store.find_tasks(query).await.unwrap();
@@ -359,7 +359,7 @@ async fn a_wish_to_cancel_lasts_until_the_task_has_ended(store: &dyn Store) {
     assert_eq!(store.cancel_requests().await.unwrap(), std::slice::from_ref(&id));
     let epoch = store.claim(&id, "second").await.unwrap();
     assert!(store.task(&id).await.unwrap().cancel_requested, "whoever takes it over hears it too");
-    store.append(&id, epoch, vec![finished(StopReason::Cancelled, "")]).await.unwrap();
+    store.append(&id, epoch, &[finished(StopReason::Cancelled, "")]).await.unwrap();
     assert!(!store.task(&id).await.unwrap().cancel_requested);
     store.request_cancel(&id).await.unwrap();
     assert_eq!(store.cancel_requests().await.unwrap(), [], "what has ended cannot be cancelled");
@@ -450,19 +450,16 @@ async fn a_lease_ends_with_its_task(store: &dyn Store) {
     // T17
     let id = TaskId::root("s");
     store.create(NewTask { lease: Some(wants(&["src"], 1)), ..new_task("s") }).await.unwrap();
-    store.append(&id, 1, vec![asked(1)]).await.unwrap();
+    store.append(&id, 1, &[asked(1)]).await.unwrap();
     assert_eq!(store.leases().await.unwrap().len(), 1);
     assert_eq!(store.claim(&id, "second").await.unwrap(), 2);
     let held = store.leases().await.unwrap();
     assert_eq!((held[0].owner.as_str(), held[0].epoch), ("second", 2), "whoever drives the task holds it");
     let writing = store.writing(&id).await.unwrap();
     assert_eq!((writing.epoch, writing.leases), (2, held.clone()));
-    assert_code(
-        store.append(&id, 1, vec![finished(StopReason::Answered, "late")]).await,
-        ErrorCode::OwnerLost,
-    );
+    assert_code(store.append(&id, 1, &[finished(StopReason::Answered, "late")]).await, ErrorCode::OwnerLost);
     assert_eq!(store.leases().await.unwrap().len(), 1, "a stale driver ends nothing");
-    store.append(&id, 2, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    store.append(&id, 2, &[finished(StopReason::Answered, "done")]).await.unwrap();
     assert_eq!(store.leases().await.unwrap(), []);
     assert_code(store.lease(&id, 2, wants(&["src"], 1)).await.map(drop), ErrorCode::InvalidRequest);
     let resumed = Record::Resumed {
@@ -473,7 +470,7 @@ async fn a_lease_ends_with_its_task(store: &dyn Store) {
         lost_cost_micros: None,
         elapsed_ms: 1,
     };
-    store.append(&id, 2, vec![resumed]).await.unwrap();
+    store.append(&id, 2, &[resumed]).await.unwrap();
     let again = store.lease(&id, 2, wants(&["src"], 1)).await.unwrap();
     assert!(again > held[0].token);
     store.end_lease(&id, held[0].token).await.unwrap();
@@ -532,7 +529,7 @@ async fn a_command_is_noted_from_its_beginning_to_its_end(store: &dyn Store) {
     assert_eq!(store.claim(&two, "second").await.unwrap(), 2);
     assert_eq!(store.commands().await.unwrap(), [], "another process drives the task now");
     store.begin_command(&two, 2, everything(), 9).await.unwrap();
-    store.append(&two, 2, vec![finished(StopReason::Answered, "done")]).await.unwrap();
+    store.append(&two, 2, &[finished(StopReason::Answered, "done")]).await.unwrap();
     assert_eq!(store.commands().await.unwrap(), []);
     assert_code(store.begin_command(&two, 2, everything(), 9).await.map(drop), ErrorCode::InvalidRequest);
 }
@@ -563,7 +560,7 @@ async fn concurrent_tasks_keep_their_order<S: Store + 'static>(store: Arc<S>) {
             let id = TaskId::child("s", number);
             store.create(NewTask { id: id.clone(), ..new_task("unused") }).await.unwrap();
             for turn in 1..=APPENDS {
-                store.append(&id, 1, vec![asked(turn)]).await.unwrap();
+                store.append(&id, 1, &[asked(turn)]).await.unwrap();
             }
         });
     }

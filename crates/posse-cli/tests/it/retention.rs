@@ -25,7 +25,7 @@ fn fill(place: &Place, tasks: &[(&str, Option<&str>, bool)]) {
             store.create(NewTask { id: id.clone(), parent, ..new_task("s") }).await.unwrap();
             let mut records = vec![asked(1), replied(&"x".repeat(LARGE), 1, 2)];
             records.extend(has_ended.then(|| finished(StopReason::Answered, "done")));
-            store.append(&id, 1, records).await.unwrap();
+            store.append(&id, 1, &records).await.unwrap();
         });
     }
 }

@@ -216,11 +216,9 @@ async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future
     if let Poll::Ready(finished) = first {
         return Ok(finished);
     }
-    if !journal.go_along() {
-        tokio::select! {
-            finished = &mut calls => return Ok(finished),
-            () = tokio::time::sleep(QUICK) => {}
-        }
+    tokio::select! {
+        finished = &mut calls => return Ok(finished),
+        () = tokio::time::sleep(QUICK) => {}
     }
     let (finished, written) = tokio::join!(calls, journal.commit());
     written.map(|()| finished)

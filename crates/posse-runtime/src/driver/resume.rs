@@ -158,7 +158,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
     };
     Arc::make_mut(&mut outcome).detail.get_or_insert_with(|| why.to_owned());
     ending.push(Record::Finished { outcome: outcome.clone(), elapsed_ms });
-    store.append(id, epoch, ending).await?;
+    store.append(id, epoch, &ending).await?;
     Ok(outcome)
 }
 

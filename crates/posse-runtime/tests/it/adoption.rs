@@ -103,7 +103,7 @@ async fn a_task_that_was_interrupted_without_time_left_ends_when_it_is_taken_up(
     first.run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
     let (left, root) = (Arc::new(store.as_of(1)), TaskId::root("s1"));
     let asked = Record::Asked { turn: 1, estimate: 1, elapsed_ms: 1_000_000_000_000 };
-    left.append(&root, 1, vec![asked]).await.unwrap();
+    left.append(&root, 1, &[asked]).await.unwrap();
     let second = session(WAITS, left.clone(), Observers::default());
     let finish = || Onward::Finish { turns_max: None, wall_ms_max: None };
     let outcome = second.resume(root.clone(), finish()).await.unwrap();

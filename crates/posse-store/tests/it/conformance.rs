@@ -58,10 +58,10 @@ fn a_request_that_fails_half_way_is_undone_alone() {
         .unwrap();
     block_on(async {
         store.create(new_task("s")).await.unwrap();
-        let before = store.append(&id, 1, vec![asked(1)]);
+        let before = store.append(&id, 1, &[asked(1)]);
         let records = vec![asked(7), replied("a", 5, 5), Record::Cancelled { elapsed_ms: 1 }];
-        let refused = store.append(&id, 1, records);
-        let after = store.append(&id, 1, vec![asked(2)]);
+        let refused = store.append(&id, 1, &records);
+        let after = store.append(&id, 1, &[asked(2)]);
         assert_eq!(refused.await.unwrap_err().code(), ErrorCode::Internal);
         before.await.unwrap();
         after.await.unwrap();
@@ -77,7 +77,7 @@ fn dropping_the_store_writes_what_was_queued() {
     let store = open(&path);
     drop(store.create(new_task("s")));
     for turn in 1..=50 {
-        drop(store.append(&id, 1, vec![asked(turn)]));
+        drop(store.append(&id, 1, &[asked(turn)]));
     }
     drop(store);
     let records = block_on(open(&path).records(&id)).unwrap();
@@ -92,8 +92,8 @@ fn an_append_that_is_waited_for_does_not_overtake_the_queued_ones() {
     block_on(async {
         store.create(new_task("s")).await.unwrap();
         for pair in 0..50 {
-            drop(store.append(&id, 1, vec![asked(2 * pair)]));
-            store.append_now(&id, 1, &[asked(2 * pair + 1)]).await.unwrap();
+            drop(store.append(&id, 1, &[asked(2 * pair)]));
+            store.append(&id, 1, &[asked(2 * pair + 1)]).await.unwrap();
         }
         assert_eq!(store.records(&id).await.unwrap()[1..], (0..100).map(asked).collect::<Vec<_>>());
     });
@@ -117,8 +117,8 @@ fn a_reply_and_its_usage_are_written_together_and_counts_never_overflow() {
     let much = Record::Replied { reply, elapsed_ms };
     block_on(async {
         store.create(new_task("s")).await.unwrap();
-        store.append(&id, 1, vec![asked(1), much.clone(), asked(2), replied("b", 7, 8)]).await.unwrap();
-        store.append(&id, 1, vec![asked(3), much]).await.unwrap();
+        store.append(&id, 1, &[asked(1), much.clone(), asked(2), replied("b", 7, 8)]).await.unwrap();
+        store.append(&id, 1, &[asked(3), much]).await.unwrap();
         let row = store.task(&id).await.unwrap();
         assert_eq!((row.input_tokens, row.output_tokens, row.turns), (i64::MAX as u64, 21, 3));
     });
@@ -168,7 +168,7 @@ fn spending_is_summed_by_agent_model_day_and_workspace() {
             (TaskId::child("a", 1), vec![priced(1, Some(1))]),
             (TaskId::root("b"), vec![priced(3, None)]),
         ] {
-            store.append(&id, 1, records).await.unwrap();
+            store.append(&id, 1, &records).await.unwrap();
         }
         let of = async |by| names(store.spending(by, 0).await.unwrap());
         let line = |name: &str, tasks, cost, unpriced| (name.to_owned(), tasks, cost, unpriced);
@@ -214,11 +214,11 @@ fn a_journal_of_an_earlier_version_goes_on_where_it_ended() {
         let Record::Replied { mut reply, elapsed_ms } = replied("b", 20, 10) else { unreachable!() };
         reply.lost = Usage::default();
         let more = [Record::Replied { reply, elapsed_ms }, asked(2)];
-        store.append(&id, epoch, more.to_vec()).await.unwrap();
+        store.append(&id, epoch, more.as_ref()).await.unwrap();
         assert_eq!(store.records(&id).await.unwrap(), [&records[..], &more].concat());
         let row = store.task(&id).await.unwrap();
         assert_eq!((row.turns, row.input_tokens, row.output_tokens), (2, 28, 14));
-        store.append(&id, epoch, vec![priced(1, Some(9))]).await.unwrap();
+        store.append(&id, epoch, &[priced(1, Some(9))]).await.unwrap();
         let row = store.task(&id).await.unwrap();
         assert_eq!((row.cost_micros, row.unpriced_tokens), (9, 42));
     });

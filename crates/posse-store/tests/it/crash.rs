@@ -25,7 +25,7 @@ pub fn append_forever(path: &Path, session: &str) {
             running.spawn(async move {
                 store.create(NewTask { id: id.clone(), ..new_task("unused") }).await.unwrap();
                 for nth in 1.. {
-                    store.append(&id, 1, vec![numbered(nth)]).await.unwrap();
+                    store.append(&id, 1, &[numbered(nth)]).await.unwrap();
                     say(format_args!("{number} {nth}"));
                 }
             });

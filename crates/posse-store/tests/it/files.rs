@@ -109,7 +109,7 @@ fn damage_inside_is_found_by_the_check() {
     let id = TaskId::root("s");
     block_on(async {
         store.create(new_task("s")).await.unwrap();
-        store.append(&id, 1, (1..=500).map(asked).collect()).await.unwrap();
+        store.append(&id, 1, &(1..=500).map(asked).collect::<Vec<_>>()).await.unwrap();
     });
     drop(store);
     assert_eq!(check(&path).unwrap().tasks, 1);
@@ -146,37 +146,6 @@ fn checking_a_store_that_does_not_exist_does_not_create_it() {
     assert!(!path.parent().unwrap().exists());
 }
 
-#[test]
-fn most_appends_find_room_in_the_log_and_a_copy_with_room_is_read_whole() {
-    let (directory, path) = place();
-    let store = open(&path);
-    let id = TaskId::root("s");
-    let log = path.with_file_name("posse.db-wal");
-    let mut lengths = std::collections::BTreeSet::new();
-    block_on(store.create(new_task("s"))).unwrap();
-    for turn in 1..=100 {
-        block_on(store.append(&id, 1, vec![asked(turn)])).unwrap();
-        lengths.insert(fs::metadata(&log).unwrap().len());
-    }
-    assert!(lengths.len() < 20, "the log had {} lengths in 100 appends", lengths.len());
-    // Where the room is used up at this moment, the next append makes more.
-    let ends_in_room = || fs::read(&log).unwrap().ends_with(&[0; 4_096]);
-    let last = (101..200).find(|turn| {
-        let full = !ends_in_room();
-        if full {
-            block_on(store.append(&id, 1, vec![asked(*turn)])).unwrap();
-        }
-        !full
-    });
-    let last = last.expect("the log never ends in room") - 1;
-    // What a crash leaves: the file and a log that ends in room.
-    let copy = directory.path().join("copy.db");
-    fs::copy(&path, &copy).unwrap();
-    fs::copy(&log, directory.path().join("copy.db-wal")).unwrap();
-    let records = block_on(open(&copy).records(&id)).unwrap();
-    assert_eq!(records[1..], (1..=last).map(asked).collect::<Vec<_>>());
-}
-
 /// More than SQLite's way to files writes at once.
 fn long() -> Record {
     replied(&"x".repeat(300_000), 1, 1)
@@ -187,78 +156,29 @@ fn a_commit_larger_than_one_write_is_written_whole() {
     let (_directory, path) = place();
     let (id, store) = (TaskId::root("s"), open(&path));
     block_on(store.create(new_task("s"))).unwrap();
-    block_on(store.append(&id, 1, vec![long()])).unwrap();
+    block_on(store.append(&id, 1, &[long()])).unwrap();
     drop(store);
     check(&path).unwrap();
     assert_eq!(block_on(open(&path).records(&id)).unwrap()[1..], [long()]);
 }
 
 #[test]
-fn the_log_is_emptied_and_kept_for_the_next_to_open_the_store_whoever_that_is() {
+fn another_program_with_stock_sqlite_uses_the_store_at_the_same_time() {
     let (_directory, path) = place();
-    let (id, log) = (TaskId::root("s"), path.with_file_name("posse.db-wal"));
-    let store = open(&path);
+    let (id, store) = (TaskId::root("s"), open(&path));
     block_on(store.create(new_task("s"))).unwrap();
-    drop(store);
-    let kept = fs::read(&log).unwrap();
-    assert!(kept.len() > 4_096 && kept[..32] == [0; 32] && kept[32..] != vec![0; kept.len() - 32]);
-
+    let other = rusqlite::Connection::open(&path).unwrap();
     for turn in 1..=3 {
-        let store = open(&path);
-        block_on(store.append(&id, 1, vec![asked(turn)])).unwrap();
-        drop(store);
-        assert_eq!(fs::metadata(&log).unwrap().len(), kept.len() as u64);
-        check(&path).unwrap();
+        block_on(store.append(&id, 1, &[asked(turn)])).unwrap();
+        let rows: i64 = other.query_row("SELECT count(*) FROM journal", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, i64::from(turn) + 1);
+        other.execute("UPDATE tasks SET title = ?1", [format!("changed {turn}")]).unwrap();
+        assert_eq!(block_on(store.task(&id)).unwrap().title, format!("changed {turn}"));
     }
-    // A program that knows nothing of this deletes it, and so it is made anew.
-    let plain = rusqlite::Connection::open(&path).unwrap();
-    plain.execute("UPDATE tasks SET title = 'changed'", []).unwrap();
-    drop(plain);
-    assert!(!log.exists());
-    let store = open(&path);
-    assert_eq!(block_on(store.records(&id)).unwrap()[1..], [asked(1), asked(2), asked(3)]);
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn what_the_log_has_is_copied_in_few_writes_when_the_last_one_leaves() {
-    let (_directory, path) = place();
-    let store = open(&path);
-    block_on(store.create(new_task("s"))).unwrap();
-    for turn in 1..=300 {
-        drop(store.append(&TaskId::root("s"), 1, vec![replied(&"x".repeat(1_000), turn, 1)]));
-    }
-    block_on(store.append(&TaskId::root("s"), 1, vec![asked(301)])).unwrap();
-    let writes = || {
-        let io = fs::read_to_string("/proc/self/io").unwrap();
-        let count = io.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap();
-        count.parse::<u64>().unwrap()
-    };
-    let before = writes();
     drop(store);
-    let count = writes() - before;
-    assert!(count < 40, "{count} writes for some hundred pages");
-    assert_eq!(block_on(open(&path).records(&TaskId::root("s"))).unwrap().len(), 302);
+    drop(other);
     check(&path).unwrap();
-}
-
-#[test]
-fn of_a_long_log_only_a_part_is_kept() {
-    let (_directory, path) = place();
-    let store = open(&path);
-    block_on(store.create(new_task("s"))).unwrap();
-    // While somebody reads, the log cannot be used from its beginning again.
-    let reader = rusqlite::Connection::open(&path).unwrap();
-    reader.execute_batch("BEGIN; SELECT count(*) FROM tasks").unwrap();
-    for _ in 0..30 {
-        block_on(store.append(&TaskId::root("s"), 1, vec![long()])).unwrap();
-    }
-    let log = path.with_file_name("posse.db-wal");
-    assert!(fs::metadata(&log).unwrap().len() > 4 << 20);
-    drop(reader);
-    drop(store);
-    assert_eq!(fs::metadata(&log).unwrap().len(), 4 << 20);
-    assert_eq!(block_on(open(&path).records(&TaskId::root("s"))).unwrap().len(), 31);
+    assert_eq!(block_on(open(&path).records(&id)).unwrap()[1..], [asked(1), asked(2), asked(3)]);
 }
 
 #[test]

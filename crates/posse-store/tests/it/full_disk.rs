@@ -31,7 +31,7 @@ async fn fill_up(store: &SqliteStore, id: &TaskId) -> Vec<Record> {
     let mut kept = Vec::new();
     let refused = loop {
         let record = replied(&"x".repeat(10_000), kept.len() as u64, 1);
-        match store.append(id, 1, vec![record.clone(), record.clone()]).await {
+        match store.append(id, 1, &[record.clone(), record.clone()]).await {
             Ok(()) => kept.extend([record.clone(), record]),
             Err(e) => break e,
         }
@@ -52,7 +52,7 @@ async fn until_full(path: &Path, make_space: impl FnOnce()) {
 
     make_space();
     let last = replied("fits now", 1, 1);
-    store.append(&id, 1, vec![last.clone()]).await.unwrap();
+    store.append(&id, 1, std::slice::from_ref(&last)).await.unwrap();
     kept.push(last);
     assert!(store.records(&id).await.unwrap()[1..] == kept);
     store.integrity().await.unwrap();

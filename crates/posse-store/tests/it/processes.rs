@@ -46,7 +46,7 @@ pub fn transit(path: &Path, session: &str) {
     block_on(async {
         store.create(new_task(session)).await.unwrap();
         for number in 1..=TRANSITIONS {
-            if let Err(e) = store.append(&id, 1, vec![transition(number)]).await {
+            if let Err(e) = store.append(&id, 1, &[transition(number)]).await {
                 say(format_args!("transition {number}: {e}"));
             }
         }
@@ -103,10 +103,10 @@ fn a_driver_that_was_replaced_from_another_process_is_fenced() {
     block_on(async {
         first.create(new_task("s")).await.unwrap();
         assert_eq!(second.claim(&id, "second").await.unwrap(), 2);
-        let refused = first.append(&id, 1, vec![asked(1)]).await.unwrap_err();
+        let refused = first.append(&id, 1, &[asked(1)]).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::OwnerLost);
         assert!(refused.message().contains("`second`"), "{refused}");
-        second.append(&id, 2, vec![asked(2)]).await.unwrap();
+        second.append(&id, 2, &[asked(2)]).await.unwrap();
         assert_eq!(first.records(&id).await.unwrap()[1..], [asked(2)], "each sees what the other wrote");
     });
 }
@@ -120,11 +120,11 @@ fn a_lock_that_is_never_released_ends_in_store_busy_and_the_store_works_again_af
     block_on(async {
         store.create(new_task("s")).await.unwrap();
         holder.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let refused = store.append(&id, 1, vec![asked(1)]).await.unwrap_err();
+        let refused = store.append(&id, 1, &[asked(1)]).await.unwrap_err();
         assert_eq!(refused.code(), ErrorCode::StoreBusy);
         assert_eq!(store.records(&id).await.unwrap().len(), 1, "reading needs no lock");
         holder.execute_batch("ROLLBACK").unwrap();
-        store.append(&id, 1, vec![asked(2)]).await.unwrap();
+        store.append(&id, 1, &[asked(2)]).await.unwrap();
         assert_eq!(store.records(&id).await.unwrap()[1..], [asked(2)]);
     });
 }

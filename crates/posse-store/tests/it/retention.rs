@@ -26,7 +26,7 @@ fn ended(store: &SqliteStore, id: &str, parent: Option<&str>) {
         store.create(NewTask { id: task.clone(), parent, ..new_task("s") }).await.unwrap();
         let records =
             vec![asked(1), replied(&"x".repeat(LARGE), 1, 2), finished(StopReason::Answered, "done")];
-        store.append(&task, 1, records).await.unwrap();
+        store.append(&task, 1, &records).await.unwrap();
     });
 }
 
@@ -77,13 +77,13 @@ fn the_space_of_deleted_tasks_is_given_back_while_another_process_writes() {
     assert!(before.used_bytes > 60 * LARGE as u64);
     for number in 0..59 {
         assert!(delete(&store, &format!("s{number}")));
-        block_on(other.append(&TaskId::root("lives"), 1, vec![asked(number)])).unwrap();
+        block_on(other.append(&TaskId::root("lives"), 1, &[asked(number)])).unwrap();
     }
     let done = block_on(store.give_back_space(RewriteConsent::Refused)).unwrap();
     assert_eq!(done, SpaceReturn::Done);
     assert!(file_bytes(&path) < 5 * LARGE as u64, "{} bytes are left", file_bytes(&path));
     // What is there is read as before, and whoever writes goes on.
-    block_on(other.append(&TaskId::root("lives"), 1, vec![asked(60)])).unwrap();
+    block_on(other.append(&TaskId::root("lives"), 1, &[asked(60)])).unwrap();
     assert_eq!(block_on(store.records(&TaskId::root("lives"))).unwrap().len(), 61);
     assert_eq!(block_on(store.records(&TaskId::root("s59"))).unwrap().len(), 4);
     drop((store, other));
@@ -131,7 +131,7 @@ fn a_tree_that_was_claimed_or_grew_since_it_was_seen_is_kept() {
     assert_eq!(block_on(store.count()).unwrap(), 2);
     assert!(delete(&store, "a"));
     // Whoever still believes to drive it is told.
-    let late = block_on(other.append(&TaskId::root("a"), 2, vec![asked(2)])).unwrap_err();
+    let late = block_on(other.append(&TaskId::root("a"), 2, &[asked(2)])).unwrap_err();
     assert_eq!(late.code(), ErrorCode::TaskNotFound);
 }
 
@@ -156,8 +156,8 @@ fn what_deleted_tasks_cost_stays_known() {
         for id in ["a", "b"] {
             block_on(store.create(new_task(id))).unwrap();
             let records = vec![asked(1), priced(100, Some(7)), asked(2), priced(10, None)];
-            let records = records.into_iter().chain([finished(StopReason::Answered, "")]).collect();
-            block_on(store.append(&TaskId::root(id), 1, records)).unwrap();
+            let records: Vec<_> = records.into_iter().chain([finished(StopReason::Answered, "")]).collect();
+            block_on(store.append(&TaskId::root(id), 1, &records)).unwrap();
         }
         let before = block_on(store.spending(by, 0)).unwrap();
         assert!(before.iter().map(|line| line.total.cost_micros).sum::<u64>() == 14, "{before:?}");
