@@ -121,6 +121,7 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
             "known_cost_usd": envelope["session"]["known_cost_usd"],
         },
         "changed_files": [],
+        "changes": [],
         "in_doubt": [],
         "refused_tools": [],
         "warnings": [],
