@@ -18,7 +18,7 @@ pub use door::{Door, Serving};
 pub use entrance::{Entrance, Opener};
 pub use resources::Transcripts;
 pub use sampling::{ANY, HostModel, Hosts, PROVIDER};
-pub use tools::Offer;
+pub use tools::{Offer, TaskReach};
 pub use wire::Wire;
 
 use posse_core::{Error, ErrorCode, Result};

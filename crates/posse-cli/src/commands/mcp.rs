@@ -13,10 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::Agent;
+use posse_core::grant::Grant;
 use posse_core::id::TaskId;
+use posse_core::tool::{Effect, ToolSpec};
 use posse_core::{Error, ErrorCode, Result};
 use posse_mcp::server::http::{self, Guard};
-use posse_mcp::server::{Door, Entrance, Hosts, Offer, Serving, Transcripts, Wire, converse};
+use posse_mcp::server::{Door, Entrance, Hosts, Offer, Serving, TaskReach, Transcripts, Wire, converse};
 use posse_messages::{localized, say};
 use posse_runtime::context::now_ms;
 use posse_runtime::ports::{Agents, BoxFuture, ContextStore, Store};
@@ -32,7 +34,7 @@ use super::tasks::status;
 use crate::args::{Global, How, McpArgs, McpCommand};
 use crate::config::OnExit;
 use crate::models::{NONE, process_env};
-use crate::setup::{Setup, name, state_file};
+use crate::setup::{Setup, Tools, name, state_file};
 use crate::{owner, retention, terminal};
 
 /// How long a host waits for its first answer because of servers that are being asked for their tools.
@@ -125,8 +127,13 @@ async fn prepare(
     let agents: Arc<dyn Agents> = setup.agents(&how);
     let facades = facades(setup, &offers)?;
     // Which of these are given does not depend on what servers have.
-    setup.servers_of(&how);
-    let grant = setup.grant_to_hosts(&how, &args.write, &setup.tools()?)?.keep(&agent.rights);
+    let uses_servers = setup.servers_of(&how).is_some();
+    let found = setup.tools()?;
+    let grant = setup.grant_to_hosts(&how, &args.write, &found)?.keep(&agent.rights);
+    let mut reach = task_reach(&grant, &found);
+    // The tools of a server may become known only later.
+    reach.goes_out |= uses_servers;
+    reach.writes |= uses_servers && !how.common.read_only;
     let serving = Serving {
         entrance,
         specs: facades.offered(&*agents, &grant)?,
@@ -134,11 +141,23 @@ async fn prepare(
         transcripts: Arc::new(Journals(store.clone())),
         hosts: setup.hosts.clone(),
         offers,
+        reach,
         process: owner::owner(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         leaving,
     };
     Ok((Door::new(serving), Plan { how, write: args.write, agent, store, session_id, facades }))
+}
+
+/// Effects of the tools that a grant gives. A process reaches hosts where the grant has any.
+fn task_reach(grant: &Grant, found: &Tools) -> TaskReach {
+    let specs = found.tools.iter().map(|tool| tool.spec());
+    let given: Vec<&ToolSpec> = specs.filter(|spec| grant.offers(&spec.name, spec.effect)).collect();
+    let goes_out = |name: &str| name == "fetch" || !posse_tools::is_built_in(name);
+    TaskReach {
+        writes: given.iter().any(|spec| spec.effect != Effect::Pure),
+        goes_out: !grant.network().is_none() && given.iter().any(|spec| goes_out(&spec.name)),
+    }
 }
 
 async fn open(setup: &Setup, plan: Plan) -> Result<Arc<Hosted>> {

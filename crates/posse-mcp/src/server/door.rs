@@ -35,7 +35,7 @@ use super::bounded::{self, Call, Listener};
 use super::entrance::Entrance;
 use super::resources::{self, Address, Transcripts};
 use super::sampling::Hosts;
-use super::tools::Offer;
+use super::tools::{Offer, TaskReach};
 use super::watch::{Changes, LOOK, Seen};
 use super::{prompts, tasks};
 
@@ -56,6 +56,8 @@ pub struct Serving {
     /// Whose models tasks may be given.
     pub hosts: Arc<Hosts>,
     pub offers: Vec<Offer>,
+    /// Effects that hosts are told of in the annotations of tools.
+    pub reach: TaskReach,
     /// Makes the keys of calls differ from those of all other processes.
     pub process: String,
     pub version: String,
@@ -98,7 +100,7 @@ impl Door {
     pub fn new(serving: Serving) -> Self {
         let spec =
             |offer: Offer| serving.specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
-        let offered = |offer: &Offer| Some((*offer, offer.describe(spec(*offer)?)));
+        let offered = |offer: &Offer| Some((*offer, offer.describe(spec(*offer)?, serving.reach)));
         let tools = serving.offers.iter().filter_map(offered).collect();
         let inside = Arc::new(Inside { serving, tools, connections: AtomicU64::new(1) });
         Self { inside, connection: 0, wishes: Arc::default() }

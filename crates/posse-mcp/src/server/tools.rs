@@ -24,6 +24,15 @@ pub enum Offer {
     RunSubagent,
 }
 
+/// Effects that the tasks of a server can have, as far as their grant allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TaskReach {
+    /// Changes files or anything else.
+    pub writes: bool,
+    /// Talks to hosts or servers elsewhere.
+    pub goes_out: bool,
+}
+
 impl Offer {
     pub const ALL: [Offer; 6] =
         [Offer::Subagent, Offer::Wait, Offer::Result, Offer::List, Offer::SharedContext, Offer::RunSubagent];
@@ -83,7 +92,7 @@ impl Offer {
         self == Offer::RunSubagent
     }
 
-    pub fn describe(self, spec: &ToolSpec) -> Tool {
+    pub fn describe(self, spec: &ToolSpec, reach: TaskReach) -> Tool {
         let description = match self {
             Offer::Subagent => {
                 format!("{}\n\n{}", include_str!("../../prompts/subagent_lead.md").trim_end(), spec.description)
@@ -137,7 +146,7 @@ impl Offer {
         Tool::new(self.name(), description, object(input))
             .with_title(self.title())
             .with_raw_output_schema(object(self.output_schema()))
-            .with_annotations(self.annotations())
+            .with_annotations(self.annotations(reach))
     }
 
     /// Refuses arguments that a companion does not take, or not like this. The session's own tools look themselves.
@@ -172,14 +181,16 @@ impl Offer {
         }
     }
 
-    fn annotations(self) -> ToolAnnotations {
+    /// Hints by which hosts decide whether to ask a person first: a tool that starts tasks says what these can do.
+    fn annotations(self, reach: TaskReach) -> ToolAnnotations {
+        let TaskReach { writes, goes_out } = reach;
         let (read_only, destructive, idempotent, open_world) = match self {
-            // What a task does is held to its grant, but it may write files and ask a model elsewhere.
-            Offer::Subagent => (false, true, false, true),
+            // A command that writes can reach whatever its sandbox does.
+            Offer::Subagent => (false, writes, false, writes || goes_out),
             Offer::Wait | Offer::Result | Offer::List => (true, false, true, false),
             Offer::SharedContext => (false, false, false, false),
             // The investigator only looks.
-            Offer::RunSubagent => (true, false, false, true),
+            Offer::RunSubagent => (true, false, false, goes_out),
         };
         ToolAnnotations::with_title(self.title())
             .read_only(read_only)
@@ -237,7 +248,7 @@ mod tests {
             effect: posse_core::tool::Effect::Idempotent,
         };
         for offer in Offer::ALL {
-            let tool = offer.describe(&spec);
+            let tool = offer.describe(&spec, TaskReach::default());
             assert!(tool.name.len() <= 40, "{}", tool.name);
             let annotations = tool.annotations.unwrap();
             assert!(annotations.read_only_hint.is_some() && annotations.open_world_hint.is_some());

@@ -82,3 +82,43 @@ fn install_and_doctor_say_which_rights_tasks_get() {
     assert!(ran.code == 0 && ran.stdout.contains("tasks may write: src/**, docs"), "{ran:?}");
     assert!(ran.stdout.contains("tools of tasks: ") && ran.stdout.contains("write"), "{ran:?}");
 }
+
+/// `destructiveHint` and `openWorldHint` of the tools that start tasks: `subagent`, then `run_subagent`.
+fn hints(place: &Place, flags: &[&str]) -> [[Value; 2]; 2] {
+    let mut host = Host::start(place, &[&["--tools", "all"], flags].concat());
+    host.initialize("2025-11-25");
+    let listed = host.ask("tools/list", json!({}));
+    host.leave();
+    let tools = listed["tools"].as_array().unwrap();
+    ["subagent", "run_subagent"].map(|name| {
+        let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+        ["destructiveHint", "openWorldHint"].map(|hint| tool["annotations"][hint].clone())
+    })
+}
+
+/// Hosts run a tool unasked that is neither destructive nor open to the world.
+#[test]
+fn a_host_is_told_that_delegating_is_harmless_exactly_while_tasks_only_look() {
+    const OFFLINE: &str = "[network]\nhosts = []\n";
+    const SERVER: &str = "[mcp.servers.tester]\ncommand = \"false\"\n";
+    let (harmless, writes, goes_out) =
+        ([[false, false]; 2], [[true, true], [false, false]], [[false, true], [false, true]]);
+    for (config, flags, expected) in [
+        ("", &[][..], harmless),
+        ("", &["--allow", "fetch"], goes_out),
+        ("", &["--allow", "wait_gate"], goes_out),
+        (OFFLINE, &["--allow", "fetch,wait_gate"], harmless),
+        ("", &["--write", "out/**"], writes),
+        ("", &["--allow", "write"], writes),
+        ("", &["--allow", "bash"], writes),
+        ("[mcp]\nwrite = [\"out/**\"]\n", &[], writes),
+        ("[mcp]\nwrite = [\"**\"]\n", &["--read-only"], harmless),
+        ("[grant]\nallow = [\"edit\"]\n", &[], writes),
+        (SERVER, &[], harmless),
+        (SERVER, &["--allow", "mcp__tester"], [[true, true], [false, true]]),
+        (&format!("{SERVER}[grant]\nallow = [\"mcp__tester\"]\n"), &["--read-only"], goes_out),
+    ] {
+        let expected = expected.map(|hints| hints.map(Value::from));
+        assert_eq!(hints(&coding_place(config), flags), expected, "{config} {flags:?}");
+    }
+}
