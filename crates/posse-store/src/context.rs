@@ -81,7 +81,19 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
 
 /// The number of a session that may be entered.
 fn enter(connection: &Connection, session: &str, access: Access) -> Result<i64, Refusal> {
-    let found = connection
+    let found = find(connection, session)?;
+    context::enter(session, found.map(|(_, state)| state), access)?;
+    Ok(found.map_or(0, |(number, _)| number))
+}
+
+pub(crate) fn state(connection: &Connection, path: &Path, session: &str) -> Result<Option<SessionState>> {
+    let found = find(connection, session).map_err(|e| fault::from_sqlite(path, connection, e))?;
+    Ok(found.map(|(_, state)| state))
+}
+
+/// The number and the state of a session, if there is one of this id.
+fn find(connection: &Connection, session: &str) -> rusqlite::Result<Option<(i64, SessionState)>> {
+    connection
         .prepare_cached(
             "SELECT number, archived_ms IS NOT NULL, deleted_ms IS NOT NULL FROM sessions WHERE id = ?1",
         )?
@@ -93,9 +105,7 @@ fn enter(connection: &Connection, session: &str, access: Access) -> Result<i64, 
             };
             Ok((row.get(0)?, state))
         })
-        .optional()?;
-    context::enter(session, found.map(|(_, state)| state), access)?;
-    Ok(found.map_or(0, |(number, _)| number))
+        .optional()
 }
 
 /// A session that a task belongs to; it may be there already.

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use posse_core::Result;
 use posse_core::approval::{Answer, Parked, Request};
-use posse_core::context::{Changed, Entry, Head, Key, Label, Past, Snapshot};
+use posse_core::context::{Changed, Entry, Head, Key, Label, Past, SessionState, Snapshot};
 use posse_core::id::TaskId;
 use posse_core::journal::Record;
 use posse_core::lease::{Command, Lease, Places, Writing};
@@ -396,6 +396,12 @@ impl ContextStore for SqliteStore {
 }
 
 impl SqliteStore {
+    /// Looks up where a session stands in its life; `None` if there is none of this id.
+    pub async fn session_state(&self, session: &str) -> Result<Option<SessionState>> {
+        let session = session.to_owned();
+        self.reader.read(move |connection, path| context::state(connection, path, &session)).await
+    }
+
     async fn change_approval(&self, act: Act) -> Result<Parked> {
         match self.writer.write(Job::Approval(act)).wait().await? {
             Written::Approval(Some(parked)) => Ok(*parked),

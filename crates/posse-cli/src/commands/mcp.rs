@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_core::agent::Agent;
+use posse_core::context::SessionState;
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::tool::{Effect, ToolSpec};
@@ -220,20 +221,19 @@ fn facades(setup: &Setup, offers: &[Offer]) -> Result<Facades> {
     Ok(Facade::ALL.iter().copied().filter(|facade| offered(*facade)).collect())
 }
 
-/// The same for everyone who comes to this directory. If its session was deleted, the next one is taken.
+/// Names the session of a room, the same for everyone who comes to this directory. One that was archived or deleted is followed by a fresh one.
 async fn session_id(store: &SqliteStore, setup: &Setup, room: Option<&str>) -> Result<String> {
-    const DELETED_MAX: u32 = 1_000;
+    const CLOSED_MAX: u32 = 1_000;
     let place = setup.workspace.canonicalize().unwrap_or(setup.workspace.clone());
-    for number in 0..DELETED_MAX {
+    for number in 0..CLOSED_MAX {
         let id = session_name(&format!("{}\0{}\0{number}", place.display(), room.unwrap_or_default()));
         store.create_session(&id, &setup.workspace.display().to_string(), now_ms()).await?;
-        match store.context_keys(&id, now_ms()).await {
-            Err(e) if e.code() == ErrorCode::SessionNotFound => {}
-            Err(e) => return Err(e),
-            Ok(_) => return Ok(id),
+        if store.session_state(&id).await? == Some(SessionState::Open) {
+            return Ok(id);
         }
     }
-    Err(Error::new(ErrorCode::SessionNotFound, say!("mcp-sessions-deleted")))
+    Err(Error::new(ErrorCode::SessionNotFound, say!("mcp-sessions-closed"))
+        .hint(say!("mcp-sessions-closed-hint")))
 }
 
 /// Short enough to type, and different for different places (FNV-1a, of which 50 bits are kept).

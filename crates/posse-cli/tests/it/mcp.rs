@@ -6,6 +6,7 @@ mod foreign;
 pub mod host;
 mod http;
 mod reading;
+mod rooms;
 mod rough;
 mod sampling;
 mod strangers;

@@ -535,7 +535,8 @@ approval-not-all-shown = noch wurde nicht alles gezeigt: v zeigt es Seite für S
 
 ## commands/mcp.rs
 
-mcp-sessions-deleted = zu viele Sitzungen dieses Verzeichnisses wurden gelöscht
+mcp-sessions-closed = zu viele Sitzungen dieses Verzeichnisses wurden archiviert oder gelöscht
+mcp-sessions-closed-hint = `--room NAME` öffnet eine andere
 mcp-no-pipes = Standardeingabe und -ausgabe sind nicht benutzbar
 mcp-listening = erreichbar unter http://{ $address }{ $path } · Token: { $place }
 mcp-handed-over = Aufgaben, die in einem eigenen Prozess weiterlaufen: { $count }

@@ -25,6 +25,7 @@ task-too-large = die Aufgabe hat etwa { $size } Token, erlaubt sind { $task_toke
 task-too-large-hint = schreibe die Einzelheiten in shared_context und nenne den Schlüssel in der Aufgabe
 agent-exists = einen Agenten `{ $name }` gibt es schon
 agent-exists-hint = wähle einen anderen Namen oder definiere ihn mit `overwrite: true`
+agent-built-in-hint = er gehört zu Posse und wird nie ersetzt: wähle einen anderen Namen, mit `extends: "{ $name }"` für eine Variante
 facade-unknown = es gibt kein Werkzeug `{ $wanted }` zum Delegieren
 launch-description = Autonomen Agenten starten
 launch-missing-description = Die Beschreibung des Agenten fehlt

@@ -669,7 +669,8 @@ approval-not-all-shown = not everything was shown yet: v shows it page by page, 
 
 ## commands/mcp.rs
 
-mcp-sessions-deleted = too many sessions of this directory were deleted
+mcp-sessions-closed = too many sessions of this directory were archived or deleted
+mcp-sessions-closed-hint = `--room NAME` opens another one
 mcp-no-pipes = standard input and output cannot be used
 mcp-listening = listening on http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tasks that go on in a process of their own: { $count }

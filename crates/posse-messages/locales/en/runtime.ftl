@@ -109,6 +109,7 @@ outcome-lost = its outcome was not written down
 
 agent-exists = an agent `{ $name }` exists already
 agent-exists-hint = choose another name, or define it with `overwrite: true`
+agent-built-in-hint = it comes with Posse and is never replaced: choose another name, with `extends: "{ $name }"` for a variant of it
 
 ## session/attend.rs
 

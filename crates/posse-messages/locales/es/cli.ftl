@@ -535,7 +535,8 @@ approval-not-all-shown = aún no se ha mostrado todo: v lo muestra página a pá
 
 ## commands/mcp.rs
 
-mcp-sessions-deleted = se borraron demasiadas sesiones de este directorio
+mcp-sessions-closed = se archivaron o borraron demasiadas sesiones de este directorio
+mcp-sessions-closed-hint = `--room NAME` abre otra
 mcp-no-pipes = la entrada y la salida estándar no se pueden usar
 mcp-listening = a la escucha en http://{ $address }{ $path } · token: { $place }
 mcp-handed-over = tareas que continúan en un proceso propio: { $count }

@@ -25,6 +25,7 @@ task-too-large = la tarea tiene unos { $size } tokens, el límite es { $task_tok
 task-too-large-hint = escribe los detalles en shared_context y nombra la clave en la tarea
 agent-exists = ya existe un agente `{ $name }`
 agent-exists-hint = elige otro nombre o defínelo con `overwrite: true`
+agent-built-in-hint = viene con Posse y nunca se sustituye: elige otro nombre, con `extends: "{ $name }"` para una variante
 facade-unknown = no hay ninguna herramienta `{ $wanted }` con la que delegar
 launch-description = Lanzar un agente autónomo
 launch-missing-description = Falta la descripción del agente

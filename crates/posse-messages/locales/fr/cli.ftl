@@ -539,7 +539,8 @@ approval-not-all-shown = tout n'a pas encore été montré : v le montre page pa
 
 ## commands/mcp.rs
 
-mcp-sessions-deleted = trop de sessions de ce répertoire ont été supprimées
+mcp-sessions-closed = trop de sessions de ce répertoire ont été archivées ou supprimées
+mcp-sessions-closed-hint = `--room NAME` en ouvre une autre
 mcp-no-pipes = l'entrée et la sortie standard sont inutilisables
 mcp-listening = à l'écoute sur http://{ $address }{ $path } · jeton : { $place }
 mcp-handed-over = tâches qui continuent dans leur propre processus : { $count }

@@ -25,6 +25,7 @@ task-too-large = la tâche a environ { $size } tokens, la limite est { $task_tok
 task-too-large-hint = écrivez les détails dans shared_context et nommez la clé dans la tâche
 agent-exists = un agent `{ $name }` existe déjà
 agent-exists-hint = choisissez un autre nom ou définissez-le avec `overwrite: true`
+agent-built-in-hint = il est fourni avec Posse et n'est jamais remplacé : choisissez un autre nom, avec `extends: "{ $name }"` pour une variante
 facade-unknown = il n'y a pas d'outil `{ $wanted }` pour déléguer
 launch-description = Lancer un agent autonome
 launch-missing-description = La description de l'agent est requise

@@ -456,7 +456,8 @@ approval-not-all-shown = まだすべては表示されていません: v で最
 
 ## commands/mcp.rs
 
-mcp-sessions-deleted = このディレクトリのセッションが多数削除されています
+mcp-sessions-closed = このディレクトリのセッションが多数アーカイブまたは削除されています
+mcp-sessions-closed-hint = `--room NAME` で別のセッションを開けます
 mcp-no-pipes = 標準入出力を使用できません
 mcp-listening = http://{ $address }{ $path } で待機中 · トークン: { $place }
 mcp-handed-over = 独自のプロセスで続行するタスク: { $count }

@@ -25,6 +25,7 @@ task-too-large = タスクは約 { $size } トークンで、上限は { $task_t
 task-too-large-hint = 詳細を shared_context に書き、タスクにはそのキーを書いてください
 agent-exists = エージェント `{ $name }` はすでにあります
 agent-exists-hint = 別の名前を選ぶか、`overwrite: true` を付けて定義してください
+agent-built-in-hint = Posse に付属するもので、置き換えられません。別の名前を選び、派生させるには `extends: "{ $name }"` を使ってください
 facade-unknown = 委任に使えるツール `{ $wanted }` はありません
 launch-description = 自律エージェントを起動
 launch-missing-description = エージェントの説明が必要です

@@ -456,7 +456,8 @@ approval-not-all-shown = 内容尚未全部显示：按 v 逐页查看到底后�
 
 ## commands/mcp.rs
 
-mcp-sessions-deleted = 此目录的会话被删除得过多
+mcp-sessions-closed = 此目录的会话被归档或删除得过多
+mcp-sessions-closed-hint = `--room NAME` 会打开另一个会话
 mcp-no-pipes = 无法使用标准输入和输出
 mcp-listening = 正在监听 http://{ $address }{ $path } · 令牌：{ $place }
 mcp-handed-over = 在独立进程中继续的任务：{ $count }

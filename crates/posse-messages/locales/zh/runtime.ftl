@@ -25,6 +25,7 @@ task-too-large = 任务约有 { $size } 个 token，上限为 { $task_tokens_max
 task-too-large-hint = 请把细节写入 shared_context，并在任务中写明其键
 agent-exists = 智能体 `{ $name }` 已存在
 agent-exists-hint = 请换一个名称，或使用 `overwrite: true` 定义
+agent-built-in-hint = 它随 Posse 提供，永远不会被替换：请换一个名称，用 `extends: "{ $name }"` 得到它的变体
 facade-unknown = 没有可用于委派的工具 `{ $wanted }`
 launch-description = 启动自主智能体
 launch-missing-description = 必须提供智能体描述

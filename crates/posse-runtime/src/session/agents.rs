@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use posse_core::definition::Definition;
+use posse_core::definition::{Definition, Scope};
 use posse_core::id::AgentName;
 use posse_core::text::nearest;
 use posse_core::{Error, ErrorCode, Result};
@@ -21,6 +21,32 @@ pub(crate) struct Defined {
     pub version: u32,
     /// Of the call that made it: the same call made again gets the same answer.
     pub key: String,
+    pub source: AgentSource,
+}
+
+/// Process that a defined agent comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AgentSource {
+    /// Defined in this process.
+    Own,
+    /// Defined in another process of the session, and kept by the store.
+    Kept,
+    /// Kept by the store, and defined in this process again with the same content.
+    TakenOver,
+}
+
+/// Result of a definition that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DefineOutcome {
+    pub version: u32,
+    /// Another process had defined the same agent.
+    pub unchanged: bool,
+}
+
+impl Defined {
+    fn outcome(&self) -> DefineOutcome {
+        DefineOutcome { version: self.version, unchanged: self.source == AgentSource::TakenOver }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,26 +94,40 @@ impl Session {
         error.hint(hint)
     }
 
-    /// Adds an agent for this session, and returns its version. Tasks at work keep the agent they started with.
-    pub(crate) fn define(&self, definition: Definition, if_exists: IfExists, key: &str) -> Result<u32> {
+    /// Adds an agent for this session. Tasks at work keep the agent they started with.
+    pub(crate) fn define(
+        &self,
+        definition: Definition,
+        if_exists: IfExists,
+        key: &str,
+    ) -> Result<DefineOutcome> {
         let name = definition.name.clone();
-        let in_files = self.agents.list().iter().any(|known| known.name == name);
+        let in_files = self.scope_in_files(&name);
         let mut defined = self.defined();
-        let version = match defined.get(&name) {
-            Some(known) if known.key == key => return Ok(known.version),
-            Some(known) if if_exists == IfExists::Replace => known.version + 1,
-            // What a file says counts as the first version.
-            None if in_files && if_exists == IfExists::Replace => 2,
-            None if !in_files => 1,
-            Some(_) | None => {
-                let text = localized!("agent-exists", name);
-                return Err(
-                    Error::new(ErrorCode::AgentAlreadyExists, text).hint(localized!("agent-exists-hint"))
-                );
+        let (version, source) = match (defined.get(&name), in_files) {
+            (_, Some(Scope::BuiltIn)) => {
+                let hint = localized!("agent-built-in-hint", name = name.as_str());
+                return Err(already_exists(&name, hint));
             }
+            (Some(known), _) if known.key == key => return Ok(known.outcome()),
+            (Some(known), _) if if_exists == IfExists::Replace => (known.version + 1, AgentSource::Own),
+            (Some(known), _) if known.source == AgentSource::Kept && *known.definition == definition => {
+                (known.version, AgentSource::TakenOver)
+            }
+            // What a file says counts as the first version.
+            (None, Some(_)) if if_exists == IfExists::Replace => (2, AgentSource::Own),
+            (None, None) => (1, AgentSource::Own),
+            _ => return Err(already_exists(&name, localized!("agent-exists-hint"))),
         };
-        defined.insert(name, Defined { definition: Arc::new(definition), version, key: key.to_owned() });
-        Ok(version)
+        let agent = Defined { definition: Arc::new(definition), version, key: key.to_owned(), source };
+        let outcome = agent.outcome();
+        defined.insert(name, agent);
+        Ok(outcome)
+    }
+
+    /// Scope of the agent of this name that is not made by `define`.
+    fn scope_in_files(&self, name: &AgentName) -> Option<Scope> {
+        self.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
     }
 
     /// What the store keeps of an agent that was made here: for whoever comes after this process.
@@ -97,17 +137,26 @@ impl Session {
         self.store.keep_agent(&self.id, kept, now_ms()).await
     }
 
-    /// Agents that other processes made in this session, as far as they are newer than what is known here.
+    /// Takes in agents that other processes made in this session and that are newer than those known here.
     pub(crate) async fn recall_agents(&self) -> Result<()> {
-        for kept in self.store.kept_agents(&self.id).await? {
+        let all = match self.store.kept_agents(&self.id).await {
+            // Deleted while it is in use: tasks can still be asked for, and their results read.
+            Err(e) if e.code() == ErrorCode::SessionNotFound => return Ok(()),
+            all => all?,
+        };
+        for kept in all {
             let Ok(name) = AgentName::parse(&kept.name) else { continue };
             if self.defined().get(&name).is_some_and(|known| known.version >= kept.version) {
+                continue;
+            }
+            if self.scope_in_files(&name) == Some(Scope::BuiltIn) {
                 continue;
             }
             // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
             let Ok(definition) = subagent::recalled(self, &kept.arguments) else { continue };
             let KeptAgent { version, key, .. } = kept;
-            self.defined().insert(name, Defined { definition: Arc::new(definition), version, key });
+            let source = AgentSource::Kept;
+            self.defined().insert(name, Defined { definition: Arc::new(definition), version, key, source });
         }
         Ok(())
     }
@@ -115,4 +164,8 @@ impl Session {
     pub(crate) fn defined(&self) -> MutexGuard<'_, BTreeMap<AgentName, Defined>> {
         self.defined.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn already_exists(name: &AgentName, hint: LocalizedText) -> Error {
+    Error::new(ErrorCode::AgentAlreadyExists, localized!("agent-exists", name)).hint(hint)
 }

@@ -160,7 +160,9 @@ async fn answer(session: &Arc<Session>, input: &ToolInput<'_>, request: Request)
             let name = request.agent_name()?;
             let before = session.defined().get(&name).cloned();
             let answer = define::define(session, Some(&family.parent), *request, key)?;
+            let is_kept = answer["unchanged"] == true;
             if family.parent.outside
+                && !is_kept
                 && let Err(e) = session.keep(&name, input.arguments).await
             {
                 // What would be gone with this process was not defined.

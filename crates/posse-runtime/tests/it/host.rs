@@ -91,7 +91,11 @@ async fn whoever_comes_back_sees_the_same_tasks_and_agents() {
     assert_eq!(call(&second, json!({ "action": "collect", "task_id": "t_01" })).await["result"], "looked");
     assert_eq!(collected().await, json!(true));
     assert!(agents(&second).await.contains(&"poet".to_owned()));
-    // It is the same agent: it exists, it works, and it is made again as its next version.
+    // It is the same agent: it is taken over once, it works, and it is made again as its next version.
+    assert_eq!(call(&second, define("You rhyme.", false)).await["error"], "AGENT_ALREADY_EXISTS");
+    let taken_over = call_as(&second, define("You write.", false), "take over").await;
+    assert_eq!((&taken_over["defined"], &taken_over["unchanged"]), (&json!("poet"), &json!(true)));
+    assert_eq!(call_as(&second, define("You write.", false), "take over").await, taken_over);
     assert_eq!(call(&second, define("You write.", false)).await["error"], "AGENT_ALREADY_EXISTS");
     assert_eq!(call(&second, define("You write well.", true)).await["version"], 2);
     assert_eq!(call(&second, spawn("poet")).await["task_id"], "t_02");

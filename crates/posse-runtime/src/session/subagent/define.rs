@@ -107,9 +107,12 @@ pub fn define(session: &Session, parent: Option<&Parent>, request: Define, key: 
         answer["warnings"] = json!(warnings);
     }
     let if_exists = if overwrites { IfExists::Replace } else { IfExists::Refuse };
-    let version = session.define(definition, if_exists, key)?;
+    let outcome = session.define(definition, if_exists, key)?;
     if overwrites {
-        answer["version"] = json!(version);
+        answer["version"] = json!(outcome.version);
+    }
+    if outcome.unchanged {
+        answer["unchanged"] = json!(true);
     }
     Ok(answer)
 }
