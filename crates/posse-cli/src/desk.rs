@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use posse_core::approval::{Answer, By, Parked, Scope, Verdict, described};
+use posse_core::approval::{Answer, By, CallLine, DIFF_MARGIN, Parked, Request, Scope, Verdict, call_lines};
 use posse_core::event::Event;
 use posse_core::id::TaskId;
 use posse_core::text::visible;
@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::render::Live;
-use crate::terminal;
+use crate::{spans, terminal};
 
 /// How soon a question is taken back that was answered elsewhere.
 const LOOK: Duration = Duration::from_millis(200);
@@ -116,16 +116,14 @@ impl Drop for Over {
 /// The whole conversation about one call. `None`: no answer came from here.
 fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
     let (width, _) = terminal::size();
-    let lines = wrapped(&described(parked), width);
+    let lines = wrapped(&call_lines(parked), width);
     let (first, rest) = lines.split_at(lines.len().min(LINES_FIRST));
     terminal::note("");
     show(first);
     if !rest.is_empty() {
         terminal::note(&say!("desk-more", lines = rest.len()));
     }
-    let left_s = parked.request.deadline_ms.saturating_sub(now_ms()) / 1000;
-    let default = parked.request.on_deadline.wire();
-    terminal::note(&say!("desk-default", default, seconds = left_s));
+    terminal::note(&time_left(&parked.request));
     let mut is_seen = rest.is_empty();
     loop {
         // Nobody says yes to what they have not seen.
@@ -149,6 +147,26 @@ fn question(parked: &Parked, over: &AtomicBool) -> Option<Answer> {
             "v" | "view" => is_seen |= page(&lines, over)?,
             _ => terminal::note(&say!("desk-keys")),
         }
+    }
+}
+
+/// `denied automatically in 10 min`.
+pub fn time_left(request: &Request) -> String {
+    let left = spans::in_words(request.deadline_ms.saturating_sub(now_ms()) / 1000);
+    match request.on_deadline {
+        Verdict::Approve => say!("approved-in", left),
+        Verdict::Deny => say!("denied-in", left),
+    }
+}
+
+/// A piece of a line; in color if the line is one of a diff.
+pub fn painted(line: &CallLine, piece: &str) -> String {
+    match line.text.strip_prefix(DIFF_MARGIN).filter(|_| line.is_diff) {
+        None => piece.to_owned(),
+        Some(of_diff) => match piece.strip_prefix(DIFF_MARGIN) {
+            Some(inner) => format!("{DIFF_MARGIN}{}", terminal::diff_piece(of_diff, inner)),
+            None => terminal::diff_piece(of_diff, piece),
+        },
     }
 }
 
@@ -177,14 +195,15 @@ fn show(lines: &[String]) {
     lines.iter().for_each(|line| terminal::note(line));
 }
 
-/// Lines that are longer than the terminal is wide, as it shows them.
-fn wrapped(lines: &[String], width: usize) -> Vec<String> {
+/// Lines as a terminal of this width shows them: long ones in pieces, a diff in color.
+fn wrapped(lines: &[CallLine], width: usize) -> Vec<String> {
     let mut out = Vec::new();
     for line in lines {
-        let characters: Vec<char> = line.chars().collect();
+        let characters: Vec<char> = line.text.chars().collect();
+        let pieces = characters.chunks(width.max(8)).map(|piece| piece.iter().collect::<String>());
         match characters.is_empty() {
             true => out.push(String::new()),
-            false => out.extend(characters.chunks(width.max(8)).map(|part| part.iter().collect::<String>())),
+            false => out.extend(pieces.map(|piece| painted(line, &piece))),
         }
     }
     out
@@ -228,11 +247,12 @@ mod tests {
 
     #[test]
     fn a_long_line_is_shown_in_full() {
-        let lines = ["x".repeat(25), String::new(), "日本語".to_owned()];
+        let texts = ["x".repeat(25), String::new(), "日本語".to_owned()];
+        let lines = texts.clone().map(|text| CallLine { text, is_diff: false });
         assert_eq!(
             wrapped(&lines, 10),
             ["x".repeat(10), "x".repeat(10), "x".repeat(5), String::new(), "日本語".to_owned()]
         );
-        assert_eq!(wrapped(&lines, 0).concat(), lines.concat());
+        assert_eq!(wrapped(&lines, 0).concat(), texts.concat());
     }
 }

@@ -128,13 +128,18 @@ fn colours_are_wanted() -> bool {
 
 /// A line of a unified diff in the colors that people know, unless they want none.
 pub fn diff_line(line: &str) -> String {
+    diff_piece(line, line)
+}
+
+/// A piece of a line of a unified diff, in the color of the line.
+pub fn diff_piece(line: &str, piece: &str) -> String {
     let colour = match line.as_bytes() {
-        _ if !colours_are_wanted() => return line.to_owned(),
+        _ if !colours_are_wanted() => return piece.to_owned(),
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => "1",
         [b'+', ..] => "32",
         [b'-', ..] => "31",
         [b'@', b'@', ..] => "36",
-        _ => return line.to_owned(),
+        _ => return piece.to_owned(),
     };
-    format!("\x1b[{colour}m{line}\x1b[0m")
+    format!("\x1b[{colour}m{piece}\x1b[0m")
 }

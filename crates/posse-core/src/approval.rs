@@ -432,25 +432,71 @@ pub fn shown_prompt(prompt: &str) -> String {
     }
 }
 
+/// Name of the unified diff that a file tool shows in place of `IN_DIFF`.
+pub const DIFF: &str = "diff";
+
+/// Arguments that a diff shows.
+const IN_DIFF: &[&str] = &["content", "old_string", "new_string"];
+
+/// Arguments that decide, shown before everything else.
+const FIRST: &[&str] = &["command", "path"];
+
+/// The argument that says most about a call, for a line in a list; all of them if none does.
+pub fn gist(arguments: &str) -> String {
+    let fields: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let told = FIRST.iter().find_map(|name| fields[*name].as_str());
+    legible(told.unwrap_or(arguments)).replace('\n', " ")
+}
+
+/// A line of what a person sees before they answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallLine {
+    pub text: String,
+    /// A line of the tool's diff, after `DIFF_MARGIN`.
+    pub is_diff: bool,
+}
+
+/// Stands before each line of a long text.
+pub const DIFF_MARGIN: &str = "  | ";
+
+impl CallLine {
+    fn plain(text: String) -> Self {
+        Self { text, is_diff: false }
+    }
+}
+
+/// The texts of `call_lines`.
+pub fn described(parked: &Parked) -> Vec<String> {
+    call_lines(parked).into_iter().map(|line| line.text).collect()
+}
+
 /// Everything a person has to see before they answer, line by line and whole. What is invisible is made visible, and letters
 /// that pretend to be Latin ones are named.
-pub fn described(parked: &Parked) -> Vec<String> {
+pub fn call_lines(parked: &Parked) -> Vec<CallLine> {
     let Request { task, key, agent, path, tool, arguments, hash, why, covers, shown, .. } = &parked.request;
     let (agent, tool, why) = (legible(agent), legible(tool), legible(why));
-    let mut lines = vec![localized!("approval-wants", agent, tool, why).to_string()];
+    let plain = |text: LocalizedText| CallLine::plain(text.to_string());
+    let mut lines = vec![plain(localized!("approval-wants", agent, tool, why))];
     let way: Vec<&str> = path.iter().chain([task]).map(TaskId::as_str).collect();
-    lines.push(localized!("approval-about", way = way.join(" > "), key, id = parked.id).to_string());
+    lines.push(plain(localized!("approval-about", way = way.join(" > "), key, id = parked.id)));
     let fields = match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(fields)) => fields,
         _ => serde_json::Map::from_iter([("arguments".to_owned(), json!(arguments))]),
     };
     // What the tool says beside what is there anyway.
     let said = shown.iter().filter_map(Value::as_object).flatten();
-    for (name, value) in said.filter(|(name, _)| !fields.contains_key(*name)).chain(&fields) {
-        lines.extend(field(name, value));
+    let said: Vec<_> = said.filter(|(name, _)| !fields.contains_key(*name)).collect();
+    // Only the diff of the tool stands for arguments; an argument of that name is one like all others.
+    let has_diff = said.iter().any(|(name, value)| *name == DIFF && value.is_string());
+    let is_shown = |name: &str| has_diff && IN_DIFF.contains(&name);
+    let (first, rest): (Vec<_>, Vec<_>) = fields.iter().partition(|(name, _)| FIRST.contains(&name.as_str()));
+    let rest = rest.into_iter().filter(|(name, _)| !is_shown(name));
+    for (name, value) in first.into_iter().chain(said).chain(rest) {
+        let is_diff = has_diff && name == DIFF;
+        lines.extend(field(name, value).into_iter().map(|text| CallLine { text, is_diff }));
     }
-    lines.push(localized!("approval-bytes", bytes = arguments.len(), hash).to_string());
-    lines.push(localized!("approval-covers", covers = legible(&covers.join(", "))).to_string());
+    lines.push(plain(localized!("approval-bytes", bytes = arguments.len(), hash)));
+    lines.push(plain(localized!("approval-covers", covers = legible(&covers.join(", ")))));
     lines
 }
 
@@ -464,7 +510,7 @@ fn field(name: &str, value: &Value) -> Vec<String> {
     match text.contains('\n') {
         false => vec![format!("  {name}: {}", legible(&text))],
         true => {
-            let below = text.split('\n').map(|line| format!("  | {}", legible(line)));
+            let below = text.split('\n').map(|line| format!("{DIFF_MARGIN}{}", legible(line)));
             std::iter::once(format!("  {name}:")).chain(below).collect()
         }
     }
@@ -709,16 +755,51 @@ mod tests {
         let expected = [
             "helper wants to call `bash`: `bash` needs a person's yes",
             "task s > s.t_01 · call 2.1 · approval a7",
+            "  path: a.md",
             "  prompt: p...",
             "  content:",
             "  | first",
             &format!("  | {}", "x".repeat(100_000)),
             "  | last",
-            "  path: a.md",
             &format!("{bytes} bytes · sha256 abc"),
             "an answer for more than this call covers: bash",
         ];
         assert_eq!(lines, expected);
+    }
+
+    fn write(arguments: &Value, shown: Option<Value>) -> Vec<CallLine> {
+        let arguments = arguments.to_string();
+        let request = Request { tool: "write".to_owned(), arguments, shown, ..request() };
+        let lines = call_lines(&Parked::new("a1".to_owned(), request));
+        lines[2..lines.len() - 2].to_vec()
+    }
+
+    #[test]
+    fn a_diff_stands_for_the_content_and_only_its_lines_are_marked_as_one() {
+        let arguments = json!({ "content": "+new\n", "path": "a.md", "note": "-x\n+y" });
+        let lines = write(&arguments, Some(json!({ DIFF: "-old\n+new" })));
+        let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        let expected = ["  path: a.md", "  diff:", "  | -old", "  | +new", "  note:", "  | -x", "  | +y"];
+        assert_eq!(texts, expected);
+        let is_diff: Vec<bool> = lines.iter().map(|line| line.is_diff).collect();
+        assert_eq!(is_diff, [false, true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn an_argument_called_diff_hides_no_content() {
+        let arguments = json!({ "content": "evil", "path": "a.md", DIFF: "-a\n+b" });
+        for shown in [None, Some(json!({ DIFF: "-old\n+evil" }))] {
+            let lines = write(&arguments, shown);
+            assert!(lines.iter().any(|line| line.text == "  content: evil"), "{lines:?}");
+            assert!(lines.iter().all(|line| !line.is_diff), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_shows_the_command_or_the_path_alone() {
+        assert_eq!(gist(r#"{"content":"x","path":"a.md"}"#), "a.md");
+        assert_eq!(gist(r#"{"command":"ls\nrm","path":"a"}"#), "ls rm");
+        assert_eq!(gist(r#"{"key":1}"#), r#"{"key":1}"#);
     }
 
     #[test]

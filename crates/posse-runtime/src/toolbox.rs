@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
-use posse_core::approval::Policy;
+use posse_core::approval::{DIFF, Policy};
 use posse_core::grant::Grant;
 use posse_core::id::TaskId;
 use posse_core::redact::Redactor;
@@ -147,7 +147,13 @@ impl Toolbox {
         if let Some(complaint) = entry.complaint(input.arguments) {
             return Err(Answer::Mistake(complaint));
         }
-        entry.tool.propose(input).map_err(Answer::Ran)
+        let mut proposal = entry.tool.propose(input).map_err(Answer::Ran)?;
+        // What is asked is kept in the store. Without the diff, the arguments are shown as they are.
+        let is_secret = |shown: &Value| {
+            shown[DIFF].as_str().is_some_and(|diff| matches!(self.redactor.redact(diff), Cow::Owned(_)))
+        };
+        proposal.shown = proposal.shown.filter(|shown| !is_secret(shown));
+        Ok(proposal)
     }
 
     /// Checks if a call of this tool hands a task to an agent and waits for it.

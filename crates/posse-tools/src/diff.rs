@@ -39,6 +39,15 @@ pub fn unified(path: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Strin
     compared.unified_diff().context_radius(CONTEXT_LINES).header(&old, &new).to_string()
 }
 
+/// A unified diff for a person who decides about it. `None` where it would not tell everything: nothing changes, one of the
+/// two is no text, or a carriage return ends a line.
+pub(crate) fn to_approve(path: &str, before: Option<&[u8]>, after: &[u8]) -> Option<String> {
+    let is_told = |content: &str| !content.replace("\r\n", "\n").contains('\r');
+    let is_whole = is_told(text(before)?) && is_told(text(Some(after))?);
+    let diff = is_whole.then(|| unified(path, before, Some(after)))?;
+    diff.strip_suffix('\n').map(ToOwned::to_owned)
+}
+
 fn compared<'a>(before: &'a str, after: &'a str) -> TextDiff<'a, 'a, 'a, str> {
     TextDiff::configure().timeout(SEARCH_MAX).diff_lines(before, after)
 }
@@ -84,6 +93,23 @@ mod tests {
         assert_eq!(count(None, Some(b"a\nb")), lines(2, 0));
         assert_eq!(count(Some(b"a\n"), None), lines(0, 1));
         assert_eq!(count(Some(b"a\0"), Some(b"a\n")), None);
+    }
+
+    #[test]
+    fn a_diff_to_approve_tells_everything_or_is_not_there() {
+        let diff = to_approve("a", Some(b"1\r\n"), b"2  \r\n").unwrap();
+        assert_eq!(diff, "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\r\n+2  \r");
+        let whole: &[(Option<&[u8]>, &[u8])] = &[
+            (Some(b"same\n"), b"same\n"),
+            (None, b""),
+            (None, b"a\0b\n"),
+            (Some(b"\xff\n"), b"a\n"),
+            (None, b"a\rb\n"),
+            (Some(b"a\rb\n"), b"a\n"),
+        ];
+        for (before, after) in whole {
+            assert_eq!(to_approve("a", *before, after), None, "{before:?} {after:?}");
+        }
     }
 
     #[test]

@@ -7,21 +7,23 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use posse_core::approval::DIFF;
 use posse_core::edits::{FileChange, FileImage};
 use posse_core::grant::{Call, Grant};
 use posse_core::id::{CallKey, TaskId};
 use posse_core::tool::{Effect, ToolSpec, canonical};
 use posse_messages::fixed;
 use posse_runtime::leases::Fence;
-use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
+use posse_runtime::ports::{BoxFuture, Proposal, Tool, ToolInput, ToolOutput};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
+use serde_json::json;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::seen::Seen;
 use crate::skill::Skills;
 use crate::workspace::{Workspace, show};
-use crate::{edit, glob, grep, list, read, skill, think, write};
+use crate::{diff, edit, glob, grep, list, read, replace, skill, think, write};
 
 /// An answer is at most this long even if the conversation has room for more.
 pub(crate) const ANSWER_BYTES_MAX: usize = 50_000;
@@ -172,6 +174,12 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
         &self.spec
     }
 
+    /// A diff of what the call would do, where that can be told.
+    fn propose(&self, input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
+        let shown = self.proposed_diff(input.arguments).map(|diff| json!({ DIFF: diff }));
+        Ok(Proposal { shown, ..Proposal::default() })
+    }
+
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let arguments: A = match serde_json::from_str(input.arguments) {
@@ -207,6 +215,14 @@ impl<A: DeserializeOwned + Send + 'static> Tool for FileTool<A> {
 }
 
 impl<A> FileTool<A> {
+    fn proposed_diff(&self, arguments: &str) -> Option<String> {
+        let fields: serde_json::Value = serde_json::from_str(arguments).ok()?;
+        let path = self.desk.workspace.path(fields["path"].as_str()?).ok()?;
+        let before = replace::shown_before(&self.desk.workspace, &path)?;
+        let after = content_after(&self.spec.name, arguments, before.as_deref())?;
+        diff::to_approve(path.to_str()?, before.as_deref(), &after)
+    }
+
     fn wrong_arguments(&self, cause: &serde_json::Error) -> String {
         // The position in the JSON text means nothing to a model that never sees the text.
         let message = cause.to_string();

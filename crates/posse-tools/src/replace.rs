@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use posse_core::edits::{ChangeKind, FileChange, FileImage, ImageContent, WithheldReason};
+use posse_core::edits::{ChangeKind, FileChange, FileImage, IMAGE_BYTES_MAX, ImageContent, WithheldReason};
 use posse_messages::fixed;
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid};
 use rustix::io::Errno;
@@ -190,6 +190,24 @@ impl<'a> Target<'a> {
     }
 }
 
+/// The content of a file that a person may see in a question, `Some(None)` if there is no file. `None` for a link, a
+/// protected or closed place, and what is too large to be kept with the question.
+pub(crate) fn shown_before(workspace: &Workspace, path: &Path) -> Option<Option<Vec<u8>>> {
+    let protection = FileProtection::default().within(workspace.root());
+    let is_open = |place: &Path| protection.find(place).is_none() && workspace.refuse_closed(place).is_ok();
+    if !is_open(path) {
+        return None;
+    }
+    let opened = open_for_reading(workspace.handle(), or_dot(path), OFlags::NOFOLLOW);
+    if matches!(opened, Err(Errno::NOENT)) {
+        return Some(None);
+    }
+    let mut open = workspace.regular(path, opened).ok()?;
+    let place = workspace.place_of(path, open.file.as_fd()).ok()?;
+    is_open(&place).then_some(())?;
+    open.whole(IMAGE_BYTES_MAX as u64).ok()?.map(Some)
+}
+
 /// What a name stands for, as far as a patch can tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
@@ -359,6 +377,36 @@ impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.done {
             let _ = rustix::fs::unlinkat(self.directory, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_shows_no_content_from_behind_a_link_or_of_a_closed_or_protected_place() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        for dir in [".git", "closed"] {
+            std::fs::create_dir(root.join(dir)).unwrap();
+        }
+        for file in ["a.txt", ".git/config", "closed/a.txt"] {
+            std::fs::write(root.join(file), "x").unwrap();
+        }
+        std::fs::write(root.join("large.txt"), vec![b'x'; IMAGE_BYTES_MAX + 1]).unwrap();
+        for (target, link) in [("a.txt", "link"), (".git", "git"), ("closed", "open")] {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
+        let workspace = Workspace::open_without(root, &[root.join("closed")]).unwrap();
+        let shown = |path: &str| shown_before(&workspace, Path::new(path));
+        assert_eq!(shown("a.txt"), Some(Some(b"x".to_vec())));
+        assert_eq!((shown("new.txt"), shown("new/a.txt")), (Some(None), Some(None)));
+        for path in
+            ["link", ".git/config", "git/config", "closed/a.txt", "open/a.txt", "large.txt", "closed", ""]
+        {
+            assert_eq!(shown(path), None, "{path}");
         }
     }
 }

@@ -1,10 +1,11 @@
 //! `posse approvals`: calls that wait for a yes, whichever process made them.
 
 use std::collections::BTreeSet;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use posse_core::approval::{Answer, Parked, Scope, State, Verdict, described, legible};
+use posse_core::approval::{Answer, Parked, Scope, State, Verdict, call_lines, gist};
 use posse_core::context::wire::utc;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
@@ -16,7 +17,7 @@ use posse_store::SqliteStore;
 use super::tasks::age;
 use crate::args::{AnswerArgs, ApprovalsCommand, Global};
 use crate::columns::cut;
-use crate::{desk, setup, spans, terminal};
+use crate::{desk, setup, terminal};
 
 /// How often it looks for new questions.
 const LOOK: Duration = Duration::from_millis(300);
@@ -55,15 +56,11 @@ fn tell(parked: &Parked, json: bool) {
 fn line(parked: &Parked) -> String {
     let request = &parked.request;
     let left = match &parked.state {
-        State::Open => {
-            let seconds = request.deadline_ms.saturating_sub(now_ms()) / 1000;
-            say!("approval-left", default = request.on_deadline.wire(), left = spans::in_words(seconds))
-        }
+        State::Open => desk::time_left(request),
         State::Answered(answer) => say!("approval-by", scope = answer.scope.wire(), by = answer.by),
         State::Closed(why) => why.clone(),
     };
-    let whole = legible(&request.arguments).replace('\n', " ");
-    let about = cut(&whole, 60);
+    let about = cut(&gist(&request.arguments), 60);
     format!(
         "{:<5} {:<9} {:<16} {:<12} {:<10} {:>4}  {}  {about}",
         parked.id,
@@ -82,12 +79,15 @@ async fn show(store: &SqliteStore, id: &str, json: bool) -> Result<ExitCode> {
         terminal::out(&parked.to_json().to_string());
         return Ok(ExitCode::SUCCESS);
     }
-    for line in described(&parked) {
-        terminal::out(&line);
+    let is_terminal = std::io::stdout().is_terminal();
+    for line in call_lines(&parked) {
+        terminal::out(&if is_terminal { desk::painted(&line, &line.text) } else { line.text });
     }
-    let default = parked.request.on_deadline.wire();
     terminal::out(&match &parked.state {
-        State::Open => say!("approval-is-open", default, deadline = utc(parked.request.deadline_ms)),
+        State::Open => {
+            let (left, deadline) = (desk::time_left(&parked.request), utc(parked.request.deadline_ms));
+            say!("approval-is-open", left, deadline)
+        }
         State::Closed(why) => format!("{} · {}", parked.state.wire(), visible(why)),
         State::Answered(Answer { by, scope, reason, at_ms, .. }) => {
             let reason = reason.as_ref().map(|reason| format!(": {}", visible(reason))).unwrap_or_default();

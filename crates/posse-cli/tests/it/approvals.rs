@@ -20,7 +20,12 @@ fn place(config: &str) -> (Place, String) {
 }
 
 fn start(place: &Place, model: &str) -> Running {
-    Running::start(place.posse(["run", "--json", "--approvals", "ask", "--model", model, "Write it"]))
+    start_with(place, model, &[])
+}
+
+fn start_with(place: &Place, model: &str, args: &[&str]) -> Running {
+    let run = ["run", "--json", "--approvals", "ask", "--model", model, "Write it"];
+    Running::start(place.posse(run.into_iter().chain(args.iter().copied())))
 }
 
 fn is_asked(event: &Value) -> bool {
@@ -50,9 +55,12 @@ fn what_one_process_asks_another_answers() {
     assert_eq!((&waiting[0]["status"], &waiting[0]["agent"]), (&json!("open"), &json!("orchestrator")));
     assert_eq!(place.tasks()[0]["waiting_for_approval"], "a1");
     let shown = place.run(["approvals", "show", "a1"]);
-    for part in
-        ["orchestrator wants to call `write`", "  | hello", "  path: a.txt", "open · deny unless answered by"]
-    {
+    for part in [
+        "orchestrator wants to call `write`",
+        "  | +hello\n",
+        "  path: a.txt\n",
+        "open · denied automatically in 10 min (2",
+    ] {
         assert!(shown.stdout.contains(part), "{part}: {shown:?}");
     }
     let hash = waiting[0]["hash"].as_str().unwrap();
@@ -217,6 +225,96 @@ fn talk(place: &Place, args: &[&str], typed: &[(&str, &str)]) -> (i32, String) {
     (status.code().unwrap(), shown)
 }
 
+/// An added line of a diff, as a terminal gets it.
+fn added(line: &str) -> String {
+    format!("  | \u{1b}[32m+{line}\u{1b}[0m\r\n")
+}
+
+/// A place where every call of these tools is asked about, and a model that makes one.
+fn asking(ask: &str, call: &str) -> (Place, String) {
+    let place = Place::new();
+    place.write("home/.config/posse/config.toml", &format!("[approvals]\nask = [{ask}]\n"));
+    let model = place.script(&format!("[{{calls: [{call}]}}, {{text: Done.}}]"));
+    (place, model)
+}
+
+/// The first call that waits, as `posse approvals show` and `posse approvals list` tell it.
+fn told(place: &Place, model: &str) -> (String, String) {
+    let mut running = start_with(place, model, &["--allow", "bash"]);
+    running.until(is_asked);
+    let [shown, listed] = ["show a1", "list"].map(|what| {
+        let ran = place.run(["approvals"].into_iter().chain(what.split(' ')));
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.stdout
+    });
+    assert_eq!(place.run(["approvals", "deny", "a1"]).code, 0);
+    running.end();
+    (shown, listed)
+}
+
+#[test]
+fn approving_a_write_shows_the_path_and_then_a_unified_diff() {
+    let write = "{write: {path: a.txt, content: \"one\\n2\\nthree\\n\"}}";
+    let (place, model) = asking("\"write\", \"edit\"", write);
+    place.write("workspace/a.txt", "one\ntwo\nthree\n");
+    let diff = "  path: a.txt\n  diff:\n  | --- a/a.txt\n  | +++ b/a.txt\n  | @@ -1,3 +1,3 @@\n  |  one\n  | -two\n  | +2\n  |  three\n";
+    let (shown, listed) = told(&place, &model);
+    assert!(shown.contains(diff) && !shown.contains("content:"), "{shown}");
+    assert!(listed.trim_end().ends_with("  a.txt"), "{listed}");
+    let edit = "[{calls: [{edit: {path: a.txt, old_string: two, new_string: \"2\"}}]}, {text: Done.}]";
+    let model = place.script(edit);
+    let mut running = start(&place, &model);
+    running.until(is_asked);
+    let shown = place.run(["approvals", "show", "a2"]).stdout;
+    assert!(shown.contains(diff) && !shown.contains("_string:"), "{shown}");
+    assert_eq!(place.run(["approvals", "deny", "a2"]).code, 0);
+    running.end();
+}
+
+#[test]
+fn approving_a_command_shows_the_command_first() {
+    let bash = "{bash: {command: \"echo a\\necho b\", description: Says it, timeout_ms: 9000}}";
+    let (place, model) = asking("\"bash\"", bash);
+    let (shown, listed) = told(&place, &model);
+    let arguments: Vec<&str> = shown.lines().filter(|line| line.starts_with("  ")).collect();
+    assert_eq!(arguments[..3], ["  command:", "  | echo a", "  | echo b"], "{shown}");
+    assert!(listed.trim_end().ends_with("  echo a echo b"), "{listed}");
+}
+
+/// Without a diff the whole content is there, and so is the path: a file that holds a key has no diff, which the store would keep.
+#[test]
+fn content_never_stands_before_the_path() {
+    let key = format!("sk-ant-api03-{}", "Ab1".repeat(30));
+    let (place, model) = asking("\"write\"", "{write: {path: z.txt, content: \"one\\n+two\\n\"}}");
+    place.write("workspace/z.txt", &format!("key = {key}\n"));
+    let (shown, listed) = told(&place, &model);
+    let lines = "  path: z.txt\n  content:\n  | one\n  | +two\n";
+    assert!(shown.contains(lines) && !shown.contains("diff"), "{shown}");
+    let kept = place.run(["approvals", "list", "--newest", "9", "--json"]).stdout;
+    assert!(!format!("{shown}{listed}{kept}").contains(&key), "{kept}");
+}
+
+#[test]
+fn lines_of_other_arguments_are_not_colored_as_a_diff() {
+    let (place, model) = asking("\"bash\"", "{bash: {command: \"true\\n+a\\n-b\"}}");
+    let run = ["run", "--allow", "bash", "--model", &model, "Do it"];
+    let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "")]);
+    assert!(shown.contains("  | +a\r\n  | -b\r\n"), "{shown}");
+}
+
+#[test]
+fn the_time_left_to_answer_is_in_words_at_the_prompt_and_in_the_list() {
+    let (place, model) = place(ASKS);
+    let (_, listed) = told(&place, &model);
+    assert!(listed.contains("denied automatically in 10 min"), "{listed}");
+    let run = ["run", "--model", &model, "Write it"];
+    let (_, shown) = talk(&place, &run, &[(CHOICES, "n"), ("(Enter for no reason): ", "")]);
+    assert!(shown.contains("denied automatically in 10 min\r\n"), "{shown}");
+    let (place, model) = self::place(&format!("{ASKS}default = \"approve\"\ndeadline_s = 7200\n"));
+    let (_, listed) = told(&place, &model);
+    assert!(listed.contains("approved automatically in 2 h"), "{listed}");
+}
+
 const CHOICES: &str = "[v]iew everything, then Enter: ";
 
 // G29 S28 Seen to fail when whatever is typed counts as a yes.
@@ -226,7 +324,8 @@ fn whoever_sits_at_the_terminal_is_asked_there() {
     let run = ["run", "--model", &model, "Write it"];
     let (code, shown) = talk(&place, &run, &[(CHOICES, "what?"), (CHOICES, "y")]);
     assert_eq!((code, written(&place).as_deref()), (0, Some("hello\n")), "{shown}");
-    for part in ["orchestrator wants to call `write`", "  | hello", "  path: a.txt", "y, t, s, n or v"] {
+    let hello = added("hello");
+    for part in ["orchestrator wants to call `write`", hello.as_str(), "  path: a.txt", "y, t, s, n or v"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     fs::remove_file(place.workspace().join("a.txt")).unwrap();
@@ -281,6 +380,7 @@ fn a_long_call_is_shown_page_by_page_and_whole_and_nothing_hides_in_it() {
             (CHOICES, "v"),
             ("Enter goes on, q ends --", ""),
             ("Enter goes on, q ends --", ""),
+            ("Enter goes on, q ends --", ""),
             (CHOICES, "t"),
         ],
     );
@@ -288,9 +388,9 @@ fn a_long_call_is_shown_page_by_page_and_whole_and_nothing_hides_in_it() {
     assert!(shown.contains("more lines; v shows everything)"), "{shown}");
     assert_eq!(shown.matches("not everything was shown yet").count(), 2, "{shown}");
     for n in (1..=60).filter(|n| *n != 42) {
-        assert!(shown.contains(&format!("  | line {n}\r\n")), "{n}: {shown}");
+        assert!(shown.contains(&added(&format!("line {n}"))), "{n}: {shown}");
     }
-    assert!(shown.contains("  | evil \\u{1b}[2K \\u{202e} rm\r\n"), "{shown}");
+    assert!(shown.contains(&added("evil \\u{1b}[2K \\u{202e} rm")), "{shown}");
     assert!(!shown.contains("\u{1b}[2K") && !shown.contains('\u{202e}'), "{shown}");
     assert!(place.workspace().join("b.txt").exists(), "the answer was for the task: {shown}");
     assert_eq!(place.run(["approvals", "list", "--newest", "9", "--json"]).json().len(), 1);

@@ -67,9 +67,8 @@ cannot-be-written = { $path } kann nicht geschrieben werden
 agent-shadows = ab jetzt steht er vor dem Agenten `{ $name }` aus { $other }
 agent-is-shadowed = hier zählt er nicht: der Agent `{ $name }` aus { $other } steht vor ihm
 no-approvals = nichts wartet auf eine Antwort
-approval-left = { $default } in { $left }
 approval-by = { $scope } von { $by }
-approval-is-open = open · { $default }, wenn bis { $deadline } keine Antwort kommt
+approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } von { $by } ({ $scope }) am { $instant }
 approval-other-hash = bei `{ $id }` geht es um einen anderen Aufruf als den mit diesem Hash
 approval-now = { $id }: { $state }
@@ -125,7 +124,8 @@ desk-more =
         [one] (noch { $lines } Zeile; v zeigt alles)
        *[other] (noch { $lines } Zeilen; v zeigt alles)
     }
-desk-default = ohne Antwort: { $default } in { $seconds } s
+approved-in = in { $left } automatisch genehmigt
+denied-in = in { $left } automatisch abgelehnt
 desk-why = warum? das Modell liest es (Enter: ohne Grund):
 desk-keys = y, t, s, n oder v
 desk-page =

@@ -31,9 +31,8 @@ export-read-as = { $format } reads it as { $file }
 ## commands/approvals.rs
 
 no-approvals = nothing waits for an answer
-approval-left = { $default } in { $left }
 approval-by = { $scope } by { $by }
-approval-is-open = open · { $default } unless answered by { $deadline }
+approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } by { $by } ({ $scope }) at { $instant }
 approval-other-hash = `{ $id }` is about another call than the one with this hash
 approval-now = { $id } is { $state }
@@ -99,7 +98,8 @@ desk-more =
         [one] ({ $lines } more line; v shows everything)
        *[other] ({ $lines } more lines; v shows everything)
     }
-desk-default = without an answer: { $default } in { $seconds } s
+approved-in = approved automatically in { $left }
+denied-in = denied automatically in { $left }
 desk-why = why? the model reads it (Enter for no reason):
 desk-keys = y, t, s, n or v
 desk-page =

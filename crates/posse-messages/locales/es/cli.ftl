@@ -67,9 +67,8 @@ cannot-be-written = no se puede escribir { $path }
 agent-shadows = a partir de ahora va antes que el agente `{ $name }` de { $other }
 agent-is-shadowed = aquí no cuenta: el agente `{ $name }` de { $other } va antes
 no-approvals = nada espera una respuesta
-approval-left = { $default } en { $left }
 approval-by = { $scope } por { $by }
-approval-is-open = open · { $default } si no hay respuesta antes de { $deadline }
+approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } por { $by } ({ $scope }) el { $instant }
 approval-other-hash = `{ $id }` trata de otra llamada distinta de la de este hash
 approval-now = { $id }: { $state }
@@ -125,7 +124,8 @@ desk-more =
         [one] ({ $lines } línea más; v lo muestra todo)
        *[other] ({ $lines } líneas más; v lo muestra todo)
     }
-desk-default = sin respuesta: { $default } en { $seconds } s
+approved-in = se aprueba automáticamente en { $left }
+denied-in = se deniega automáticamente en { $left }
 desk-why = ¿por qué? el modelo lo lee (Enter: sin motivo):
 desk-keys = y, t, s, n o v
 desk-page =

@@ -67,9 +67,8 @@ cannot-be-written = impossible d'écrire { $path }
 agent-shadows = désormais il passe avant l'agent `{ $name }` de { $other }
 agent-is-shadowed = ici il ne compte pas : l'agent `{ $name }` de { $other } passe avant
 no-approvals = rien n'attend de réponse
-approval-left = { $default } dans { $left }
 approval-by = { $scope } par { $by }
-approval-is-open = open · { $default } sans réponse avant { $deadline }
+approval-is-open = open · { $left } ({ $deadline })
 approval-is-answered = { $state } par { $by } ({ $scope }) le { $instant }
 approval-other-hash = `{ $id }` concerne un autre appel que celui de ce hash
 approval-now = { $id } : { $state }
@@ -125,7 +124,8 @@ desk-more =
         [one] (encore { $lines } ligne ; v montre tout)
        *[other] (encore { $lines } lignes ; v montre tout)
     }
-desk-default = sans réponse : { $default } dans { $seconds } s
+approved-in = approuvé automatiquement dans { $left }
+denied-in = refusé automatiquement dans { $left }
 desk-why = pourquoi ? le modèle le lit (Entrée : sans raison) :
 desk-keys = y, t, s, n ou v
 desk-page =
