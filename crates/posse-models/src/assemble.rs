@@ -7,6 +7,7 @@ use posse_core::id::CallKey;
 use posse_core::message::{Arguments, Block, ToolCall};
 use posse_core::reply::{FailureKind, ModelFailure, ReplyStop};
 use posse_core::text;
+use posse_core::tokens::tokens_at_most;
 use posse_messages::fixed;
 use posse_runtime::ports::{Delta, Deltas, NoDeltas};
 
@@ -45,6 +46,17 @@ impl<'d> Assembler<'d> {
 
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The most tokens that everything received so far can have.
+    pub fn tokens_at_most(&self) -> u64 {
+        let tokens = self.parts.iter().map(|part| match &part.content {
+            Content::Text { text, .. } | Content::Thinking { text, .. } if text.is_empty() => 0,
+            Content::Text { text, .. } | Content::Thinking { text, .. } => tokens_at_most(text),
+            Content::Call { name, arguments, .. } => tokens_at_most(name) + tokens_at_most(arguments),
+            Content::Opaque { json, .. } => tokens_at_most(json),
+        });
+        tokens.sum()
     }
 
     pub fn deltas(&self) -> &'d dyn Deltas {

@@ -128,8 +128,9 @@ where
     let mut assembler = Assembler::new(deltas);
     let read = read(&mut incoming, &mut reader, &mut assembler, streamed, &wire.transport).await;
     let received_bytes = assembler.bytes();
+    let said_at_most = assembler.tokens_at_most().min(request.output_tokens_max.into());
     let lose =
-        |failure: ModelFailure| ModelFailure { lost: tokens::lost(body.as_ref(), received_bytes), ..failure };
+        |failure: ModelFailure| ModelFailure { lost: tokens::lost(body.as_ref(), said_at_most), ..failure };
     let Read { marker_seen, mut notes } = match read {
         Ok(read) => read,
         Err(ReadError::Provider(error)) if error.is_refusal() => {
@@ -147,7 +148,7 @@ where
     notes.extend(ended.note);
     let blocks = assembler.finish(&ended.stop);
     let sent = Weight { bytes: body.len() as u64, most: &|| tokens_at_most(&body) };
-    let said = Weight { bytes: received_bytes, most: &|| said_at_most(&blocks, request.output_tokens_max) };
+    let said = Weight { bytes: received_bytes, most: &|| said_at_most };
     let (usage, soundness) = ended.counts.settle(&sent, &said);
     match soundness {
         Soundness::Reported => {}
@@ -292,16 +293,6 @@ fn typed(error: ReadError, redactor: &Redactor) -> ModelFailure {
         }
         ReadError::Failed(failure) => failure,
     }
-}
-
-/// The most tokens that a reply can have.
-fn said_at_most(blocks: &[Block], output_tokens_max: u32) -> u64 {
-    let tokens = blocks.iter().map(|block| match block {
-        Block::Text { text, .. } | Block::Thinking { text, .. } => tokens_at_most(text),
-        Block::ToolCall(call) => tokens_at_most(&call.name) + tokens_at_most(call.arguments.as_object_text()),
-        Block::Opaque { json, .. } => tokens_at_most(json),
-    });
-    tokens.sum::<u64>().min(output_tokens_max.into())
 }
 
 fn refusal(name: &str, why: String, sent: &[u8]) -> Reply {

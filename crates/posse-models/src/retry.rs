@@ -10,6 +10,7 @@ use std::time::Duration;
 use posse_core::board::Urgency;
 use posse_core::message::{Block, Message};
 use posse_core::reply::{FailureKind, ModelFailure, Reply};
+use posse_core::tokens::tokens_at_most;
 use posse_core::usage::Usage;
 use posse_messages::fixed;
 use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequest};
@@ -256,29 +257,31 @@ fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &Shown<'_
         return Usage::default();
     }
     Usage {
-        input: input_bytes(request).div_ceil(4),
-        output: output_bytes.div_ceil(4),
+        input: input_at_most(request),
+        // What was said is not kept; no byte of it was more than a token.
+        output: output_bytes.min(request.output_tokens_max.into()),
         estimated: true,
         ..Usage::default()
     }
 }
 
-fn input_bytes(request: &ModelRequest<'_>) -> u64 {
-    let tools =
-        request.tools.iter().map(|tool| tool.name.len() + tool.description.len() + tool.input_schema.len());
+/// The most tokens that a request can have.
+fn input_at_most(request: &ModelRequest<'_>) -> u64 {
+    let tool = |texts: [&str; 3]| texts.into_iter().map(tokens_at_most).sum::<u64>();
+    let tools = request.tools.iter().map(|spec| tool([&spec.name, &spec.description, &spec.input_schema]));
     let messages = request.messages.iter().map(|message| match message {
-        Message::User { text } => text.len(),
-        Message::Assistant { blocks } => blocks.iter().map(block_bytes).sum(),
-        Message::Results { results } => results.iter().map(|result| result.text.len()).sum(),
+        Message::User { text } => tokens_at_most(text),
+        Message::Assistant { blocks } => blocks.iter().map(block_at_most).sum(),
+        Message::Results { results } => results.iter().map(|result| tokens_at_most(&result.text)).sum(),
     });
-    (request.system.len() + tools.sum::<usize>() + messages.sum::<usize>()) as u64
+    tokens_at_most(request.system) + tools.sum::<u64>() + messages.sum::<u64>()
 }
 
-fn block_bytes(block: &Block) -> usize {
+fn block_at_most(block: &Block) -> u64 {
     match block {
-        Block::Text { text, .. } | Block::Thinking { text, .. } => text.len(),
-        Block::ToolCall(call) => call.name.len() + call.arguments.as_object_text().len(),
-        Block::Opaque { json, .. } => json.len(),
+        Block::Text { text, .. } | Block::Thinking { text, .. } => tokens_at_most(text),
+        Block::ToolCall(call) => tokens_at_most(&call.name) + tokens_at_most(call.arguments.as_object_text()),
+        Block::Opaque { json, .. } => tokens_at_most(json),
     }
 }
 

@@ -152,9 +152,8 @@ impl Weight<'_> {
 }
 
 /// What a call that gave no reply may have cost.
-pub(crate) fn lost(sent: &[u8], received_bytes: u64) -> Usage {
-    let (input, output) = (tokens_at_most(sent), received_bytes.div_ceil(4));
-    Usage { input, output, estimated: true, ..Usage::default() }
+pub(crate) fn lost(sent: &[u8], output: u64) -> Usage {
+    Usage { input: tokens_at_most(sent), output, estimated: true, ..Usage::default() }
 }
 
 #[cfg(test)]

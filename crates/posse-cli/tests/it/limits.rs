@@ -169,7 +169,7 @@ async fn an_input_budget_leaves_old_results_out_then_reports_and_fails_only_at_t
     for n in 0..20 {
         place.write(&format!("workspace/{n}.txt"), &format!("line {n}\n").repeat(1_000));
     }
-    let done = delegated(&place, &server, "max_input_tokens: 28000").await;
+    let done = delegated(&place, &server, "max_input_tokens: 45000").await;
     assert_eq!((&done["reason"], &done["partial_result"]), (&json!("budget_exhausted"), &json!("So far.")));
     let requests = server.requests();
     let sent: Vec<String> = requests.iter().map(|request| request.json()["messages"].to_string()).collect();

@@ -4,3 +4,4 @@ mod journal_properties;
 mod judging;
 mod play;
 mod run_decisions;
+mod token_counts;

@@ -19,8 +19,8 @@ fn pauses(fake: &Fake) -> Vec<u64> {
 
 /// What an attempt with the usual prompt may have cost, when `output` bytes of an answer were seen.
 fn lost(attempts: u64, output: u64) -> Usage {
-    let input = attempts * PROMPT.len() as u64 / 4;
-    Usage { input, output: output.div_ceil(4), estimated: true, ..Usage::default() }
+    let input = attempts * (tokens_at_most(PROMPT) + tokens_at_most(""));
+    Usage { input, output, estimated: true, ..Usage::default() }
 }
 
 #[tokio::test(start_paused = true)]
