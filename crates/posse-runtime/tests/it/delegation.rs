@@ -268,6 +268,29 @@ async fn agents_inherit_and_are_defined_again_with_a_version() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_last_definition_of_an_agent_counts_after_a_restart() {
+    const SCRIPT: &str = r#"
+        boss:
+          - calls:
+              - subagent: {action: define, name: senior, description: first, system_prompt: p}
+              - subagent: {action: define, name: senior, description: second, system_prompt: p, overwrite: true}
+          - text: hello
+          - calls:
+              - subagent: {action: list_agents, query: senior}
+              - subagent: {action: define, name: senior, description: third, system_prompt: p, overwrite: true}
+          - text: done
+        "#;
+    let store = Arc::new(MemoryStore::new());
+    let room = || session(SCRIPT, store.clone(), Observers::default());
+    room().run(agent("boss", None), "the task".to_owned(), Vec::new(), Vec::new()).await.unwrap();
+    room().resume(TaskId::root("s1"), Onward::Message("and now?".to_owned())).await.unwrap();
+    let answers: Vec<Value> = results(&store).await.iter().map(value).collect();
+    let [.., listed, third] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!(listed["agents"][0]["description"], "second", "{listed}");
+    assert_eq!(third["version"], 3, "{third}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_hidden_agent_does_not_exist_for_a_model() {
     let (answers, _) = answers(
         r#"

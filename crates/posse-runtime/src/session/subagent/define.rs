@@ -120,7 +120,9 @@ pub fn define(session: &Session, parent: Option<&Parent>, request: Define, key: 
 /// After a restart: a definition that was accepted before.
 pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
     let request = Define::recall(arguments.clone())?;
-    define(session, None, Define { overwrite: true, ..request }, "recalled")
+    // Another definition of the name is another call, so that the last one counts.
+    let key = format!("recalled {arguments}");
+    define(session, None, Define { overwrite: true, ..request }, &key)
 }
 
 /// What a call that was accepted before said.
