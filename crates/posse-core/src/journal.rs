@@ -131,6 +131,9 @@ pub enum Record {
     /// Someone asked the run to stop.
     Cancelled {
         elapsed_ms: u64,
+        /// The task ended only because its orchestrator did, and goes on when that is resumed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        with_parent: bool,
     },
     Finished {
         outcome: Arc<Outcome>,
@@ -349,7 +352,7 @@ impl Record {
             | Record::Said { elapsed_ms, .. }
             | Record::Withdrawn { elapsed_ms, .. }
             | Record::BudgetSpent { elapsed_ms, .. }
-            | Record::Cancelled { elapsed_ms }
+            | Record::Cancelled { elapsed_ms, .. }
             | Record::Finished { elapsed_ms, .. } => Some(*elapsed_ms),
             Record::Started(_)
             | Record::Intended { .. }

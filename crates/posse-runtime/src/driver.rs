@@ -96,11 +96,27 @@ pub struct Stop {
     pub soon: CancellationToken,
     /// Drop what is under way.
     pub now: CancellationToken,
+    /// Both of the run above.
+    above: Option<[CancellationToken; 2]>,
 }
 
 impl Stop {
+    pub fn new(soon: CancellationToken, now: CancellationToken) -> Self {
+        Self { soon, now, above: None }
+    }
+
     pub fn child(&self) -> Self {
-        Self { soon: self.soon.child_token(), now: self.now.child_token() }
+        let above = Some([self.soon.clone(), self.now.clone()]);
+        Self { soon: self.soon.child_token(), now: self.now.child_token(), above }
+    }
+
+    pub fn is_requested(&self) -> bool {
+        self.soon.is_cancelled() || self.now.is_cancelled()
+    }
+
+    /// Returns whether the run above was stopped too.
+    fn is_from_above(&self) -> bool {
+        self.above.iter().flatten().any(CancellationToken::is_cancelled)
     }
 }
 
@@ -208,7 +224,7 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<A
     loop {
         life.emit(&mut run);
         life.listen(&mut run);
-        if ports.stop.soon.is_cancelled() || ports.stop.now.is_cancelled() {
+        if ports.stop.is_requested() {
             life.cancel(&mut run);
         }
         match run.next_step(life.elapsed_ms()) {
@@ -388,7 +404,8 @@ impl<'a> Life<'a> {
     fn cancel(&mut self, run: &mut Run) {
         if !run.is_finished() {
             run.on_cancel();
-            self.journal.note(Record::Cancelled { elapsed_ms: self.elapsed_ms() });
+            let with_parent = !self.scene.id.is_root() && self.scene.ports.stop.is_from_above();
+            self.journal.note(Record::Cancelled { elapsed_ms: self.elapsed_ms(), with_parent });
         }
     }
 

@@ -293,7 +293,7 @@ impl Session {
         }
         let ports = self.root_ports(&start)?;
         let family = self.lead(&id, &start, &ports);
-        self.adopt(&family, &records).await?;
+        self.adopt(&family, &records, &onward).await?;
         if matches!(onward, Onward::Message(_)) {
             self.investigations.reset();
         }
@@ -668,16 +668,24 @@ impl Session {
     }
 
     async fn fail_dependant(&self, family: &Arc<Family>, task: &Arc<Task>, because_of: &str) {
-        let outcome =
-            Outcome::unstarted(StopReason::DependencyFailed, fixed!("dependency-failed", because_of));
+        // What it waited for was stopped with the orchestrator, and so is this one.
+        let outcome = match family.parent.stop.is_requested() {
+            true => Outcome::unstarted(StopReason::Cancelled, fixed!("orchestrator-ended")),
+            false => {
+                Outcome::unstarted(StopReason::DependencyFailed, fixed!("dependency-failed", because_of))
+            }
+        };
         self.end_unstarted(family, task, outcome).await;
     }
 
     /// Writes down the end of a task that never began.
     async fn end_unstarted(&self, family: &Arc<Family>, task: &Arc<Task>, outcome: Outcome) {
         let outcome = Arc::new(outcome);
+        let with_parent = outcome.stop == StopReason::Cancelled && family.parent.stop.is_requested();
+        let cancelled = with_parent.then_some(Record::Cancelled { elapsed_ms: 0, with_parent });
         let finished = Record::Finished { outcome: outcome.clone(), elapsed_ms: 0 };
-        let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), &[finished]).await;
+        let ending: Vec<Record> = cancelled.into_iter().chain([finished]).collect();
+        let written = self.store.append(&task.id, task.epoch.load(Ordering::Relaxed), &ending).await;
         let done = written.map(|()| outcome.clone()).map_err(|e| e.english());
         let (status, stop, usage) = (outcome.status(), outcome.stop, outcome.usage);
         self.observers.event(&task.id, &Event::Finished { status, stop, turns: 0, tool_calls: 0, usage });
@@ -695,8 +703,9 @@ impl Session {
             let note = fixed!("child-cancelled", id);
             self.observers.event(&family.parent.id, &Event::Noted { note });
         }
-        self.end_these(family, &running).await;
+        // First, so that each of them writes down that it was stopped from above.
         family.parent.stop.now.cancel();
+        self.end_these(family, &running).await;
     }
 
     /// Ends everything that was delegated, also what was detached.

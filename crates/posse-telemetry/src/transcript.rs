@@ -78,7 +78,7 @@ impl Transcript {
             Record::BudgetSpent { shortfall, elapsed_ms, .. } => Some(json!({
                 "type": "event", "event": "budget_spent", "message": shortfall, "elapsed_ms": elapsed_ms,
             })),
-            Record::Cancelled { elapsed_ms } => {
+            Record::Cancelled { elapsed_ms, .. } => {
                 Some(json!({ "type": "event", "event": "cancelled", "elapsed_ms": elapsed_ms }))
             }
             Record::Finished { outcome, elapsed_ms } => Some(self::outcome(outcome, *elapsed_ms)),

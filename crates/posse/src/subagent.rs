@@ -307,7 +307,7 @@ impl SubAgent {
             store: nesting.store.clone(),
             observers: nesting.observers.clone(),
             budget: Arc::new(budget),
-            stop: Stop { soon: nesting.stop.soon.child_token(), now: context.cancel.child_token() },
+            stop: Stop::new(nesting.stop.soon.child_token(), context.cancel.child_token()),
             inbox: Inbox::default(),
             verifier: None,
             holders: nesting.holders,

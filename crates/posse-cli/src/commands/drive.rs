@@ -218,7 +218,7 @@ impl Room {
         tokio::select! {
             signal = end.recv() => signal.interrupt(task),
             () = self.heed_ctrl_c(&mut interrupt) => {
-                Error::new(ErrorCode::Io, say!("stopped-by-third")).hint(say!("stopped-by-third-hint"))
+                Error::new(ErrorCode::Io, say!("stopped-by-third")).hint(say!("stopped-by-third-hint", task))
             }
         }
     }
@@ -246,12 +246,12 @@ impl Room {
         let tree = self.tree(id, outcome).await;
         let edits = self.edits(id, outcome, &tree, began).await;
         if self.json {
-            let mut value = self.envelope(id, agent, outcome, &tree, began);
+            let mut value = self.envelope(id, agent, outcome, &tree, began).await;
             value["changes"] = edits.iter().map(EditedFile::to_json).collect();
             terminal::out(&value.to_string());
             return super::exit_code(outcome.status());
         }
-        self.remark(id, agent, outcome, began);
+        self.remark(id, agent, outcome, began).await;
         let delivery = match outcome.text.trim_end() {
             "" => Delivery::Done,
             text => terminal::deliver(text),
@@ -311,7 +311,7 @@ impl Room {
     }
 
     /// For programs.
-    pub fn envelope(
+    pub async fn envelope(
         &self,
         id: &TaskId,
         agent: &Agent,
@@ -324,8 +324,21 @@ impl Room {
         // Detached tasks, which go on when somebody takes them up.
         let left = self.session.left_running();
         value["left_running"] = left.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
+        let resumable = self.stopped_with(id, outcome).await;
+        value["resumes_with"] = resumable.iter().map(TaskId::as_str).collect::<Vec<_>>().into();
         value["kept_apart"] = self.kept_apart(id).iter().map(TaskId::as_str).collect::<Vec<_>>().into();
         value
+    }
+
+    /// Tasks that were stopped with this one and go on when it is resumed.
+    async fn stopped_with(&self, id: &TaskId, outcome: &Outcome) -> Vec<TaskId> {
+        if outcome.stop == StopReason::Answered {
+            return Vec::new();
+        }
+        self.session.stopped_with(id).await.unwrap_or_else(|e| {
+            terminal::warn(&e);
+            Vec::new()
+        })
     }
 
     /// Tasks of this run that worked in worktrees of their own, and whose changes are still there.
@@ -342,12 +355,17 @@ impl Room {
     }
 
     /// What a person should know before the answer.
-    pub fn remark(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) {
+    pub async fn remark(&self, id: &TaskId, agent: &Agent, outcome: &Outcome, began: Instant) {
         for left in self.session.left_running() {
             terminal::note(&say!("goes-on-with-worker", left));
         }
         if outcome.status() != Status::Completed {
             terminal::note(&headline(id, agent, outcome, began.elapsed()));
+        }
+        let stopped = self.stopped_with(id, outcome).await;
+        if !stopped.is_empty() {
+            let tasks = stopped.iter().map(TaskId::short).collect::<Vec<_>>().join(", ");
+            terminal::note(&format!("  {}", say!("resumes-with", tasks)));
         }
         if let Some(remark) = self.agents.remark() {
             terminal::note(&remark);

@@ -138,9 +138,9 @@ impl ReviewPlan {
     ) -> Result<ExitCode> {
         let (found, tree) = (self.found(room, id, outcome).await, room.tree(id, outcome).await);
         let status = status(outcome, found.as_ref());
-        let run = Some(room.envelope(id, agent, outcome, &tree, began));
+        let run = Some(room.envelope(id, agent, outcome, &tree, began).await);
         let report = Report { run, ..self.report(found.as_ref(), status) };
-        room.remark(id, agent, outcome, began);
+        room.remark(id, agent, outcome, began).await;
         for remark in report.remarks() {
             terminal::note(&say!("plain-note", note = remark));
         }

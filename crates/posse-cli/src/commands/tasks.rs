@@ -5,6 +5,7 @@ mod cancel;
 mod diff;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -15,7 +16,9 @@ use posse_core::context::wire::utc;
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::Block;
+use posse_core::run::replay;
 use posse_core::text::{head_and_tail, prefix, visible};
+use posse_core::tool::Effect;
 use posse_core::usage::SpendingTotal;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -29,7 +32,7 @@ use super::review::ReviewPlan;
 use super::run::{self, Furniture};
 use crate::args::{Common, Global, How, ListArgs, More};
 use crate::columns::{Cell, cut};
-use crate::render::{changes, price, tokens, with_subagents};
+use crate::render::{Thing, changes, many, price, tokens, with_subagents};
 use crate::servers::{Wanted, is_about_servers};
 use crate::setup::{self, Setup};
 use crate::{owner, retention, terminal};
@@ -119,8 +122,10 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
     // What its processes are held to.
     let tier = start_of(&records)?.grant.sandbox();
     let tree = store.tree_total(&row.id).await?;
+    let tool_calls = tool_calls(&records);
     if global.json {
         let mut shown = row_json(&row, &tree);
+        shown["tool_calls"] = json!(tool_calls);
         shown["sandbox"] = json!(tier.wire());
         terminal::out(&shown.to_string());
         for record in &records {
@@ -131,14 +136,25 @@ pub async fn show(global: &Global, wanted: &str, result: Option<&str>) -> Result
     let (own, turns) = (row.total(), say!("turns-shown", n = row.turns));
     let (used, cost) = (tokens(own.tokens()), price(&own));
     let (id, agent, status) = (&row.id, &row.agent, status(&row));
+    let tools = tool_calls.map(|calls| format!(" · {}", many(calls, Thing::Tool))).unwrap_or_default();
     let below = with_subagents(&tree);
-    terminal::out(&format!("{id} · {agent} · {status} · {turns} · {used} · {cost}{below} · sandbox {tier}"));
+    terminal::out(&format!(
+        "{id} · {agent} · {status} · {turns}{tools} · {used} · {cost}{below} · sandbox {tier}"
+    ));
     for record in &records {
         for line in lines(record) {
             terminal::out_foreign(&line);
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Counts the tool calls of a journal, as the outcome of its task does; `None` for one that is damaged, which is shown all the same.
+fn tool_calls(records: &[Record]) -> Option<u32> {
+    // Which effects the tools have does not matter: none of them is called.
+    let grant = start_of(records).ok()?.grant;
+    let effects: BTreeMap<_, _> = grant.tools().map(|name| (name.to_owned(), Effect::Unsafe)).collect();
+    Some(replay(records, effects, 0).ok()?.run.tool_calls())
 }
 
 pub async fn resume(global: &Global, wanted: &str, more: &More) -> Result<ExitCode> {

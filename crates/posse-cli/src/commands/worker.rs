@@ -137,7 +137,10 @@ enum Fate {
     /// Tasks that it depends on have not ended.
     Wait,
     GoOn,
-    End(String),
+    End {
+        why: String,
+        with_parent: bool,
+    },
 }
 
 impl Worker {
@@ -199,13 +202,15 @@ impl Worker {
                 continue;
             }
             let fate = match () {
-                () if row.cancel_requested => Fate::End(fixed!("was-to-be-cancelled")),
+                () if row.cancel_requested => {
+                    Fate::End { why: fixed!("was-to-be-cancelled"), with_parent: false }
+                }
                 () if row.parent.is_some() => self.fate_alone(row).await?,
                 () => Fate::GoOn,
             };
             match fate {
                 Fate::Wait => found.left = true,
-                Fate::GoOn | Fate::End(_) => found.open.push((row.clone(), fate)),
+                Fate::GoOn | Fate::End { .. } => found.open.push((row.clone(), fate)),
             }
         }
         Ok(found)
@@ -218,22 +223,27 @@ impl Worker {
             return Ok(Fate::GoOn);
         };
         if !start.detached {
-            return Ok(Fate::End(fixed!("orchestrator-had-ended")));
+            return Ok(Fate::End { why: fixed!("orchestrator-had-ended"), with_parent: true });
         }
         for other in &start.terms.depends_on {
             let id = TaskId::from_store(format!("{}.{other}", row.id.session()));
             match self.store.task(&id).await?.status.as_str() {
                 "running" => return Ok(Fate::Wait),
                 "completed" => {}
-                _ => return Ok(Fate::End(fixed!("dependency-failed", because_of = other))),
+                _ => {
+                    return Ok(Fate::End {
+                        why: fixed!("dependency-failed", because_of = other),
+                        with_parent: false,
+                    });
+                }
             }
         }
         Ok(Fate::GoOn)
     }
 
     async fn settle(&self, row: TaskRow, fate: Fate) -> Result<Arc<Outcome>> {
-        if let Fate::End(why) = fate {
-            return end_tree(&self.store, &row, &why).await;
+        if let Fate::End { why, with_parent } = fate {
+            return end_tree(&self.store, &row, &why, with_parent).await;
         }
         let title = row.title.clone();
         // What can fail without the task is tried before it is taken.

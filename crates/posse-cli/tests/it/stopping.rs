@@ -214,27 +214,205 @@ worker:
 - text: I am done.
 ";
 
-#[test]
-fn closing_the_terminal_leaves_the_whole_tree_to_be_resumed() {
-    let place = Place::new().unconfined();
-    let model = place.script(FAMILY);
+/// Begins a script in which `boss` delegates, with these arguments before the task.
+fn family(place: &Place, script: &str, args: &[&str]) -> Running {
+    let model = place.script(script);
     let agent = format!("---\nname: worker\ndescription: Works\nmodel: {model}#worker\n---\nYou work.\n");
     place.write("home/.config/posse/agents/worker.md", &agent);
     let model = format!("{model}#boss");
-    let posse = place.posse(["run", "--json", "--allow", "bash", "--model", &model, "Delegate"]);
-    let mut running = Running::start(posse);
-    let id = running.until(|event| event["type"] == "started")["task_id"].as_str().unwrap().to_owned();
-    for child in ["t_01", "t_02"] {
+    let common = ["--allow", "bash", "--model", &model, "Delegate"];
+    Running::start(place.posse(["run"].iter().chain(args).chain(&common).copied()))
+}
+
+/// Waits until these children work, and returns the id of their orchestrator.
+fn children_begun(place: &Place, children: &[&str]) -> String {
+    let root = || {
+        let tasks = place.tasks();
+        let row = tasks.iter().find(|row| row["parent"].is_null())?;
+        Some(row["task_id"].as_str().unwrap().to_owned())
+    };
+    let id = until("the run is in the store", root);
+    for child in children {
         let file = place.workspace().join(format!("begun-{id}.{child}"));
         until("the child works", || file.exists().then_some(()));
     }
+    id
+}
+
+/// States of all tasks, the newest first.
+fn states(place: &Place) -> Vec<Value> {
+    place.tasks().iter().map(|row| row["status"].clone()).collect()
+}
+
+#[test]
+fn closing_the_terminal_leaves_the_whole_tree_to_be_resumed() {
+    let place = Place::new().unconfined();
+    let running = family(&place, FAMILY, &["--json"]);
+    let id = children_begun(&place, &["t_01", "t_02"]);
     running.signal(libc::SIGHUP);
     assert_eq!(running.end().code, 129);
-    let states = || place.tasks().iter().map(|row| row["status"].clone()).collect::<Vec<_>>();
-    assert_eq!(states(), [json!("interrupted"), json!("interrupted"), json!("interrupted")]);
+    assert_eq!(states(&place), ["interrupted", "interrupted", "interrupted"]);
     place.write("workspace/go", "");
     goes_on(&place, &id);
-    assert_eq!(states(), [json!("completed"), json!("completed"), json!("completed")]);
+    assert_eq!(states(&place), ["completed", "completed", "completed"]);
+}
+
+fn press_twice(running: &Running) {
+    running.press_ctrl_c();
+    hears(running, ONCE);
+    running.press_ctrl_c();
+}
+
+#[test]
+fn children_stopped_by_two_ctrl_c_are_named_and_go_on_with_their_orchestrator() {
+    let place = Place::new().unconfined();
+    let running = family(&place, FAMILY, &[]);
+    let id = children_begun(&place, &["t_01", "t_02"]);
+    press_twice(&running);
+    let ran = running.end();
+    assert_eq!(ran.code, 130, "{ran:?}");
+    let hint = "\n  it also continues what was stopped with it: t_01, t_02\n";
+    assert!(ran.stderr.contains(hint), "{ran:?}");
+    assert_eq!(states(&place), ["cancelled", "cancelled", "cancelled"]);
+
+    let envelope = goes_on(&place, &id);
+    assert_eq!(envelope["resumes_with"], json!([]));
+    assert_eq!(states(&place), ["completed", "completed", "completed"]);
+    let told =
+        |record: &&Value| record["text"].as_str().is_some_and(|text| text.contains("go on now: t_01, t_02"));
+    assert_eq!(place.journal(&id).iter().filter(told).count(), 1, "the orchestrator knows");
+
+    // Its answer is there: nothing goes on when somebody asks for it again.
+    let before = place.journal(&format!("{id}.t_01")).len();
+    goes_on(&place, &id);
+    assert_eq!(place.journal(&format!("{id}.t_01")).len(), before);
+}
+
+#[test]
+fn children_that_one_ctrl_c_ended_go_on_although_a_wait_has_reported_them() {
+    let again = "- calls: [subagent: {action: wait, mode: all, timeout_ms: 30000}]\n";
+    let script = FAMILY.replace("  repeat_until: '\"timed_out\":false'\n", again);
+    let place = Place::new().unconfined();
+    let running = family(&place, &script, &["--json"]);
+    let id = children_begun(&place, &["t_01", "t_02"]);
+    running.press_ctrl_c();
+    hears(&running, ONCE);
+    place.write("workspace/go", "");
+    let ran = running.end();
+    let children = json!([format!("{id}.t_01"), format!("{id}.t_02")]);
+    assert_eq!((ran.code, &ran.envelope()["resumes_with"]), (130, &children), "{ran:?}");
+    goes_on(&place, &id);
+    assert_eq!(states(&place), ["completed", "completed", "completed"]);
+}
+
+/// The second task waits for the first.
+const DEPENDENT: &str = "
+boss:
+- calls: [subagent: {action: spawn, agent: worker, task: first}]
+- calls: [subagent: {action: spawn, agent: worker, task: second, depends_on: [t_01]}]
+- calls: [subagent: {action: wait, mode: all, timeout_ms: 30000}]
+  repeat_until: '\"timed_out\":false'
+- text: Done.
+worker:
+- calls: [bash: {command: 'touch begun-$POSSE_TASK; until [ -e go ]; do sleep 0.01; done'}]
+- text: I am done.
+";
+
+#[test]
+fn a_task_that_waited_for_a_stopped_one_goes_on_too() {
+    let place = Place::new().unconfined();
+    let mut running = family(&place, DEPENDENT, &["--json"]);
+    running.until(|event| event["type"] == "turn" && event["turn"] == 3);
+    let id = children_begun(&place, &["t_01"]);
+    press_twice(&running);
+    let ran = running.end();
+    let children = json!([format!("{id}.t_01"), format!("{id}.t_02")]);
+    assert_eq!((ran.code, &ran.envelope()["resumes_with"]), (130, &children), "{ran:?}");
+    assert_eq!(states(&place), ["cancelled", "cancelled", "cancelled"]);
+    place.write("workspace/go", "");
+    goes_on(&place, &id);
+    assert_eq!(states(&place), ["completed", "completed", "completed"]);
+}
+
+#[test]
+fn a_child_that_somebody_cancelled_stays_cancelled_when_its_orchestrator_goes_on() {
+    let place = Place::new().unconfined();
+    let running = family(&place, FAMILY, &["--json"]);
+    let id = children_begun(&place, &["t_01", "t_02"]);
+    assert_eq!(place.run(["tasks", "cancel", &format!("{id}.t_01")]).code, 0);
+    press_twice(&running);
+    let ran = running.end();
+    assert_eq!(ran.envelope()["resumes_with"], json!([format!("{id}.t_02")]), "{ran:?}");
+    goes_on(&place, &id);
+    assert_eq!(states(&place), ["completed", "cancelled", "completed"]);
+}
+
+#[test]
+fn a_cancelled_tree_of_a_dead_process_goes_on_as_a_whole() {
+    let place = Place::new().unconfined();
+    let running = family(&place, FAMILY, &["--json"]);
+    let id = children_begun(&place, &["t_01", "t_02"]);
+    running.kill();
+    assert_eq!(place.run(["tasks", "cancel", &id]).code, 0);
+    assert_eq!(states(&place), ["cancelled", "cancelled", "cancelled"]);
+    goes_on(&place, &id);
+    assert_eq!(states(&place), ["completed", "completed", "completed"]);
+}
+
+/// Turns, tool calls, input and output tokens: of an envelope or of the event that ends a task.
+fn counters(value: &Value) -> [Value; 4] {
+    let usage = &value["usage"];
+    [&value["turns"], &value["tool_calls"], &usage["input_tokens"], &usage["output_tokens"]].map(Value::clone)
+}
+
+/// Asserts that what the store says about a task is what its envelope says.
+fn store_agrees(place: &Place, id: &str, envelope: &Value) {
+    let [turns, tool_calls, input, output] = counters(envelope);
+    let shown = place.run(["tasks", "show", id, "--json"]).json().remove(0);
+    let listed = place.tasks().into_iter().find(|row| row["task_id"] == id).unwrap();
+    for row in [&shown, &listed] {
+        assert_eq!(
+            (&row["turns"], &row["input_tokens"], &row["output_tokens"]),
+            (&turns, &input, &output),
+            "{row} {envelope}"
+        );
+    }
+    assert_eq!(shown["tool_calls"], tool_calls, "{shown} {envelope}");
+    let text = place.run(["tasks", "show", id]).stdout;
+    let first = text.lines().next().unwrap();
+    assert!(first.contains(&format!(" · {turns} turns · {tool_calls} tools · ")), "{first}");
+}
+
+#[test]
+fn counters_agree_everywhere_before_and_after_a_resume() {
+    let stops: [fn(&mut Running); 2] =
+        [|running| press_twice(running), |running| running.signal(libc::SIGTERM)];
+    for stop in stops {
+        let place = Place::new().unconfined();
+        let script = FAMILY.replace(
+            "- text: Done.",
+            "- calls: [{ls: {}}, {nothing: {}}]\n- {text: Done., delay_ms: 600000}",
+        );
+        place.write("workspace/go", "");
+        let mut running = family(&place, &script, &["--json"]);
+        let last = running.until(|event| event["type"] == "turn" && event["turn"] == 5);
+        let id = last["task_id"].as_str().unwrap().to_owned();
+        stop(&mut running);
+        let ran = running.end();
+        let ended = ran.json().pop().unwrap();
+        if ended["type"] == "result" {
+            store_agrees(&place, &id, &ended);
+        }
+        place.script(&script.replace("600000", "0"));
+        let ran = place.run(["tasks", "resume", &id, "--json"]);
+        let envelope = ran.envelope();
+        assert_eq!((ran.code, &envelope["text"]), (0, &json!("Done.")), "{ran:?}");
+        let events = ran.json();
+        let finished =
+            events.iter().find(|event| event["type"] == "finished" && event["task_id"] == id.as_str());
+        assert_eq!(counters(finished.unwrap()), counters(&envelope));
+        store_agrees(&place, &id, &envelope);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
-use crate::support::{Place, Ran, until};
+use crate::support::{Place, Ran, Running, until};
 
 /// A terminal without a person.
 pub struct Terminal {
@@ -188,4 +188,38 @@ fn a_conversation_at_a_terminal() {
     reader.join().unwrap();
     assert_eq!(status.code(), Some(0), "{}", shown.lock().unwrap());
     assert_eq!(place.tasks().len(), 1);
+}
+
+#[test]
+fn a_resumed_tree_counts_what_was_used_before() {
+    let place = Place::new();
+    let script =
+        "[{calls: [{ls: {}}]}, {calls: [{ls: {}}, {glob: {pattern: a}}]}, {text: Done., delay_ms: 600000}]";
+    let model = place.script(script);
+    let mut running = Running::start(place.posse(["run", "--json", "--model", &model, "Go"]));
+    let turn = running.until(|event| event["type"] == "turn" && event["turn"] == 3);
+    let id = turn["task_id"].as_str().unwrap().to_owned();
+    running.kill();
+    place.script(&script.replace("600000", "300"));
+    let mut command = place.posse(["tasks", "resume", &id]);
+    command.env("NO_COLOR", "1");
+    let (ran, shown) = on_terminal(160, command);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{ran:?}");
+    let shown = lines(&shown);
+    let has_zero =
+        |line: &&String| line.contains("0/") || line.contains(" 0 tokens") || line.contains(" 0 tools");
+    assert_eq!(shown.iter().find(has_zero), None, "{shown:?}");
+    let under_way = |line: &String| line.contains("turn 3/") && line.contains(" 3 tools ");
+    assert!(shown.iter().any(under_way), "{shown:?}");
+    let row = shown.iter().rfind(|line| line.starts_with("✓ ")).unwrap();
+    let row: Vec<&str> = row.split_whitespace().collect();
+    let summary = shown.iter().rfind(|line| line.starts_with(&format!("{id} · completed"))).unwrap();
+    let counters =
+        format!(" · {} · {} · {} · ", row[2..4].join(" "), row[4..6].join(" "), row[6..8].join(" "));
+    assert!(
+        counters.starts_with(" · 3 turns · 3 tools · ") && summary.contains(&counters),
+        "{row:?}: {summary}"
+    );
+    let listed = place.run(["tasks", "list"]).stdout;
+    assert!(listed.contains("3 turns") && listed.contains(&row[6..8].join(" ")), "{listed} {row:?}");
 }

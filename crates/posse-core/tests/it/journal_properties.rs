@@ -94,7 +94,7 @@ fn live(
         }
         if step == interrupt {
             run.on_cancel();
-            write(Record::Cancelled { elapsed_ms: 0 }, &mut run);
+            write(Record::Cancelled { elapsed_ms: 0, with_parent: false }, &mut run);
         }
         match run.next_step(0) {
             Step::CallModel(_) => {

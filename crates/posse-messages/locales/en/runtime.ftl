@@ -89,6 +89,7 @@ tree-running-limit-hint = do the task yourself, or wait until some of them have 
 dependency-failed = { $because_of } did not complete
 child-cancelled = { $id } was still running when its orchestrator ended, and was cancelled
 orchestrator-ended = its orchestrator ended
+children-go-on = These tasks were stopped together with you and go on now: { $tasks }. Ignore what an earlier result says about their end.
 nobody-delegates = nobody in this session delegates under this name
 price-unknown = the price of `{ $unpriced }` is not known, so a cost limit cannot be kept
 price-unknown-hint = add its price to the configuration, or use another model

@@ -125,8 +125,14 @@ pub async fn resume(
 }
 
 /// Ends a task that nobody drives, without asking anybody: what was begun is in doubt, the rest was not made. `epoch` is
-/// what claiming it gave.
-pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str) -> Result<Arc<Outcome>> {
+/// what claiming it gave; a task that ends `with_parent` goes on when its orchestrator is resumed.
+pub async fn end_cancelled(
+    store: &dyn Store,
+    id: &TaskId,
+    epoch: u64,
+    why: &str,
+    with_parent: bool,
+) -> Result<Arc<Outcome>> {
     let records = store.records(id).await?;
     let start = start_of(&records)?;
     // Which effects the tools have does not matter any more: none of them is called.
@@ -152,7 +158,7 @@ pub async fn end_cancelled(store: &dyn Store, id: &TaskId, epoch: u64, why: &str
         }
     }
     run.on_cancel();
-    ending.push(Record::Cancelled { elapsed_ms });
+    ending.push(Record::Cancelled { elapsed_ms, with_parent });
     let Step::Finish(mut outcome) = run.next_step(elapsed_ms) else {
         return Err(Error::new(ErrorCode::Internal, localized!("cancel-without-end", id)));
     };

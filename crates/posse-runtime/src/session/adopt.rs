@@ -10,14 +10,14 @@ use posse_core::board::{Admission, End, Past};
 use posse_core::id::TaskId;
 use posse_core::journal::{Record, TaskStart, start_of};
 use posse_core::message::{Block, Message};
-use posse_core::outcome::Outcome;
+use posse_core::outcome::{Outcome, StopReason};
 use posse_core::run::replay;
 use posse_core::tool::{DELEGATION, canonical, own_name};
 use posse_core::{ErrorCode, Result};
 use posse_messages::fixed;
 use serde_json::Value;
 
-use super::family::{Family, Parent, end_of, ended_task};
+use super::family::{Family, Parent, end_of, ended_task, revived_tasks};
 use super::task::{Done, Task};
 use super::{Begin, Course, Session, subagent};
 use crate::context::now_ms;
@@ -43,28 +43,60 @@ pub(super) struct Begun {
 
 impl Session {
     /// Takes over what belongs to a task that goes on in this process.
-    pub(super) async fn adopt(&self, family: &Arc<Family>, records: &[Record]) -> Result<()> {
+    pub(super) async fn adopt(
+        &self,
+        family: &Arc<Family>,
+        records: &[Record],
+        onward: &Onward,
+    ) -> Result<()> {
         let answered = answered(self, records);
         for Answered { arguments, .. } in answered.iter().filter(|call| call.answer["defined"].is_string()) {
             // It was accepted once; if it cannot be now, whoever asks for the agent is told that it does not exist.
             let _ = subagent::define_again(self, arguments);
         }
-        let collected: HashSet<&str> = answered
-            .iter()
-            .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
-            .filter_map(|call| call.answer["task_id"].as_str())
-            .collect();
+        let collected = collected(&answered);
         let calls = begun(&family.parent.id, self, records);
         let in_session = self.store.find_tasks(TaskQuery::of(Which::Session(self.id.clone()))).await?;
         self.count_from(in_session.iter());
-        // What a tool of the application runs is taken up by that tool.
-        let ours = |row: &TaskRow| {
-            row.parent.as_ref() == Some(&family.parent.id) && row.id.short().starts_with("t_")
-        };
-        let rows = in_session.into_iter().filter(ours).collect();
-        self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls).await?;
+        let rows = in_session.into_iter().filter(|row| is_child(row, &family.parent.id)).collect();
+        // Somebody who says something new wants something else than what was stopped.
+        let revives = matches!(onward, Onward::Finish { .. }) && !is_answered(records);
+        self.bring_back(family, rows, |row| collected.contains(row.id.short()), &calls, revives).await?;
         recall_told(family, &answered, records);
         Ok(())
+    }
+
+    /// Finds the tasks, at any depth, that were stopped with `id` and go on when it is resumed.
+    pub async fn stopped_with(&self, id: &TaskId) -> Result<Vec<TaskId>> {
+        let mut found = Vec::new();
+        let mut parents = vec![id.clone()];
+        while let Some(parent) = parents.pop() {
+            let records = self.store.records(&parent).await?;
+            if is_answered(&records) {
+                continue;
+            }
+            let (answered, calls) = (answered(self, &records), begun(&parent, self, &records));
+            let collected = collected(&answered);
+            for row in self.store.find_tasks(TaskQuery::of(Which::ChildrenOf(parent.clone()))).await? {
+                let was_collected = collected.contains(row.id.short());
+                let child = self.read_child(row, was_collected, &calls, true).await?;
+                if child.revived && is_child(&child.row, &parent) {
+                    found.push(child.row.id.clone());
+                    parents.push(child.row.id);
+                }
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    async fn read_child(&self, row: TaskRow, collected: bool, calls: &Begun, revives: bool) -> Result<Child> {
+        let records = self.store.records(&row.id).await?;
+        let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
+        let key = start_of(&records)?.key;
+        let collected = collected || key.is_some_and(|key| calls.answered.contains(&key));
+        let revived = revives && !collected && row.status != "running" && was_stopped_with_parent(&records);
+        Ok(Child { row, records, begun, collected, revived })
     }
 
     /// Takes these children over, newest first. What is not driven by anybody goes on here.
@@ -74,44 +106,43 @@ impl Session {
         rows: Vec<TaskRow>,
         collected: impl Fn(&TaskRow) -> bool,
         calls: &Begun,
+        revives: bool,
     ) -> Result<()> {
         let mut children = Vec::new();
         for row in rows.into_iter().rev() {
-            let records = self.store.records(&row.id).await?;
-            let begun = records.iter().any(|record| matches!(record, Record::Asked { .. }));
-            children.push(Child { row, records, begun });
+            let was_collected = collected(&row);
+            children.push(self.read_child(row, was_collected, calls, revives).await?);
         }
         // What has ended is known to those that waited for it, and what was at work keeps its place.
-        children.sort_by_key(|child| (child.row.status == "running", !child.begun));
+        children.sort_by_key(|child| (child.goes_on(), !child.begun));
         for child in children {
-            let was_collected = collected(&child.row);
-            let (id, delivery) = (child.row.id.clone(), child.row.delivery.clone());
-            self.adopt_child(family, child, was_collected, calls).await?;
-            family.note_delivery(id.short(), &delivery);
+            let (id, delivery, revived) = (child.row.id.clone(), child.row.delivery.clone(), child.revived);
+            self.adopt_child(family, child, calls).await?;
+            if !revived {
+                family.note_delivery(id.short(), &delivery);
+            }
         }
         Ok(())
     }
 
-    async fn adopt_child(
-        &self,
-        family: &Arc<Family>,
-        child: Child,
-        collected: bool,
-        calls: &Begun,
-    ) -> Result<()> {
-        let Child { row, records, begun } = child;
+    async fn adopt_child(&self, family: &Arc<Family>, child: Child, calls: &Begun) -> Result<()> {
+        let mut goes_on = child.goes_on();
+        let Child { row, records, begun, collected, revived } = child;
         let start = start_of(&records)?;
-        let has_key = |keys: &HashSet<String>| start.key.as_ref().is_some_and(|key| keys.contains(key));
-        let collected = collected || has_key(&calls.answered);
-        if has_key(&calls.investigations) {
+        if start.key.as_ref().is_some_and(|key| calls.investigations.contains(key)) {
             self.investigations.recall();
         }
         let stop = if start.detached { self.stop.child() } else { family.parent.stop.child() };
-        let task = recalled(&row, start, stop, &records, false);
-        if row.status == "running" {
-            task.works_in(self.place_of(&task.id, &task.start).await?);
+        let task = recalled(&row, start, stop, &records, revived);
+        if goes_on {
+            match self.place_of(&task.id, &task.start).await {
+                Ok(place) => task.works_in(place),
+                // A person applied or discarded its changes meanwhile: it stays as it ended.
+                Err(_) if revived => goes_on = false,
+                Err(e) => return Err(e),
+            }
         }
-        if row.status != "running" && family.parent.outside {
+        if !goes_on && family.parent.outside {
             // What earlier connections used is not counted against this one.
             let done = last_outcome(records);
             let past = Past::Ended { end: end_of(&done), collected };
@@ -128,7 +159,7 @@ impl Session {
             }
             ports => ports?,
         };
-        if row.status != "running" {
+        if !goes_on {
             let done = last_outcome(records);
             if let Ok(outcome) = &done {
                 ports.budget.charge(ports.model.tariff.used(&outcome.usage, &outcome.answered_by));
@@ -140,7 +171,9 @@ impl Session {
         }
         let past = if begun { Past::AtWork } else { Past::NotBegun };
         let admission = family.recall(&task, past, now_ms());
-        if (self.lives)(&row) {
+        if revived {
+            family.revive(&task);
+        } else if (self.lives)(&row) {
             self.follow(family, &task);
             return Ok(());
         }
@@ -169,7 +202,8 @@ impl Session {
         }
         if begun {
             let grandchildren = self.family(&task.id)?;
-            Box::pin(self.adopt(&grandchildren, &records)).await?;
+            let onward = Onward::Finish { turns_max: None, wall_ms_max: None };
+            Box::pin(self.adopt(&grandchildren, &records, &onward)).await?;
         }
         Ok(())
     }
@@ -243,13 +277,16 @@ impl Session {
             outside: false,
             writing_advice: None,
         };
-        let task = recalled(&row, start, stop, records, true);
+        let mut task = recalled(&row, start, stop, records, false);
+        if let Some(task) = Arc::get_mut(&mut task) {
+            task.alone = true;
+        }
         let family = Arc::new(Family::new(parent, self.rules));
         let ports = self.child_ports(&family.parent, &task)?;
         family.recall(&task, Past::AtWork, now_ms());
         self.families().insert(family.parent.id.clone(), family);
         let children = self.family(&id)?;
-        self.adopt(&children, records).await?;
+        self.adopt(&children, records, &onward).await?;
         self.heed_cancels().await;
         let driven = driver::resume(&ports, id, &self.owner, onward, &self.grant);
         let outcome = self.attended(driven).await;
@@ -265,11 +302,45 @@ struct Child {
     records: Vec<Record>,
     /// A model was asked, or was about to be.
     begun: bool,
+    /// Whoever delegated it has its result.
+    collected: bool,
+    /// It was stopped with its orchestrator and goes on with it.
+    revived: bool,
 }
 
-fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], alone: bool) -> Arc<Task> {
+impl Child {
+    fn goes_on(&self) -> bool {
+        self.row.status == "running" || self.revived
+    }
+}
+
+/// Returns whether a task was delegated by `parent`. What a tool of the application runs is taken up by that tool.
+fn is_child(row: &TaskRow, parent: &TaskId) -> bool {
+    row.parent.as_ref() == Some(parent) && row.id.short().starts_with("t_")
+}
+
+/// Returns whether a task has its answer, so that resuming it asks nobody.
+fn is_answered(records: &[Record]) -> bool {
+    matches!(records.last(), Some(Record::Finished { outcome, .. }) if outcome.stop == StopReason::Answered)
+}
+
+/// Returns whether a task ended only because its orchestrator was stopped.
+fn was_stopped_with_parent(records: &[Record]) -> bool {
+    matches!(records, [.., Record::Cancelled { with_parent: true, .. }, Record::Finished { .. }])
+}
+
+/// Tasks whose result was collected.
+fn collected(answered: &[Answered]) -> HashSet<&str> {
+    answered
+        .iter()
+        .filter(|call| call.arguments["action"] == "collect" && call.answer["status"].is_string())
+        .filter_map(|call| call.answer["task_id"].as_str())
+        .collect()
+}
+
+fn recalled(row: &TaskRow, start: TaskStart, stop: Stop, records: &[Record], revived: bool) -> Arc<Task> {
     let mut task = Task::new(row.id.clone(), Arc::new(start), stop, Begin::Again);
-    task.alone = alone;
+    task.revived = revived;
     for record in records {
         if let Record::Steered { key, .. } = record {
             task.inbox.recall(key.clone(), row.turns);
@@ -308,18 +379,27 @@ fn answered(session: &Session, records: &[Record]) -> Vec<Answered> {
 
 /// What the journal of an orchestrator says about which ends it knows of: announced, reported by `wait`, seen by `status`.
 fn recall_told(family: &Family, answered: &[Answered], records: &[Record]) {
-    let announced = records.iter().filter_map(|record| match record {
-        Record::Steered { key, .. } => ended_task(key),
-        _ => None,
-    });
-    announced.for_each(|id| family.recall_told(id));
+    let (mut announced, mut revived) = (HashSet::new(), HashSet::new());
+    for record in records {
+        let Record::Steered { key, .. } = record else { continue };
+        announced.extend(ended_task(key));
+        // Earlier news of its end was of the end before.
+        for id in revived_tasks(key) {
+            announced.remove(id);
+            revived.insert(id);
+        }
+    }
+    let is_current = |id: &&str| family.task(id).is_ok_and(|task| !task.revived);
+    announced.into_iter().filter(is_current).for_each(|id| family.recall_told(id));
     for Answered { arguments, answer } in answered {
+        let counts = |id: &&str| is_current(id) && !revived.contains(id);
         let finished = answer["finished"].as_array().into_iter().flatten();
-        for id in finished.filter_map(|task| task["task_id"].as_str()) {
+        for id in finished.filter_map(|task| task["task_id"].as_str()).filter(counts) {
             family.note_delivery(id, &ResultDelivery::Reported);
         }
         let seen = arguments["action"] == "status" && answer["status"] != "running";
-        if let Some(task) = answer["task_id"].as_str().filter(|_| seen).and_then(|id| family.task(id).ok()) {
+        let id = answer["task_id"].as_str().filter(|_| seen).filter(counts);
+        if let Some(task) = id.and_then(|id| family.task(id).ok()) {
             task.set_told();
         }
     }

@@ -49,6 +49,8 @@ struct Children {
     tasks: Tasks,
     /// By the key of the spawn that made it.
     keys: HashMap<String, Arc<Task>>,
+    /// Tasks that go on with the parent, of which it was not told yet.
+    revived: Vec<String>,
 }
 
 impl Children {
@@ -80,7 +82,12 @@ impl Children {
 
 impl Family {
     pub fn new(parent: Parent, rules: Rules) -> Self {
-        let children = Children { board: Board::new(rules), tasks: Tasks::new(), keys: HashMap::new() };
+        let children = Children {
+            board: Board::new(rules),
+            tasks: Tasks::new(),
+            keys: HashMap::new(),
+            revived: Vec::new(),
+        };
         Self { parent, children: Mutex::new(children) }
     }
 
@@ -95,6 +102,11 @@ impl Family {
     /// Whether a task with these terms would be taken in now.
     pub fn check_room(&self, terms: &Terms) -> Result<()> {
         self.lock().board.check_room(terms)
+    }
+
+    /// Notes that a task which was stopped with the parent goes on with it.
+    pub fn revive(&self, task: &Task) {
+        self.lock().revived.push(task.id.short().to_owned());
     }
 
     /// A task of an earlier process.
@@ -250,8 +262,13 @@ impl ChildNews for Family {
         for task in &ended {
             children.told(task);
         }
+        let revived = std::mem::take(&mut children.revived);
+        let go_on = (!revived.is_empty()).then(|| Message {
+            key: format!("{REVIVED}{}", revived.join(",")),
+            text: fixed!("children-go-on", tasks = revived.join(", ")),
+        });
         let message = |task: Arc<Task>| Message { key: end_key(task.id.short()), text: announcement(&task) };
-        ended.into_iter().map(message).collect()
+        go_on.into_iter().chain(ended.into_iter().map(message)).collect()
     }
 
     fn loose_ends(&self) -> Vec<String> {
@@ -270,6 +287,14 @@ impl ChildNews for Family {
         };
         tasks.into_iter().filter_map(warning).collect()
     }
+}
+
+/// Begins the key of the message that names tasks which go on with their orchestrator.
+const REVIVED: &str = "revived/";
+
+/// The tasks that a message with this key said go on.
+pub(crate) fn revived_tasks(key: &str) -> impl Iterator<Item = &str> {
+    key.strip_prefix(REVIVED).into_iter().flat_map(|tasks| tasks.split(','))
 }
 
 /// The key of the message that announces the end of a task.

@@ -213,7 +213,7 @@ impl Hosted {
         if rows.is_empty() {
             return Ok(());
         }
-        self.session.bring_back(&self.family, rows, |_| false, &Begun::default()).await
+        self.session.bring_back(&self.family, rows, |_| false, &Begun::default(), false).await
     }
 
     /// Lets go of what this process drives, so that another one can take it up at once. From here on nothing that is still

@@ -358,7 +358,7 @@ impl Session {
         if family.task(&own).is_ok() {
             family.note_delivery(&own, &delivery);
         } else if row.status != "running" && row.parent.as_ref() == Some(&family.parent.id) {
-            self.bring_back(family, vec![row], |_| false, &Begun::default()).await?;
+            self.bring_back(family, vec![row], |_| false, &Begun::default(), false).await?;
         }
         Ok(delivery)
     }

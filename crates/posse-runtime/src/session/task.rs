@@ -35,6 +35,8 @@ pub(crate) struct Task {
     pub inbox: Inbox,
     /// Whoever delegated to it has ended, so nobody answers its questions.
     pub alone: bool,
+    /// It was stopped with its orchestrator and goes on with it, so earlier reports of its end do not count.
+    pub revived: bool,
     /// At which it may be written to before it runs: 1, or what taking it over gave.
     pub epoch: AtomicU64,
     /// Whether its journal is of an earlier process.
@@ -120,6 +122,7 @@ impl Task {
             stop,
             inbox: Inbox::default(),
             alone: false,
+            revived: false,
             epoch: AtomicU64::new(1),
             begin,
             place: OnceLock::new(),

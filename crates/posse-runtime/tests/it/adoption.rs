@@ -84,13 +84,13 @@ async fn a_task_that_nobody_drives_can_be_ended_at_any_write() {
         let left = store.as_of(writes);
         for row in left.tasks(9).await.unwrap() {
             let epoch = left.claim_from(&row.id, row.epoch, "other").await.unwrap();
-            let outcome = end_cancelled(&left, &row.id, epoch, "nobody drives it").await.unwrap();
+            let outcome = end_cancelled(&left, &row.id, epoch, "nobody drives it", false).await.unwrap();
             let was_running = row.status == "running";
             assert_eq!(was_running, outcome.stop == StopReason::Cancelled, "{writes}: {row:?}");
             let records = left.records(&row.id).await.unwrap();
             assert!(matches!(records.last(), Some(Record::Finished { .. })), "{writes}: {records:?}");
             assert_ne!(status(&left, &row.id).await, "running");
-            let again = end_cancelled(&left, &row.id, epoch, "nobody drives it").await.unwrap();
+            let again = end_cancelled(&left, &row.id, epoch, "nobody drives it", false).await.unwrap();
             assert_eq!(again, outcome, "ending it again changes nothing");
         }
     }

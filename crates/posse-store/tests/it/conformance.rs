@@ -59,7 +59,8 @@ fn a_request_that_fails_half_way_is_undone_alone() {
     block_on(async {
         store.create(new_task("s")).await.unwrap();
         let before = store.append(&id, 1, &[asked(1)]);
-        let records = vec![asked(7), replied("a", 5, 5), Record::Cancelled { elapsed_ms: 1 }];
+        let records =
+            vec![asked(7), replied("a", 5, 5), Record::Cancelled { elapsed_ms: 1, with_parent: false }];
         let refused = store.append(&id, 1, &records);
         let after = store.append(&id, 1, &[asked(2)]);
         assert_eq!(refused.await.unwrap_err().code(), ErrorCode::Internal);

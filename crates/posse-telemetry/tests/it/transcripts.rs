@@ -125,7 +125,7 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
         },
         Record::Withdrawn { tools: vec!["bash".to_owned()], left: None, elapsed_ms },
         Record::BudgetSpent { shortfall: "no money".to_owned(), input_excess: 0, elapsed_ms },
-        Record::Cancelled { elapsed_ms },
+        Record::Cancelled { elapsed_ms, with_parent: false },
         Record::Said {
             text: "Go on".to_owned(),
             epoch: 3,

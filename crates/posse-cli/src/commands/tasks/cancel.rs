@@ -34,7 +34,7 @@ pub async fn run(global: &Global, wanted: &str) -> Result<ExitCode> {
     let deadline = Instant::now() + PATIENCE;
     while row.status == "running" {
         if !owner::lives(&row) {
-            match end_tree(&store, &row, &fixed!("nobody-was-driving")).await {
+            match end_tree(&store, &row, &fixed!("nobody-was-driving"), false).await {
                 Ok(_) => {}
                 // Somebody took it over in this moment; they are told.
                 Err(e) if e.code() == ErrorCode::OwnerLost => {}
@@ -68,16 +68,23 @@ fn tell(row: &TaskRow, note: &str, json: bool) -> ExitCode {
 }
 
 /// Ends what a dead process left of a task and of its children. Those that were detached go on without it.
-pub async fn end_tree(store: &SqliteStore, row: &TaskRow, why: &str) -> Result<Arc<Outcome>> {
+/// A task that ends `with_parent` goes on when its orchestrator is resumed.
+pub async fn end_tree(
+    store: &SqliteStore,
+    row: &TaskRow,
+    why: &str,
+    with_parent: bool,
+) -> Result<Arc<Outcome>> {
     let epoch = store.claim_from(&row.id, row.epoch, &owner::owner()).await?;
     sweep(row.id.clone(), epoch).await;
-    let outcome = end_cancelled(store, &row.id, epoch, why).await?;
+    let outcome = end_cancelled(store, &row.id, epoch, why, with_parent).await?;
     let (of, status) = (Which::ChildrenOf(row.id.clone()), Some("running".to_owned()));
     for child in store.find_tasks(TaskQuery { status, ..TaskQuery::of(of) }).await? {
         if owner::lives(&child) || start_of(&store.records(&child.id).await?)?.detached {
             continue;
         }
-        match Box::pin(end_tree(store, &child, &fixed!("orchestrator-was-cancelled"))).await {
+        let why = fixed!("orchestrator-was-cancelled");
+        match Box::pin(end_tree(store, &child, &why, true)).await {
             Err(e) if e.code() != ErrorCode::OwnerLost => return Err(e),
             Ok(_) | Err(_) => {}
         }
