@@ -5,6 +5,7 @@ use posse_messages::{LocalizedText, fixed, localized};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::context::wire::utc;
 use crate::error::{Error, ErrorCode, Result};
 use crate::grant::Call;
 use crate::id::{CallKey, TaskId};
@@ -195,16 +196,16 @@ impl Parked {
             "approval": self.id, "status": self.state.wire(), "task_id": task.as_str(),
             "session_id": task.session(), "path": path.iter().map(TaskId::as_str).collect::<Vec<_>>(),
             "agent": agent, "call": key.to_string(), "tool": tool, "arguments": arguments, "hash": hash,
-            "why": why, "covers": covers, "shown": shown, "asked_ms": self.request.asked_ms,
-            "deadline_ms": self.request.deadline_ms, "default": self.request.on_deadline.wire(),
+            "why": why, "covers": covers, "shown": shown, "asked_at": utc(self.request.asked_ms),
+            "deadline_at": utc(self.request.deadline_ms), "default": self.request.on_deadline.wire(),
         });
         match &self.state {
             State::Open => {}
             State::Closed(why) => value["closed"] = json!(why),
             State::Answered(Answer { scope, reason, by, at_ms, expires_ms, .. }) => {
                 value["answer"] = json!({
-                    "scope": scope.wire(), "reason": reason, "by": by.to_string(), "at_ms": at_ms,
-                    "expires_ms": expires_ms,
+                    "scope": scope.wire(), "reason": reason, "by": by.to_string(), "answered_at": utc(*at_ms),
+                    "expires_at": expires_ms.map(utc),
                 });
             }
         }

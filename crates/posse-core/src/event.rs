@@ -8,6 +8,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 use serde_json::{Value, json};
 
 use crate::approval::{By, Scope, Verdict};
+use crate::context::wire::utc;
 use crate::edits::FileChange;
 use crate::grant::Tier;
 use crate::id::CallKey;
@@ -158,7 +159,7 @@ impl Event {
             }
             Event::ApprovalRequested { key, approval, tool, summary, why, deadline_ms } => json!({
                 "type": "approval_requested", "call": key.to_string(), "approval": approval, "tool": tool,
-                "summary": summary, "why": why, "deadline_ms": deadline_ms,
+                "summary": summary, "why": why, "deadline_at": utc(*deadline_ms),
             }),
             Event::ApprovalResolved { key, approval, tool, verdict, scope, by } => json!({
                 "type": "approval_resolved", "call": key.to_string(), "approval": approval, "tool": tool,
@@ -166,7 +167,7 @@ impl Event {
             }),
             Event::ToolFinished { key, tool, is_error, in_doubt, why, changed, bytes, millis } => json!({
                     "type": "tool_finished", "call": key.to_string(), "tool": tool, "is_error": is_error,
-                    "in_doubt": in_doubt, "why": why, "bytes": bytes, "ms": millis,
+                    "in_doubt": in_doubt, "why": why, "bytes": bytes, "duration_ms": millis,
                     "changed": changed.iter().map(FileChange::to_json).collect::<Vec<_>>(),
             }),
             Event::Elided { results, bytes } => {
@@ -174,7 +175,7 @@ impl Event {
             }
             Event::Verifying { command } => json!({ "type": "verifying", "command": command }),
             Event::Verified { command, passed, ending, millis } => json!({
-                "type": "verified", "command": command, "passed": passed, "ending": ending, "ms": millis,
+                "type": "verified", "command": command, "passed": passed, "ending": ending, "duration_ms": millis,
             }),
             Event::WrappingUp { reason } => json!({ "type": "wrapping_up", "reason": reason.wire() }),
             Event::Finished { status, stop, turns, tool_calls, usage: used } => json!({

@@ -88,7 +88,7 @@ pub struct AgentFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "whole"))]
     pub access: Option<AccessWord>,
-    /// A JSON Schema that the answer must satisfy; one that does not is corrected once.
+    /// A JSON Schema that the answer must satisfy; what is unambiguous is normalized (the case of an `enum`, a number as text, the `default` of a missing property), one that still does not fit is corrected once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-default" = "free text"))]
     pub output_schema: Option<BTreeMap<String, Value>>,

@@ -110,8 +110,8 @@ fn header(row: &TaskRow, status: &str, start: &TaskStart) -> Value {
         "tools": start.grant.tools().collect::<Vec<_>>(),
         "task": start.task,
         "status": status,
-        "created": utc(row.created_ms),
-        "updated": utc(row.updated_ms),
+        "created_at": utc(row.created_ms),
+        "updated_at": utc(row.updated_ms),
     })
 }
 

@@ -15,6 +15,7 @@ use posse_core::limits::Limits;
 use posse_core::outcome::Status;
 use posse_core::redact::Redactor;
 use posse_core::tool::{Effect, ToolSpec};
+use posse_core::usage::Price;
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
 use posse_models::scripted::Scripted;
@@ -153,7 +154,10 @@ struct DemoModels;
 impl Models for DemoModels {
     fn open(&self, agent: &Agent) -> Result<OpenModel> {
         let model = Scripted::parse(MODEL, SCRIPT, Some(agent.name.as_str()))?;
-        Ok(OpenModel { model: Arc::new(model), tariff: Tariff::default() })
+        // A played model costs nothing, and that is known.
+        let free = Price { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
+        let tariff = Tariff::new([(MODEL.to_owned(), Some(free))]);
+        Ok(OpenModel { model: Arc::new(model), tariff })
     }
 }
 

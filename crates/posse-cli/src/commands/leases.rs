@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use posse_core::context::wire::utc;
 use posse_core::lease::Lease;
 use posse_core::text::visible;
 use posse_core::{Error, ErrorCode, Result};
@@ -99,8 +100,8 @@ fn lease_json(lease: &Lease, row: &TaskRow, standing: Standing, lease_ms: u64) -
         "state": standing.word(),
         "workspace": lease.places.workspace,
         "paths": lease.places.paths,
-        "since_ms": lease.since_ms,
-        "expires_ms": lease.expires_ms(lease_ms),
+        "acquired_at": utc(lease.since_ms),
+        "expires_at": utc(lease.expires_ms(lease_ms)),
         "process": owner::pid(row),
         "epoch": lease.epoch,
         "token": lease.token,

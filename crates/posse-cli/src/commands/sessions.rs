@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use posse_core::context::TOTAL_TOKENS_MAX;
+use posse_core::context::wire::utc;
 use posse_core::text::{prefix, visible};
 use posse_core::{Error, ErrorCode, Result};
 use posse_messages::say;
@@ -145,8 +146,8 @@ fn row_json(row: &SessionRow) -> Value {
         "keys": row.keys,
         "total_size_tokens": row.tokens,
         "limit_tokens": TOTAL_TOKENS_MAX,
-        "created_ms": row.created_ms,
-        "archived_ms": row.archived_ms,
+        "created_at": utc(row.created_ms),
+        "archived_at": row.archived_ms.map(utc),
     })
 }
 

@@ -332,8 +332,8 @@ fn row_json(row: &TaskRow, tree: &SpendingTotal) -> serde_json::Value {
         "output_tokens": row.output_tokens,
         "cost_usd": row.total().cost_usd(),
         "tree_cost_usd": tree.cost_usd(),
-        "created_ms": row.created_ms,
-        "updated_ms": row.updated_ms,
+        "created_at": utc(row.created_ms),
+        "updated_at": utc(row.updated_ms),
         // What has ended is not written to any more.
         "completed_at": (row.status != "running").then(|| utc(row.updated_ms)),
     })

@@ -141,8 +141,8 @@ fn a_session_is_listed_archived_and_deleted() {
         "keys": 2,
         "total_size_tokens": 5,
         "limit_tokens": 10_000,
-        "created_ms": rows[0]["created_ms"],
-        "archived_ms": null,
+        "created_at": rows[0]["created_at"],
+        "archived_at": null,
     });
     assert_eq!(rows, [expected]);
     let plain = place.run(["sessions", "list"]);

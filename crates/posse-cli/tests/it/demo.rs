@@ -27,6 +27,7 @@ fn check_plain(ran: &Ran) {
     ] {
         assert_eq!(ran.stderr.lines().filter(|have| *have == line).count(), 1, "{line}: {}", ran.stderr);
     }
+    assert!(ran.stderr.contains("$0.0000 with its subagents") && !ran.stderr.contains("$?"), "{ran:?}");
     assert!(ran.stdout.starts_with("Root cause: on Feb 18 a config change"), "{ran:?}");
     assert!(ran.stdout.trim_end().ends_with("The incident report is in `incident_report`."), "{ran:?}");
 }

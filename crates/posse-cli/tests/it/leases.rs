@@ -177,9 +177,10 @@ fn a_person_sees_leases_and_can_take_them_away() {
 }
 
 /// The same with commands, in a sandbox of this tier, where a holder may be silent for some seconds.
+/// The lease is long enough for heartbeats that a busy machine delays by seconds.
 fn place_with_commands(sandbox: &str) -> Place {
     let place = place();
-    let config = format!("[session]\nlease_s = 4\n[grant]\nallow = [\"bash\"]\n[sandbox]\n{sandbox}");
+    let config = format!("[session]\nlease_s = 12\n[grant]\nallow = [\"bash\"]\n[sandbox]\n{sandbox}");
     place.write("home/.config/posse/config.toml", &config);
     place.write("workspace/other/x", "");
     place

@@ -46,8 +46,8 @@ fn a_list_has_the_newest_first_and_one_object_per_line() {
         "output_tokens": row["output_tokens"],
         "cost_usd": 0.0,
         "tree_cost_usd": 0.0,
-        "created_ms": row["created_ms"],
-        "updated_ms": row["updated_ms"],
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
         "completed_at": row["completed_at"],
     });
     assert_eq!(*row, expected);
@@ -55,7 +55,7 @@ fn a_list_has_the_newest_first_and_one_object_per_line() {
     assert!(ended.starts_with("20") && ended.ends_with('Z'), "{row}");
     assert!(row["title"].as_str().unwrap().starts_with("What does a.txt say?"), "{row}");
     assert!(
-        row["created_ms"].as_u64() <= row["updated_ms"].as_u64() && row["input_tokens"].as_u64() > Some(0)
+        row["created_at"].as_str() <= row["updated_at"].as_str() && row["input_tokens"].as_u64() > Some(0)
     );
 
     let plain = place.run(["tasks", "list", "--limit", "1"]);

@@ -23,8 +23,8 @@ async fn transcript(script: &'static str, limits: Limits) -> Vec<Value> {
         let line = line.as_object_mut().unwrap();
         assert_eq!(line.remove("task_id"), Some(json!("s1")));
         line.remove("elapsed_ms");
-        line.remove("created");
-        line.remove("updated");
+        line.remove("created_at");
+        line.remove("updated_at");
     }
     lines
 }
@@ -162,7 +162,7 @@ fn what_happened_to_a_task_from_outside_is_in_it() {
     let header = &lines[0];
     assert_eq!((&header["status"], &header["parent"]), (&json!("interrupted"), &json!("s1")));
     assert_eq!(
-        (&header["created"], &header["updated"]),
+        (&header["created_at"], &header["updated_at"]),
         (&json!("1970-01-01T00:00:00.000Z"), &json!("2026-02-18T09:30:00.123Z"))
     );
     let user = |line: &Value| line["text"].as_str().filter(|_| line["role"] == "user").map(str::to_owned);
