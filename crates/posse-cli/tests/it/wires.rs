@@ -122,6 +122,7 @@ fn check_envelope(provider: &Provider, envelope: &Value) {
         },
         "changed_files": [],
         "changes": [],
+        "resumes_with": [],
         "in_doubt": [],
         "refused_tools": [],
         "warnings": [],
