@@ -1,6 +1,7 @@
-//! A client for the conformance suite of the protocol: it uses the server whose address is its last argument as agents would, and calls
-//! what the suite names, or else every tool that the server offers. Where the server wants that somebody signs in, it does as
-//! `posse servers login` does, with a browser that agrees to everything. `cargo xtask test` runs it.
+//! A client for the protocol's conformance suite. It uses the server at the address in its last argument as
+//! agents would, and calls the tools that the suite names, or else every tool of the server. If the server
+//! asks for a sign-in, it does the same as `posse servers login`, with a browser that accepts everything.
+//! `cargo xtask test` runs it.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ use posse_net::Pool;
 use posse_runtime::ports::{BoxFuture, Tool, ToolContext, ToolInput};
 use serde_json::{Map, Value, json};
 
-/// More often nobody signs in for one purpose.
+/// Maximum sign-in attempts.
 const SIGN_INS_MAX: usize = 5;
 
 #[tokio::main(flavor = "current_thread")]
@@ -59,7 +60,7 @@ async fn converse(url: &str) -> Result<(), String> {
     let mut used = use_all(&server).await;
     for _ in 0..SIGN_INS_MAX {
         match &used {
-            // As a person does who is told so.
+            // Sign in, as the message tells a person to do.
             Err(why) if why.contains("posse servers login") => {
                 eprintln!("{why}");
                 sign_in(&server).await?;
@@ -97,7 +98,7 @@ async fn use_all(server: &Arc<Server>) -> Result<(), String> {
     Ok(())
 }
 
-/// What the suite says about who we are.
+/// Reads the client identity from the suite's context.
 fn oauth() -> OAuth {
     let context: Value = std::env::var("MCP_CONFORMANCE_CONTEXT")
         .ok()
@@ -126,7 +127,7 @@ async fn sign_in(server: &Server) -> Result<(), String> {
     sign_in.finish(&redirect.map_err(|e| e.to_string())?).await.map_err(|e| e.to_string())
 }
 
-/// One page; where it sends the browser.
+/// Loads one page; returns the redirect target.
 async fn ask(url: &str) -> Result<Option<String>, String> {
     let uri: Uri = url.parse().map_err(|_| format!("`{url}` is no address"))?;
     let pool = Pool::new(&uri, None, Duration::from_secs(10)).map_err(|e| e.to_string())?;
@@ -137,10 +138,10 @@ async fn ask(url: &str) -> Result<Option<String>, String> {
     Ok(location.map(str::to_owned))
 }
 
-/// A tool and what it is called with.
+/// A tool and its arguments.
 type Call<'a> = (&'a Arc<dyn Tool>, Value);
 
-/// What the suite wants to be called in this scenario.
+/// Returns the calls that the suite expects in this scenario.
 fn calls(tools: &[Arc<dyn Tool>]) -> Result<Vec<Call<'_>>, String> {
     let named = |name: &str| {
         let found = tools.iter().find(|tool| tool.spec().name == format!("mcp__conformance__{name}"));
@@ -156,9 +157,9 @@ fn calls(tools: &[Arc<dyn Tool>]) -> Result<Vec<Call<'_>>, String> {
             };
             calls.map(call).collect()
         }
-        // Its server answers no calls: the list is what counts.
+        // This server answers no calls; only the list is checked.
         "json-schema-ref-no-deref" => Ok(Vec::new()),
-        // A schema as the model sees it goes back to the server.
+        // Send a schema back to the server as the model sees it.
         "json-schema-2020-12-preservation" => {
             let seen = schema(named("json_schema_2020_12_tool")?.spec());
             Ok(vec![(named("json_schema_echo")?, json!({"schema": seen}))])
@@ -171,7 +172,7 @@ fn schema(spec: &ToolSpec) -> Value {
     serde_json::from_str(&spec.input_schema).unwrap_or_default()
 }
 
-/// Something of each type that the schema asks for.
+/// Makes a value of each type in the schema.
 fn arguments(spec: &ToolSpec) -> Value {
     let schema = schema(spec);
     let properties = schema["properties"].as_object().into_iter().flatten();

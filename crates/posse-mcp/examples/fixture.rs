@@ -1,5 +1,6 @@
-//! A server with the tools, prompts and resources that the protocol's conformance suite asks for by name. It is served by the same
-//! layer as `posse mcp`, so that what the suite finds is about that layer. `fixture [ADDRESS]` says where it listens.
+//! A server with the tools, prompts and resources that the protocol's conformance suite expects by name. The
+//! layer of `posse mcp` serves it, so that the suite tests that layer. `fixture [ADDRESS]` prints where it
+//! listens.
 
 #![expect(deprecated, reason = "the suite still tests logging, sampling and subscriptions")]
 
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// One red pixel, and no sound.
+/// One red pixel, and an empty sound.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
@@ -38,7 +39,7 @@ struct Inside {
     jobs: Mutex<HashMap<String, Job>>,
     tools_changed: watch::Sender<u32>,
     prompts_changed: watch::Sender<u32>,
-    /// Makes states that clients carry hard to make up.
+    /// Key for sealing the request state, so that clients cannot forge it.
     salt: u64,
 }
 
@@ -47,7 +48,7 @@ struct Inside {
 struct Job {
     made: u64,
     payload: TaskPayload,
-    /// What it still asks, and what it was told.
+    /// Open questions, and the answers so far.
     open: BTreeMap<String, Value>,
     told: BTreeMap<String, Value>,
     cancel: CancellationToken,
@@ -64,7 +65,7 @@ impl Fixture {
         self.0.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a client carries for us, so that a change is noticed.
+    /// Seals state that a client carries, so that a change is detected.
     fn seal(&self, text: &str) -> String {
         format!("{text}.{:016x}", self.hash(text))
     }
@@ -120,7 +121,7 @@ impl Fixture {
                 () = tokio::time::sleep(wait) => true,
                 () = job.cancel.cancelled() => false,
             },
-            // Ends when it was told everything.
+            // The task completes once every question has an answer.
             _ => return,
         };
         let name = job.told.get("user_name").map(|told| told["content"]["name"].clone()).unwrap_or_default();
@@ -206,7 +207,7 @@ impl Fixture {
         Ok(result.into())
     }
 
-    /// Rounds of questions that the client carries the state of (SEP-2322).
+    /// Runs rounds of questions whose state the client carries (SEP-2322).
     fn input_required(
         &self,
         name: &str,
@@ -612,7 +613,7 @@ fn ask(message: &str, key: &str, kind: &str) -> Value {
     json!({ "method": "elicitation/create", "params": { "mode": "form", "message": message, "requestedSchema": schema } })
 }
 
-/// Whether something is the answer to a question, of whatever kind.
+/// Returns whether the value answers a question of any kind.
 fn answered(told: &Value) -> bool {
     let accepted = told["action"] == "accept" && told["content"].is_object();
     accepted || told["role"].is_string() || told["roots"].is_array()

@@ -1,7 +1,9 @@
-//! Servers that agents use: started when needed, shared by a session, their tools under names of their own.
+//! MCP client: servers whose tools agents may call. A session starts each server on demand and shares it
+//! among tasks.
 //!
-//! A server is somebody else's program. What it says is data: bounded, made visible, said to be its words. What it says about its tools
-//! is remembered as a whole, and what changed is not used before a person said yes. Whatever it does, only its own tools fail.
+//! A server is a third-party program, so its output is untrusted data: bounded, made visible, and labeled as
+//! the server's words. Tool definitions are pinned by content; a changed definition stays unused until a
+//! person accepts it. A failing server breaks only its own tools.
 
 mod connection;
 mod definition;
@@ -39,18 +41,22 @@ pub use oauth::{Begun, Granted, Keeper, OAuth, Proof, Record, SignIn, Standing, 
 pub use pins::{Difference, Kind, Known, Memory};
 pub use server::Server;
 
-/// What one message of a server may have. Larger than any result that a model can use, small enough to hold a few of.
+/// Maximum size of one message from a server. Larger than any result a model can use, small enough to buffer
+/// a few at once.
 pub const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Default limit for starting a server and listing its tools.
 pub const STARTUP: Duration = Duration::from_secs(30);
+/// Default limit for one tool call.
 pub const CALL: Duration = Duration::from_secs(120);
 const SERVER_NAME_MAX: usize = 32;
 
-/// What a server is called here: part of the names of its tools.
+/// The configured name of a server; part of the names of its tools.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ServerName(String);
 
 impl ServerName {
-    /// Letters, digits, `-` and `_`; no `__`, which is what separates it from the names of its tools.
+    /// Parses a name of letters, digits, `-` and `_`. Rejects `__`, which separates the server from the tool
+    /// in tool names.
     pub fn parse(raw: &str) -> Result<Self> {
         let legal = raw.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
         let ends = |c: char| c == '-' || c == '_';
@@ -70,11 +76,12 @@ impl ServerName {
         Ok(Self(raw.to_owned()))
     }
 
+    /// Returns the name as configured.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// As it stands in the names of tools. Two servers must not have the same.
+    /// Returns the form used in tool names. Two servers must not share it.
     pub fn canonical(&self) -> String {
         own_name(&self.0).into_owned()
     }
@@ -86,20 +93,22 @@ impl fmt::Display for ServerName {
     }
 }
 
-/// A server and how it is dealt with. It cannot be printed: it may hold secrets.
+/// A server and its settings. Implements no `Debug`, because it may hold secrets.
 #[derive(Clone)]
 pub struct ServerConfig {
     pub name: ServerName,
     pub endpoint: Endpoint,
-    /// Who named it: the operator, or a project. Servers of two origins have nothing in common.
+    /// The source of this entry: the operator's configuration or a project. Servers of different origins
+    /// share nothing.
     pub origin: String,
-    /// How long it may take to be ready, and to list its tools.
+    /// Limit for starting the server and listing its tools.
     pub startup: Duration,
-    /// How long one call may take.
+    /// Limit for one call.
     pub call: Duration,
     pub annotations: Annotations,
 }
 
+/// The transport to a server.
 #[derive(Clone)]
 pub enum Endpoint {
     Stdio(Program),
@@ -111,24 +120,25 @@ pub enum Endpoint {
 pub struct Program {
     pub command: String,
     pub args: Vec<String>,
-    /// Beside what every program gets.
+    /// Variables added to the environment that every program gets.
     pub env: Vec<(String, String)>,
-    /// Where it runs, if not in the workspace.
+    /// Working directory; the workspace if unset.
     pub directory: Option<PathBuf>,
 }
 
-/// A server elsewhere.
+/// A server reached over HTTP.
 #[derive(Clone)]
 pub struct Remote {
     pub url: Uri,
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub bearer: Option<String>,
-    /// How somebody signs in to it, if no token is named.
+    /// Sign-in settings; used when no bearer token is configured.
     pub oauth: Option<Box<OAuth>>,
 }
 
 impl ServerConfig {
-    /// What its definitions are remembered by: another program, address or origin is another server.
+    /// Returns the key under which the pinned definitions are stored. Another command, address or origin
+    /// gives another key.
     pub fn key(&self) -> String {
         let mut hasher = Sha256::new();
         let mut part = |text: &str| {
@@ -155,9 +165,10 @@ impl ServerConfig {
     }
 }
 
-/// Starts programs, held to what they may do. The only way to a process from here.
+/// Starts server programs with the restrictions that apply to them; the only way to spawn a process from
+/// here.
 pub trait Starter: Send + Sync {
-    /// The error is why it must not or could not be started.
+    /// Starts the program. The error says why it must not or could not start.
     fn start<'a>(
         &'a self,
         server: &'a ServerName,
@@ -165,18 +176,18 @@ pub trait Starter: Send + Sync {
     ) -> BoxFuture<'a, Result<Process, String>>;
 }
 
-/// A program under way.
+/// A running server program.
 pub struct Process {
-    /// What it reads.
+    /// The program's standard input.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
-    /// What it writes.
+    /// The program's standard output.
     pub output: Box<dyn AsyncRead + Send + Unpin>,
     pub life: Box<dyn Life>,
 }
 
-/// Nothing of the program is left when this is ended, and soon after it is dropped.
+/// A handle that ends the program: at once when ended, soon after when dropped. No child process survives.
 pub trait Life: Send {
-    /// Returns the last of what it wrote to standard error.
+    /// Ends the program and returns the tail of its standard error.
     fn end(self: Box<Self>) -> BoxFuture<'static, String>;
 }
 

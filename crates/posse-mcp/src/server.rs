@@ -1,5 +1,5 @@
-//! Posse as a server: the tools that delegate, for hosts that speak the protocol. It translates; what a call does is decided where it
-//! is decided for every other door, in the session.
+//! MCP server: offers Posse's delegation tools to MCP hosts. It only translates; the session decides what a
+//! call does, as for every other front end.
 
 mod asking;
 mod bounded;
@@ -26,7 +26,7 @@ use posse_messages::localized;
 use rmcp::ServerHandler;
 use rmcp::service::{ServerInitializeError, serve_server};
 
-/// Talks with one host until it says nothing more.
+/// Serves one host until its input ends.
 pub async fn converse<H: ServerHandler + Clone>(handler: H, wire: Wire) -> Result<()> {
     loop {
         match serve_server(handler.clone(), wire.clone()).await {
@@ -37,7 +37,7 @@ pub async fn converse<H: ServerHandler + Clone>(handler: H, wire: Wire) -> Resul
                 })?;
             }
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            // Something that has no place before the handshake: whoever says it can still begin properly.
+            // A message that does not belong before the handshake; the host may still initialize properly.
             Err(_) => {}
         }
         if wire.has_ended() {

@@ -1,5 +1,5 @@
-//! One server that is connected: its handshake, its list of tools, its calls. Nothing that it wants from us is given: no model, no
-//! answers of a person, no list of directories.
+//! A connection to one server: handshake, tool list and calls. It offers the server nothing in return: no
+//! sampling, no elicitation, no roots.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -36,49 +36,51 @@ use super::oauth::Keeper;
 use super::tap::Tap;
 use super::{Endpoint, Life, MESSAGE_BYTES_MAX, Remote, ServerConfig, Starter};
 
-/// Pages of a list of tools: more is a server that never ends.
+/// Maximum pages of a tool list; a longer one counts as endless.
 const PAGES_MAX: usize = 64;
-/// A list is not asked for more often than this because of its age.
+/// Minimum refresh interval of a list with a TTL.
 const LIST_AGE_MIN: Duration = Duration::from_secs(60);
-/// How long a server is told that nobody waits any more, or that it is over.
+/// Time limit for notifying the server of a cancellation.
 const GOODBYE: Duration = Duration::from_secs(1);
-/// How long opening a connection may take.
+/// Time limit for opening a connection.
 const DIAL: Duration = Duration::from_secs(10);
-/// Bytes of somebody else's words in an error.
+/// Maximum bytes of server text in an error.
 const WORDS_MAX: usize = 1_000;
-/// The same for every attempt at one call, for servers that look at it.
+/// Metadata key that carries the same value for every attempt at a call, for servers that deduplicate.
 const IDEMPOTENCY_KEY: &str = "dev.posse/idempotency-key";
 
+/// A live connection to one server.
 pub(super) struct Connection {
     service: RunningService<RoleClient, Refuser>,
     tap: Arc<Tap>,
     is_stale: Arc<AtomicBool>,
-    /// Until when the server says that its list holds, if it says so.
+    /// End of the TTL that the server gave its tool list, if any.
     fresh_until: StdMutex<Option<Instant>>,
     life: Mutex<Option<Box<dyn Life>>>,
-    /// One list at a time, because its answers are listened to.
+    /// Allows one listing at a time, because the tap records its answers.
     listing: Mutex<()>,
 }
 
-/// How a call went.
+/// The outcome of a call.
 pub(super) enum Called {
     Answered(Box<CallToolResult>, Asked),
-    /// The server, or the SDK, says why not.
+    /// The server or the SDK reported an error.
     Failed(LocalizedText),
-    /// There is no answer, and nobody knows how far it came.
+    /// No answer came; the call may or may not have taken effect.
     Lost(LocalizedText),
 }
 
-/// Whom a server wanted to ask before it answered.
+/// Records whether the server asked for input before it answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     Nobody,
-    /// It was told that they decline.
+    /// It asked a person and was told that they decline.
     Person,
 }
 
 impl Connection {
-    /// Starts or reaches the server and shakes hands, in time. The error is why not, with what the server last said.
+    /// Connects and shakes hands before `until`. The error says why not and includes the last lines of
+    /// standard error.
     pub fn open<'a>(
         config: &'a ServerConfig,
         starter: &'a dyn Starter,
@@ -118,11 +120,12 @@ impl Connection {
         Ok(Self { service, tap, is_stale, fresh_until, life, listing })
     }
 
+    /// Returns whether the connection is closed.
     pub fn is_closed(&self) -> bool {
         self.service.is_closed() || self.service.is_transport_closed()
     }
 
-    /// Whether the server said since the last list that there is another one, or that the last one holds no longer than until now.
+    /// Returns whether the tool list must be read again: the server announced a change, or its TTL expired.
     pub fn is_stale(&self) -> bool {
         let is_old = self.fresh_until().is_some_and(|until| Instant::now() >= until);
         is_old || self.is_stale.load(Ordering::Acquire)
@@ -132,7 +135,7 @@ impl Connection {
         self.fresh_until.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// All tools as the server describes them, and what cannot be used of that.
+    /// Lists all tools as the server describes them, with the problems found.
     pub async fn list(&self) -> Result<(Definitions, Vec<LocalizedText>), LocalizedText> {
         let _one = self.listing.lock().await;
         self.is_stale.store(false, Ordering::Release);
@@ -147,7 +150,7 @@ impl Connection {
         let mut age_ms = None;
         for _ in 0..PAGES_MAX {
             let params = PaginatedRequestParams::default().with_cursor(cursor);
-            // Not through the SDK's own list, which may answer from memory.
+            // Bypasses the SDK's own list call, which may answer from a cache.
             let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(params));
             let page = match self.service.send_request(request).await {
                 Ok(ServerResult::ListToolsResult(page)) => page,
@@ -167,8 +170,8 @@ impl Connection {
         Err(localized!("mcp-list-endless", most = PAGES_MAX))
     }
 
-    /// Calls a tool until the answer or `over` comes; then the server is told that nobody waits. A server that wants something first is
-    /// told no, and asked again with what it wants to be reminded of.
+    /// Calls a tool. When `over` resolves first, it cancels the request at the server. A server that asks for
+    /// input gets a decline and is asked again with its request state.
     pub async fn call(
         &self,
         tool: &str,
@@ -207,7 +210,7 @@ impl Connection {
         Called::Failed(localized!("mcp-asks-endlessly", most = ROUNDS_MAX))
     }
 
-    /// One request and what comes of it.
+    /// Sends one request and waits for its answer.
     async fn once(
         &self,
         params: CallToolRequestParams,
@@ -232,7 +235,7 @@ impl Connection {
         };
         answer.map_err(|error| match &error {
             ServiceError::McpError(said) => {
-                // Its list says something else about headers than the one that we have.
+                // Our tool list is outdated: it disagrees with the server's about headers.
                 if said.code == ErrorCode::HEADER_MISMATCH {
                     self.is_stale.store(true, Ordering::Release);
                 }
@@ -242,7 +245,7 @@ impl Connection {
         })
     }
 
-    /// Says goodbye, ends the process, and returns what it last said.
+    /// Closes the connection, ends the process and returns the tail of its standard error.
     pub async fn close(&self) -> String {
         self.service.cancellation_token().cancel();
         match self.life.lock().await.take() {
@@ -252,7 +255,7 @@ impl Connection {
     }
 }
 
-/// The newest protocol that the server has, whether it wants to be discovered or to shake hands.
+/// Selects the newest protocol, with a fallback to the version that starts with `initialize`.
 fn lifecycle() -> ClientLifecycleMode {
     ClientLifecycleMode::Auto {
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -282,7 +285,7 @@ fn unshaken(error: &ClientInitializeError) -> LocalizedText {
     match error {
         ClientInitializeError::JsonRpcError(error) => words(&error.message).into(),
         ClientInitializeError::ConnectionClosed(_) => localized!("mcp-server-ended"),
-        // What it is about, without where in the SDK it was noticed.
+        // Report the cause and leave out the SDK's internal location.
         ClientInitializeError::TransportError { error, .. } => {
             words(&posse_net::causes(&*error.error)).into()
         }
@@ -304,7 +307,7 @@ pub(super) fn too_long(patience: Duration) -> LocalizedText {
     localized!("mcp-start-too-long", seconds = patience.as_secs_f64())
 }
 
-/// Somebody else's words, bounded and visible.
+/// Bounds server text and makes control characters visible.
 pub(super) fn words(text: &str) -> String {
     visible(prefix(text.trim(), WORDS_MAX)).into_owned()
 }
@@ -316,7 +319,7 @@ pub(super) fn with_words(why: LocalizedText, last: String) -> LocalizedText {
     }
 }
 
-/// What we are for a server: somebody who calls tools and gives nothing.
+/// The client side as the server sees it: it calls tools and refuses every request.
 struct Refuser {
     is_stale: Arc<AtomicBool>,
 }
@@ -329,7 +332,7 @@ impl ClientHandler for Refuser {
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
-    // Sampling is refused by the SDK itself unless somebody implements it.
+    // The SDK refuses sampling by default.
 
     async fn list_roots(
         &self,

@@ -1,5 +1,5 @@
-//! What a server says about a tool, and what becomes of it: a name that cannot be mistaken for another one's, a text that cannot hide
-//! anything, a hash of all that was said.
+//! Tool definitions of servers and how agents see them: a name that cannot collide with another tool's, a
+//! bounded and visible description, and a hash of the whole definition.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,16 +12,16 @@ use sha2::{Digest, Sha256};
 
 use super::ServerName;
 
-/// Providers take no longer names.
+/// Longest tool name that all providers accept.
 const NAME_MAX: usize = 64;
-/// Each tool of a server costs prompt tokens in every turn.
+/// Maximum tools per server; each one costs prompt tokens in every turn.
 const TOOLS_MAX: usize = 128;
 const DESCRIPTION_BYTES_MAX: usize = 2_048;
 const SCHEMA_BYTES_MAX: usize = 32 * 1024;
-/// All that a server may say about its tools, as it is kept.
+/// Maximum bytes of all tool definitions of one server.
 pub(super) const ALL_BYTES_MAX: usize = 1024 * 1024;
 
-/// What servers said about their tools, by the names they have there.
+/// Tool definitions as the server sent them, by the server's tool names.
 pub type Definitions = BTreeMap<String, Value>;
 
 /// A tool of a server as agents see it.
@@ -30,20 +30,20 @@ pub struct Offered {
     pub spec: ToolSpec,
     /// Its name at the server.
     pub remote: String,
-    /// Of all that the server said about it.
+    /// Hash of the complete definition.
     pub hash: String,
 }
 
-/// Whether a server's word counts that a tool changes nothing, or nothing more the second time.
+/// Trust in the server's `readOnlyHint` and `idempotentHint`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Annotations {
     Believed,
     Ignored,
 }
 
-/// Of the whole object, also of fields that nobody here knows.
+/// Hashes the whole definition, including unknown fields.
 pub fn hash(raw: &Value) -> String {
-    // Keys of an object are in order, however they came.
+    // Object keys are sorted, so their order on the wire does not matter.
     hex(raw.to_string().as_bytes(), 32)
 }
 
@@ -54,7 +54,7 @@ fn hex(bytes: &[u8], length: usize) -> String {
     })
 }
 
-/// What came over the wire for these names, and what cannot be told apart.
+/// Matches the raw definitions to the listed names and reports duplicates and excess tools.
 pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<LocalizedText>) {
     let (mut definitions, mut problems) = (Definitions::new(), Vec::new());
     let mut said: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -76,7 +76,7 @@ pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<Lo
             definitions.insert(name.clone(), tool);
         }
     }
-    // The SDK takes no tool from a server elsewhere whose parameters could not be sent as headers.
+    // The SDK drops a remote server's tool if its parameters cannot be sent as headers.
     for name in said.keys() {
         let why = localized!("mcp-tool-headers-invalid");
         problems.push(localized!("mcp-tool-unusable", tool = shown(name), why));
@@ -84,7 +84,7 @@ pub(super) fn collect(names: &[String], raw: Vec<Value>) -> (Definitions, Vec<Lo
     (definitions, problems)
 }
 
-/// The tools that can be offered, and why the others cannot.
+/// Converts definitions to tools and reports why the others cannot be offered.
 pub fn offered(
     server: &ServerName,
     definitions: &Definitions,
@@ -94,7 +94,7 @@ pub fn offered(
     for (remote, raw) in definitions {
         match one(server, remote, raw, annotations) {
             Err(why) => problems.push(localized!("mcp-tool-unusable", tool = shown(remote), why)),
-            // Which of the two is meant cannot be told, so the first stays what it is.
+            // Two definitions map to one name: keep the first.
             Ok(tool) if all.iter().any(|other| other.spec.name == tool.spec.name) => {
                 let why = localized!("mcp-tool-name-taken", name = tool.spec.name);
                 problems.push(localized!("mcp-tool-unusable", tool = shown(remote), why));
@@ -138,8 +138,8 @@ fn effect(raw: &Value, annotations: Annotations) -> Effect {
     }
 }
 
-/// `mcp__server__tool` in letters that every provider takes. It cannot be the name of a tool of ours or of another server: names of
-/// servers have no `__`.
+/// Builds `mcp__server__tool` from characters that every provider accepts. It cannot collide with a built-in
+/// tool or another server's, because server names contain no `__`.
 fn local_name(server: &ServerName, remote: &str) -> Option<String> {
     let legal = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' };
     let tool: String = remote.trim().chars().map(legal).collect();
@@ -162,7 +162,7 @@ fn bounded(words: &str) -> String {
     fixed!("mcp-description-cut", kept, left_out = words.len() - kept.len())
 }
 
-/// Texts for the model inside of a schema; values that are compared stay as they are.
+/// Bounds the texts inside a schema that the model reads; values used for comparison stay unchanged.
 fn plain(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -180,7 +180,7 @@ fn plain(schema: &mut Value) {
     }
 }
 
-/// A name that somebody else chose, for people.
+/// Makes a server-chosen name safe to show.
 pub(super) fn shown(name: &str) -> String {
     visible(prefix(name, 80)).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Servers that are reached over HTTP: what they are told, and what becomes of what they send.
+//! Tests of servers reached over HTTP: the requests they get and the handling of their answers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,19 +19,19 @@ enum Mode {
     Events,
     HugeJson,
     HugeEvent,
-    /// Answers everything with an empty result that it does not know.
+    /// Answers every unknown request with an empty result.
     AnswersAnything,
     Denies,
-    /// Sends whoever asks to another address.
+    /// Redirects every request to another address.
     SendsAway,
-    /// Of the protocol without sessions. It asks a person before it answers.
+    /// Speaks the protocol without sessions, and asks a person before it answers.
     Newest,
 }
 
-/// What a server wants to be reminded of.
+/// The request state that the server wants echoed.
 const STATE: &str = "{\"round\": 1} \u{e9}";
 
-/// The head of each request and what it said.
+/// The head and body of each request.
 type Heard = Arc<Mutex<Vec<(String, Value)>>>;
 
 async fn listen(mode: Mode) -> (String, Heard) {
@@ -90,7 +90,7 @@ async fn answer(socket: &mut TcpStream, mode: Mode, head: &str, message: &Value)
         "server/discover" | "tools/list" | "tools/call" if mode == Mode::Newest => newest(message),
         "initialize" => {
             let info = json!({"name": "far", "version": "1"});
-            // They answer with what they have, whatever is asked for.
+            // These servers answer with their own version, not with the requested one.
             let version = match mode {
                 Mode::Json => "2025-11-25",
                 Mode::Events => "2025-03-26",
@@ -154,7 +154,7 @@ fn newest(message: &Value) -> Value {
     result
 }
 
-/// 100 MB, or as much of it as somebody wants.
+/// Sends up to 100 MB.
 async fn huge(socket: &mut TcpStream, kind: &str, begin: &str) -> Option<()> {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nconnection: close\r\n\r\n{begin}");
     socket.write_all(head.as_bytes()).await.ok()?;

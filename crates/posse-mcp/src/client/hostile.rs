@@ -24,43 +24,43 @@ enum Mode {
     SilentAtCall,
     EndsAtStart,
     EndsAtCall,
-    /// Noise between its messages.
+    /// Writes noise between its messages.
     Garbage,
     /// An answer of 100 MB.
     Huge,
-    /// Messages without end.
+    /// Sends messages without end.
     Floods,
-    /// Wants things from us before it answers.
+    /// Sends requests of its own before it answers.
     Asks,
     EndlessList,
-    /// Says something else about its tool from the second start on.
+    /// Changes its tool's definition from the second start on.
     ChangesLater,
-    /// Says after the first call that its list is another one, and it is.
+    /// Announces a changed list after the first call, and changes it.
     ChangesInBetween,
-    /// Does not read what it is told.
+    /// Does not read its input.
     Deaf,
-    /// Wants to be asked again, without end.
+    /// Requests another round without end.
     AskedAgain,
     /// Wants a model before it answers a call.
     WantsModel,
-    /// Says that its list soon is another one, and after the first call it is.
+    /// Gives its list a TTL, and changes it after the first call.
     Ages,
-    /// Says after the first call that headers do not fit, because its list is another one.
+    /// Reports mismatched headers after the first call, because its list changed.
     OtherHeaders,
 }
 
 impl Mode {
-    /// Whether it speaks the protocol in which servers cannot ask or tell by themselves.
+    /// Returns whether it speaks the protocol without server requests and notifications.
     fn is_newest(self) -> bool {
         matches!(self, Mode::AskedAgain | Mode::WantsModel | Mode::Ages | Mode::OtherHeaders)
     }
 }
 
-/// What a server lived through, over all of its starts.
+/// Events over all starts of a server.
 #[derive(Default)]
 struct World {
     starts: AtomicU32,
-    /// All that it was told.
+    /// All messages that it received.
     heard: Mutex<Vec<Value>>,
     ended: AtomicU32,
 }
@@ -119,7 +119,7 @@ impl Actor {
     }
 }
 
-/// One life of a server; `None` if nobody listens any more.
+/// Runs the server once; `None` when the client is gone.
 async fn live(mode: Mode, start: u32, world: Arc<World>, pipe: DuplexStream) -> Option<()> {
     let (reader, writer): (ReadHalf<DuplexStream>, _) = tokio::io::split(pipe);
     let (mut lines, mut actor) = (BufReader::new(reader).lines(), Actor { writer });
@@ -249,7 +249,7 @@ impl Memory for InMemory {
     }
 }
 
-/// For servers that are no programs.
+/// A starter for remote servers, which have no program.
 pub(super) struct Nobody;
 
 impl Starter for Nobody {
@@ -286,7 +286,7 @@ impl Play {
         Self { server, world, memory, mode, cancel: CancellationToken::new() }
     }
 
-    /// Another session with the same server.
+    /// Starts another session with the same server.
     fn again(&self) -> Self {
         Self::of(self.mode, self.world.clone(), self.memory.clone())
     }
@@ -296,7 +296,7 @@ impl Play {
         self.server.tools().unwrap()
     }
 
-    /// As a server that was met when it behaved.
+    /// Pins the definitions of a well-behaved server first.
     async fn known(self) -> Self {
         Self::of(Mode::Good, self.world.clone(), self.memory.clone()).tools().await;
         self

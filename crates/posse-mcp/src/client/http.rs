@@ -1,5 +1,5 @@
-//! The protocol over streamable HTTP, on the connections that Posse makes to endpoints of the operator: no redirects, nothing
-//! compressed, and nothing kept that is larger than a message may be.
+//! Streamable HTTP transport over Posse's own connection pool: no redirects, no compression, no message above
+//! the size limit.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,25 +36,27 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const VERSION: &str = "mcp-protocol-version";
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
-/// What is looked at of a refusal.
+/// Maximum bytes read of an error response.
 const REFUSAL_BYTES_MAX: usize = 64 * 1024;
 
+/// The HTTP client that the SDK's transport uses.
 #[derive(Clone)]
 pub(super) struct Http {
     pool: Pool,
     tap: Arc<Tap>,
-    /// Who knows what the server is told about who asks, if that is not said in the configuration.
+    /// Token manager; `None` if the configuration holds the token.
     keeper: Option<Arc<Keeper>>,
 }
 
 type Failed = StreamableHttpError<io::Error>;
 
 impl Http {
+    /// Creates a client; without a token manager it uses the token that the transport passes.
     pub fn new(pool: Pool, tap: Arc<Tap>, keeper: Option<Arc<Keeper>>) -> Self {
         Self { pool, tap, keeper }
     }
 
-    /// Sends a request that says who asks, and once more if that is refused and there is something else to say.
+    /// Sends a request with a token, and retries once with another token if the server refuses the first.
     async fn send(
         &self,
         method: Method,
@@ -107,7 +109,8 @@ impl Http {
         answered.map_err(|cause| StreamableHttpError::Client(io::Error::other(causes(&cause))))
     }
 
-    /// The events of a body, one after the other and not too fast. Whoever waits for one that is too large is told.
+    /// Streams the events of a body at a limited rate. An oversized event becomes an error for the pending
+    /// request.
     fn events(&self, body: Body, asked: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
         let events = SseStream::new(Events { body, event: 0, line: 0 });
         let state = (Box::pin(events), Pace::new(), self.tap.clone(), asked);
@@ -172,7 +175,7 @@ impl Http {
         }
     }
 
-    /// What another status says. A server of an older protocol refuses to be discovered in many ways.
+    /// Handles an error status. Servers of older protocols reject discovery in many ways.
     async fn refusal(
         &self,
         message: &ClientJsonRpcMessage,
@@ -234,7 +237,7 @@ impl StreamableHttpClient for Http {
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failed> {
         let own = vec![(SESSION, session.to_string())];
-        // Whether it keeps the session is its business.
+        // A server may keep the session; that is not an error.
         self.send(Method::DELETE, &uri, own, bearer, custom, Bytes::new()).await.map(|_| ())
     }
 
@@ -263,7 +266,7 @@ impl StreamableHttpClient for Http {
     }
 }
 
-/// Who has to say more about themselves.
+/// Maps 401 and 403 with a challenge to the SDK's errors.
 fn denied(response: &Response<Body>) -> Result<(), Failed> {
     let Some(challenge) = text(response.headers(), &WWW_AUTHENTICATE) else { return Ok(()) };
     match response.status() {
@@ -316,10 +319,10 @@ fn is_too_large(error: &SseError) -> bool {
     cause.is_some_and(|cause| cause.kind() == io::ErrorKind::FileTooLarge)
 }
 
-/// A body of events of which none is larger than a message may be.
+/// A response body that fails if an event exceeds the message limit.
 struct Events {
     body: Body,
-    /// Bytes since the last empty line, and since the last line.
+    /// Bytes since the last empty line, and since the last line break.
     event: usize,
     line: usize,
 }

@@ -1,29 +1,30 @@
-//! What a server wants to know before it answers a call, and what it is told: that nobody answers, where the protocol has words for that.
+//! Input that a server requests before it answers a call. Posse declines where the protocol allows that.
 
 use std::time::Duration;
 
 use rmcp::model::{ElicitResult, ElicitationAction, InputRequest, InputRequests, InputResponses};
 
-/// How often a server may want something before it answers one call.
+/// Maximum input rounds of one call.
 pub(super) const ROUNDS_MAX: u32 = 10;
-/// The pause before a server that only wants to be asked again is asked again; a few more double it.
+/// Pause before a server that only wants a retry is asked again; it doubles up to `DOUBLED_MAX` times.
 const PAUSE: Duration = Duration::from_millis(100);
 const DOUBLED_MAX: u32 = 4;
 
-/// Questions to a person are declined. There is no way to say no to who wants a model or a list of directories, so then it is `None`.
+/// Declines every question to a person. Returns `None` if the server wants a model or a list of roots,
+/// because the protocol has no decline for those.
 pub(super) fn declined(requests: &InputRequests) -> Option<InputResponses> {
     let answer = |(key, request): (&String, &InputRequest)| match request {
         InputRequest::Elicitation(_) => {
             let no = serde_json::to_value(ElicitResult::new(ElicitationAction::Decline)).ok()?;
             Some((key.clone(), no))
         }
-        // The SDK may learn of more that can be wanted.
+        // The SDK may add further request kinds.
         _ => None,
     };
     requests.iter().map(answer).collect()
 }
 
-/// How long to wait before the next round, after so many.
+/// Returns the pause before the next round.
 pub(super) fn pause(rounds: u32) -> Duration {
     PAUSE * 2u32.pow(rounds.min(DOUBLED_MAX))
 }

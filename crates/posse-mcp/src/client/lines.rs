@@ -1,5 +1,5 @@
-//! The protocol over a process's standard input and output: one message per line. A line that is too long is not kept; whoever waits
-//! for it is told, as far as the line says who that is.
+//! The stdio transport: one JSON-RPC message per line. An oversized line is dropped; the request that it
+//! answers fails if the line's ends reveal its ID.
 
 use std::io;
 use std::sync::Arc;
@@ -18,19 +18,20 @@ use super::MESSAGE_BYTES_MAX;
 use super::pace::Pace;
 use super::tap::Tap;
 
-/// What is looked at of a line that is not kept, at each of its ends.
+/// Bytes kept of each end of an oversized line.
 const END: usize = 512;
 
+/// A transport over a process's standard input and output.
 pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
-    /// The line so far; of one that is too long, its first bytes.
+    /// The current line; only its first bytes if it is oversized.
     line: Vec<u8>,
-    /// The last bytes of a line that is too long.
+    /// The last bytes of an oversized line.
     tail: Option<Vec<u8>>,
     writer: Arc<Mutex<Option<W>>>,
     tap: Arc<Tap>,
     pace: Pace,
-    /// The question whether the server is of the newest protocol, while that is open.
+    /// The ID of the pending discovery request.
     discovery: Option<RequestId>,
 }
 
@@ -40,12 +41,13 @@ enum Line {
 }
 
 impl<R: AsyncRead + Send + Unpin, W> Lines<R, W> {
+    /// Creates a transport from the process's pipes.
     pub fn new(reader: R, writer: W, tap: Arc<Tap>) -> Self {
         let (reader, writer) = (BufReader::new(reader), Arc::new(Mutex::new(Some(writer))));
         Self { reader, line: Vec::new(), tail: None, writer, tap, pace: Pace::new(), discovery: None }
     }
 
-    /// Reads to the end of a line. It can be dropped at any await: nothing is consumed that is not kept.
+    /// Reads to the end of a line. Cancel-safe: it keeps all bytes that it consumes.
     async fn next(&mut self) -> Option<Line> {
         loop {
             let bytes = self.reader.fill_buf().await.ok().filter(|bytes| !bytes.is_empty())?;
@@ -58,7 +60,7 @@ impl<R: AsyncRead + Send + Unpin, W> Lines<R, W> {
                 }
                 None if self.line.len() + taken.len() > MESSAGE_BYTES_MAX => {
                     self.tail = Some(taken[taken.len().saturating_sub(END)..].to_vec());
-                    // A line may be too long before much of it was kept.
+                    // The first chunk may already exceed the limit.
                     self.line.extend_from_slice(&taken[..taken.len().min(END)]);
                     self.line.truncate(END);
                     self.line.shrink_to_fit();
@@ -127,7 +129,7 @@ where
     }
 }
 
-/// Who asks, if a message asks which protocols the server has.
+/// Returns the request's ID if the message is a discovery request.
 pub(super) fn discovery(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     match message {
         ClientJsonRpcMessage::Request(request)
@@ -139,7 +141,8 @@ pub(super) fn discovery(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     }
 }
 
-/// Some servers of older protocols answer anything to what they do not know. That is no discovery, and is said like that.
+/// Some servers of older protocols answer unknown requests with arbitrary results. Turns such an answer to
+/// discovery into "method not found".
 pub(super) fn discovered(
     message: ServerJsonRpcMessage,
     discovery: Option<&RequestId>,
@@ -155,7 +158,7 @@ pub(super) fn discovered(
     }
 }
 
-/// A message, if it is one. An answer that cannot be understood is an error for whoever waits for it; other noise is nothing.
+/// Parses a message. A malformed answer becomes an error for its request; other noise is ignored.
 fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     if let Ok(message) = serde_json::from_slice(line) {
         let answers_us = match &message {
@@ -163,7 +166,7 @@ fn read(line: &[u8]) -> Option<ServerJsonRpcMessage> {
             ServerJsonRpcMessage::Error(error) => matches!(error.id, Some(RequestId::Number(_))),
             _ => true,
         };
-        // Our own numbers are numbers; an answer to somebody else is noise.
+        // Our request IDs are numbers; any other ID is noise.
         return answers_us.then_some(message);
     }
     let message: Value = serde_json::from_slice(line).ok()?;
@@ -176,7 +179,8 @@ pub(super) fn unusable(id: RequestId, why: String) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INTERNAL_ERROR, why, None), Some(id))
 }
 
-/// Who waits for an answer of which only the two ends are known: servers write the number before the result, or at the very end.
+/// Finds the request ID in the ends of an oversized answer: servers write it before the result or at the very
+/// end.
 fn asker(head: &[u8], tail: &[u8]) -> Option<RequestId> {
     let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
     let before = head.split("\"result\"").next().filter(|before| before.len() < head.len());
@@ -207,7 +211,7 @@ mod tests {
         assert_eq!(found("xxxx", "yyyy"), None);
     }
 
-    /// What is received from a server that writes this.
+    /// Returns the messages received from a server that writes these bytes.
     async fn received(said: &[u8]) -> Vec<String> {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(ours);

@@ -1,9 +1,9 @@
-//! Servers that want to know who asks: what they are told, and where it comes from.
+//! OAuth for MCP servers: which token a request carries, and how Posse obtains and renews it.
 //!
-//! What was granted is kept by whoever named the server, for exactly its address and for who granted it. It is renewed when it is
-//! about to end or is refused, once for all who wait, in this process and in others. Discovery, registration, PKCE, the check of who
-//! answered, the exchange of a code and the renewal are the SDK's; what goes over the network for that is ours (`egress`), and so
-//! is what programs say about themselves (`machine`, `assertion`).
+//! A grant is bound to the server's exact address and to its issuer. It is renewed shortly before expiry or
+//! after a refusal, once for all waiting requests, in this process and in others. The SDK does discovery,
+//! registration, PKCE, issuer checks, the code exchange and the refresh. This module provides the network
+//! access (`egress`) and client authentication without a person (`machine`, `assertion`).
 
 mod assertion;
 mod egress;
@@ -34,58 +34,59 @@ use self::egress::{Egress, is_here};
 pub use self::sign_in::{Begun, SignIn};
 use super::connection::words;
 
-/// A token that ends sooner than this is renewed before it is used.
+/// Renewal margin in seconds: a token that expires sooner is renewed before use.
 const EARLY_S: u64 = 30;
-/// Bytes of a challenge that are looked at and kept.
+/// Maximum bytes kept of a `WWW-Authenticate` challenge.
 const CHALLENGE_BYTES_MAX: usize = 4_096;
 
-/// Refusals that are remembered to tell what a failure was about.
+/// Recent refusals kept to classify a failure by its text.
 const DENIALS_MAX: usize = 16;
 
-/// What whoever named a server says about signing in to it. It cannot be printed: it may hold secrets.
+/// Sign-in settings for one server. Implements no `Debug`, because it may hold secrets.
 #[derive(Clone, Default)]
 pub struct OAuth {
-    /// Who Posse is for whoever grants, if it was registered there by hand,
+    /// The client ID, if Posse was registered by hand at the authorization server.
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
-    /// or the address of a document that says it, for those who read such.
+    /// Address of a client metadata document, for authorization servers that read one.
     pub client_metadata_url: Option<String>,
-    /// What is asked for, in place of what the server wants at first.
+    /// Scopes to request instead of those the server asks for first.
     pub scopes: Vec<String>,
-    /// Who may grant; left out, whoever the server names.
+    /// The only accepted issuer; any issuer that the server names if unset.
     pub issuer: Option<String>,
-    /// Where the browser comes back to; left out, any free port.
+    /// Port of the redirect URI; any free port if unset.
     pub redirect_port: Option<u16>,
-    /// Nobody signs in: Posse is let in as the program that it is.
+    /// Client authentication for sign-in as a program, without a person.
     pub machine: Option<Proof>,
-    /// Private addresses that may be asked.
+    /// Private addresses that requests may reach.
     pub exceptions: Vec<Exception>,
 }
 
-/// How a program shows who it is.
+/// Credential for the client-credentials grant.
 #[derive(Clone)]
 pub enum Proof {
-    /// With the secret of the client.
+    /// The client secret.
     Secret,
-    /// With a private key, in PEM.
+    /// A private key in PEM.
     Key(String),
 }
 
-/// What is kept of signing in to a server.
+/// The stored sign-in state of one server.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Record {
-    /// The server's address. No other is ever told.
+    /// The server's address; the token goes to no other.
     pub server: String,
-    /// What it said when it last refused: where to sign in, and for what.
+    /// The challenge of the last refusal: where to sign in, and for which scopes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<Granted>,
 }
 
+/// A grant: the tokens that an authorization server issued to this client.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Granted {
-    /// Who granted it. Nobody else is asked to renew it.
+    /// The issuer of the grant; only it may renew the tokens.
     pub issuer: Option<String>,
     pub client_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,57 +95,58 @@ pub struct Granted {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<String>,
     pub scopes: Vec<String>,
-    /// Seconds since 1970; `None` if nobody said.
+    /// Expiry in seconds since 1970; `None` if the server named none.
     pub expires_at: Option<u64>,
 }
 
-/// Where records are kept, for this user alone.
+/// Storage for sign-in records, readable by this user alone.
 pub trait Vault: Send + Sync {
     fn load(&self, key: &str) -> Result<Option<Record>>;
     fn save(&self, key: &str, record: &Record) -> Result<()>;
-    /// Whether there was one.
+    /// Removes the record; returns whether one existed.
     fn remove(&self, key: &str) -> Result<bool>;
-    /// Held while somebody renews what is under this key, here or in another process.
+    /// Takes the lock for this key, which also excludes other processes. Held during renewal.
     fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Box<dyn Send>>>;
 }
 
-/// How it stands with a server, without asking it.
+/// The sign-in state of a server, known without contacting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody signed in, and it never wanted that.
+    /// Not signed in, and the server never asked for it.
     Unasked,
-    /// It wants that somebody signs in.
+    /// The server asked for a sign-in.
     Needed,
-    /// Until then, or nobody said until when; and whether it can be renewed without a person.
+    /// Signed in. `expires_at` is `None` if the server named no expiry; `renews` if no person is needed for
+    /// renewal.
     SignedIn { expires_at: Option<u64>, renews: bool },
-    /// It ended, and only a person can renew it.
+    /// Expired, and only a person can renew it.
     Ended,
 }
 
-/// Why a server did not let us in.
+/// The reason why a server refused access.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Denied {
-    /// Somebody has to sign in.
+    /// A person has to sign in.
     SignIn,
-    /// What was granted is not enough: this is missing.
+    /// The grant lacks these scopes.
     Scopes(String),
-    /// What it wants was asked for and not granted. Asking again would not help.
+    /// The scopes were requested and not granted, so asking again would not help.
     Withheld(String),
-    /// What is needed could not be had.
+    /// A token could not be obtained.
     Failed(LocalizedText),
 }
 
-/// Knows what one server is told about who asks.
+/// Token manager of one server.
 pub struct Keeper {
     server: Uri,
     key: String,
     oauth: OAuth,
     vault: Arc<dyn Vault>,
-    /// One renewal at a time.
+    /// Serializes renewals within this process.
     renewing: tokio::sync::Mutex<()>,
-    /// Why requests were refused lately.
+    /// Recent refusals.
     denied: Mutex<Vec<Denied>>,
-    /// What must not be seen in results.
+    /// Redacts tokens and secrets from results.
     hidden: Mutex<Redactor>,
 }
 
@@ -155,6 +157,7 @@ impl Keeper {
         Self { server, key, oauth, vault, renewing, denied, hidden }
     }
 
+    /// Returns the sign-in state from the stored record.
     pub fn standing(&self) -> Result<Standing> {
         let Some(record) = self.record()? else { return Ok(Standing::Unasked) };
         Ok(match record.granted {
@@ -170,14 +173,15 @@ impl Keeper {
         })
     }
 
-    /// Forgets what was granted; whether there was something.
+    /// Removes the stored grant; returns whether there was one.
     pub async fn sign_out(&self) -> Result<bool> {
         let _one = self.renewing.lock().await;
         let _lock = self.vault.lock(&self.key).await?;
         self.vault.remove(&self.key)
     }
 
-    /// What the next request says. `None` if nobody signed in, which may be what the server wants.
+    /// Returns the token for the next request, renewed if it is about to expire. `None` without a grant; the
+    /// server may accept that.
     pub(super) async fn token(&self) -> Result<Option<String>, Denied> {
         match self.granted().map_err(|e| self.failed(&e))? {
             None => Ok(None),
@@ -189,7 +193,7 @@ impl Keeper {
         }
     }
 
-    /// What to say now that the server refused what was said before. An error if only a person can help.
+    /// Handles a refusal: returns another token to retry with, or an error if only a person can help.
     pub(super) async fn refused(
         &self,
         challenge: &Challenge,
@@ -209,7 +213,7 @@ impl Keeper {
         self.renewed(said).await
     }
 
-    /// Refused again, with what was got for it.
+    /// Classifies a refusal of the retry.
     pub(super) fn refused_again(&self, challenge: &Challenge) -> Denied {
         match challenge.is_about_scopes {
             true => self.lacking(challenge),
@@ -217,12 +221,12 @@ impl Keeper {
         }
     }
 
-    /// What a failure that says this was about, if it was a refusal.
+    /// Maps the text of a failure back to the refusal that caused it.
     pub(super) fn denied(&self, said: &str) -> Option<Denied> {
         held(&self.denied).iter().find(|denied| said.contains(denied.why().english())).cloned()
     }
 
-    /// A text of the server, without what it was told.
+    /// Redacts the tokens and secrets that the server received from its text.
     pub(super) fn hide(&self, text: String) -> String {
         held(&self.hidden).redact(&text).into_owned()
     }
@@ -252,14 +256,15 @@ impl Keeper {
         denied
     }
 
-    /// Held while what is kept is changed: nobody else does, here or in another process.
+    /// Takes the locks that exclude other renewals, in this process and in others.
     async fn alone(&self) -> Result<(tokio::sync::MutexGuard<'_, ()>, Box<dyn Send>), Denied> {
         let one = self.renewing.lock().await;
         let lock = self.vault.lock(&self.key).await.map_err(|e| self.failed(&e))?;
         Ok((one, lock))
     }
 
-    /// What somebody else got meanwhile.
+    /// Returns the stored token if it differs from `than` and has not expired: another task or process
+    /// renewed it.
     fn newer(&self, than: Option<&str>) -> Result<Option<String>, Denied> {
         let granted = self.granted().map_err(|e| self.failed(&e))?;
         let is_newer =
@@ -267,7 +272,7 @@ impl Keeper {
         Ok(granted.filter(is_newer).map(|granted| granted.access_token))
     }
 
-    /// Another token than this one: of whoever was faster, or a new one.
+    /// Returns a token other than the refused one: one that was renewed concurrently, or a fresh one.
     async fn renewed(&self, refused: Option<&str>) -> Result<Option<String>, Denied> {
         if let Some(token) = self.newer(refused)? {
             return Ok(Some(token));
@@ -288,7 +293,8 @@ impl Keeper {
         let mut manager = self.manager().await?;
         let resolved = manager.resolve_metadata().await.map_err(unrenewed)?;
         if resolved.metadata.issuer != before.issuer {
-            // Somebody else answers for this server now. What the other one granted is not for them.
+            // Another issuer answers for this server now. It must not receive the refresh token of the old
+            // one.
             return Err(Denied::SignIn);
         }
         manager.set_metadata(resolved.metadata);
@@ -315,14 +321,14 @@ impl Keeper {
         made.map_err(|error| Denied::Failed(words(&error.to_string()).into()))
     }
 
-    /// What is kept of this server. What is kept of another one under its key is nothing.
+    /// Loads the record. Ignores one that belongs to another address.
     fn record(&self) -> Result<Option<Record>> {
         Ok(self.vault.load(&self.key)?.filter(|record| record.server == self.server.to_string()))
     }
 
     fn granted(&self) -> Result<Option<Granted>> {
         let granted = self.record()?.and_then(|record| record.granted);
-        // What was granted to another client, or by somebody who is not asked any more, is not used.
+        // Ignore a grant that was issued to another client or by an issuer that is no longer configured.
         let fits = |granted: &Granted| {
             let is_client = self.oauth.client_id.as_ref().is_none_or(|id| *id == granted.client_id);
             is_client
@@ -343,7 +349,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// What the server wants is remembered until somebody signs in.
+    /// Stores the challenge until a person signs in.
     fn keep(&self, challenge: &Challenge) -> Result<()> {
         let before = self.record()?;
         if before.as_ref().is_some_and(|record| record.challenge.as_ref() == Some(&challenge.text)) {
@@ -363,7 +369,7 @@ impl Keeper {
         Url::parse(&self.server.to_string()).ok()
     }
 
-    /// Tokens go over https, or to this machine.
+    /// Returns whether tokens may be sent: over https, or to this machine.
     fn is_safe(&self) -> bool {
         self.server.scheme_str() == Some("https") || is_here(&self.server)
     }
@@ -374,13 +380,13 @@ impl Granted {
         self.expires_at.is_some_and(|end| end <= now)
     }
 
-    /// What must not be seen.
+    /// Returns the values that must be redacted.
     pub fn secrets(&self) -> impl Iterator<Item = String> {
         let more = [self.refresh_token.clone(), self.client_secret.clone()];
         std::iter::once(self.access_token.clone()).chain(more.into_iter().flatten())
     }
 
-    /// As the answer to a request for tokens.
+    /// Converts the grant to a token response for the SDK.
     fn response(&self) -> Option<OAuthTokenResponse> {
         let value = json!({
             "access_token": self.access_token, "token_type": "bearer", "refresh_token": self.refresh_token,
@@ -388,7 +394,7 @@ impl Granted {
         serde_json::from_value(value).ok()
     }
 
-    /// With what came in answer to a request for tokens; what it leaves out stays as it was.
+    /// Merges a token response into the grant; fields that it leaves out keep their values.
     fn followed_by(&self, received: &Value, now: u64) -> Option<Self> {
         let text = |key: &str| received.get(key).and_then(Value::as_str).map(str::to_owned);
         let scopes = text("scope").map(|scope| scope.split_whitespace().map(str::to_owned).collect());
@@ -405,14 +411,14 @@ impl Granted {
     }
 }
 
-/// What a server says with a refusal.
+/// The challenge that a server sends with a refusal.
 pub(super) struct Challenge {
     text: String,
     is_about_scopes: bool,
 }
 
 impl Challenge {
-    /// `None` if the answer is no refusal that signing in could change.
+    /// Parses a refusal; `None` if signing in could not change it.
     pub fn of(status: u16, text: Option<&str>) -> Option<Self> {
         let text = prefix(text.unwrap_or_default(), CHALLENGE_BYTES_MAX).to_owned();
         let is_about_scopes = status == 403 && text.contains("insufficient_scope");
@@ -425,7 +431,7 @@ impl Challenge {
     }
 }
 
-/// Whether a refusal to renew is for good.
+/// Maps a failed refresh: a sign-in is needed if the refusal is final.
 fn unrenewed(error: AuthError) -> Denied {
     match error {
         AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => Denied::SignIn,
@@ -434,7 +440,7 @@ fn unrenewed(error: AuthError) -> Denied {
 }
 
 impl Denied {
-    /// For people and for the model, in one sentence.
+    /// Returns one sentence for people and for the model.
     pub fn why(&self) -> LocalizedText {
         match self {
             Self::SignIn => localized!("mcp-sign-in-needed"),
@@ -444,6 +450,7 @@ impl Denied {
         }
     }
 
+    /// Returns the error with a hint for the operator.
     pub fn error(&self, server: &str) -> Error {
         let text = localized!("mcp-remark", server, text = self.why());
         let error = Error::new(ErrorCode::McpSignInRequired, text);

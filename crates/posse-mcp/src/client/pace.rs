@@ -1,13 +1,14 @@
-//! How fast a server is listened to. One that talks without pause waits for us; it cannot keep us busy.
+//! Rate limit for incoming messages. A server that talks without pause gets back-pressure.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// Messages that are taken at once, and then per second: more than any tool needs, little enough to handle beside everything else.
+/// Burst size, and then messages per second: more than any tool needs, cheap enough to handle.
 const AT_ONCE: u32 = 1_000;
 const PER_SECOND: u32 = 200;
 
+/// A token bucket.
 #[derive(Debug)]
 pub(super) struct Pace {
     left: u32,
@@ -15,11 +16,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// Creates a full bucket.
     pub fn new() -> Self {
         Self { left: AT_ONCE, since: Instant::now() }
     }
 
-    /// Waits until another message may be taken. Nothing is lost if it is dropped.
+    /// Waits until another message may be taken. Cancel-safe.
     pub async fn wait(&mut self) {
         let each = Duration::from_secs(1) / PER_SECOND;
         loop {
@@ -35,6 +37,7 @@ impl Pace {
         }
     }
 
+    /// Takes one token.
     pub fn took(&mut self) {
         self.left = self.left.saturating_sub(1);
     }

@@ -1,33 +1,36 @@
-//! Which definitions a person accepted. The first that a server gives are; whatever is different later waits for a yes.
+//! Pinned tool definitions. The first ones that a server sends are accepted; later differences wait for a
+//! person.
 
 use posse_core::Result;
 use serde::{Deserialize, Serialize};
 
 use super::definition::{Definitions, hash};
 
-/// What is remembered of a server between sessions.
+/// The definitions of a server, stored between sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// The tools that may be used, exactly like this.
+    /// The accepted definitions; only these may be called.
     pub accepted: Definitions,
-    /// What the server said when it was last asked, if that is something else.
+    /// The latest definitions, if they differ from the accepted ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Definitions>,
 }
 
-/// Where it is kept. What cannot be read counts as an error, never as nothing: a server that is new is believed.
+/// Storage for pinned definitions. An unreadable record is an error, never `None`: a server without a record
+/// is trusted on first use.
 pub trait Memory: Send + Sync {
     fn load(&self, key: &str) -> Result<Option<Known>>;
     fn save(&self, key: &str, known: &Known) -> Result<()>;
 }
 
-/// How a server's tools differ from the accepted ones.
+/// A difference between a server's tools and the accepted ones.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     pub tool: String,
     pub kind: Kind,
 }
 
+/// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     New,
@@ -36,21 +39,23 @@ pub enum Kind {
 }
 
 impl Known {
+    /// Accepts the first definitions of a server.
     pub fn first(definitions: Definitions) -> Self {
         Self { accepted: definitions, waiting: None }
     }
 
-    /// With what the server says now.
+    /// Returns the record after the server sent these definitions.
     pub fn told(&self, now: &Definitions) -> Self {
         let waiting = (!differences(&self.accepted, now).is_empty()).then(|| now.clone());
         Self { accepted: self.accepted.clone(), waiting }
     }
 
+    /// Lists the differences that wait for a person.
     pub fn differences(&self) -> Vec<Difference> {
         self.waiting.as_ref().map(|now| differences(&self.accepted, now)).unwrap_or_default()
     }
 
-    /// A person said yes to what waits.
+    /// Accepts the waiting definitions.
     pub fn accept(self) -> Self {
         Self { accepted: self.waiting.unwrap_or(self.accepted), waiting: None }
     }

@@ -1,4 +1,4 @@
-//! What a call returned, as text for a model: bounded, exact about what is missing.
+//! Converts a call's result to bounded text for a model, and names the content that it leaves out.
 
 use posse_core::text::{head_and_tail, visible};
 use posse_messages::fixed;
@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use super::connection::Asked;
 
-/// At most `bytes_max` bytes.
+/// Renders the result in at most `bytes_max` bytes.
 pub(super) fn output(result: &CallToolResult, asked: Asked, bytes_max: usize) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(part).collect();
     if parts.is_empty()
@@ -18,7 +18,7 @@ pub(super) fn output(result: &CallToolResult, asked: Asked, bytes_max: usize) ->
     if parts.is_empty() {
         parts.push(fixed!("mcp-answer-empty"));
     }
-    // Otherwise a model takes the answer for that of somebody who could choose.
+    // Otherwise the model would assume that a person made the choice.
     if asked == Asked::Person {
         parts.insert(0, fixed!("mcp-asked-in-vain"));
     }
@@ -42,7 +42,7 @@ fn part(content: &ContentBlock) -> String {
             _ => left_out("resource", "?", 0),
         },
         ContentBlock::ResourceLink(link) => format!("{} {}", link.name, link.uri),
-        // The SDK may learn more kinds; it refuses what it does not know.
+        // The SDK may add further kinds; it rejects those it does not know.
         _ => left_out("content", "?", 0),
     }
 }

@@ -1,5 +1,5 @@
-//! The life of a server in a session: started when it is first needed, shared by all tasks, started again after a crash a few times
-//! and each time later, ended with the session.
+//! The life cycle of a server in a session: started on demand, shared by all tasks, restarted after a crash
+//! with exponential backoff, ended with the session.
 
 use std::sync::{Arc, Mutex as StdMutex};
 use std::time::Duration;
@@ -19,20 +19,21 @@ use super::result;
 use super::tool::ServerTool;
 use super::{Endpoint, Remote, ServerConfig, Starter};
 
-/// How often a server may fail in a session before it is left alone.
+/// Maximum failures per session before the server is given up.
 const FAILURES_MAX: u32 = 5;
 /// The pause after the first failure; each further one doubles it.
 const PAUSE: Duration = Duration::from_millis(500);
-/// A server that worked for so long is not in a circle of crashes.
+/// Uptime after which a crash resets the failure count.
 const STEADY: Duration = Duration::from_secs(600);
 
+/// A server of a session.
 pub struct Server {
     config: ServerConfig,
     starter: Arc<dyn Starter>,
     memory: Arc<dyn Memory>,
-    /// Who knows how it is signed in to; nobody does for a server that is not elsewhere, or is given a token.
+    /// Token manager; `None` for a local server or one with a configured token.
     keeper: Option<Arc<Keeper>>,
-    /// Held while it is started, so that it is started once.
+    /// Held during a start, so that concurrent calls start the server once.
     state: Mutex<State>,
     remarks: StdMutex<Vec<LocalizedText>>,
 }
@@ -47,17 +48,18 @@ struct State {
 
 struct Up {
     connection: Arc<Connection>,
-    /// What the server says about its tools now.
+    /// The server's current tool definitions.
     definitions: Arc<Definitions>,
     since: Instant,
 }
 
 impl Server {
+    /// Creates a server without sign-in.
     pub fn new(config: ServerConfig, starter: Arc<dyn Starter>, memory: Arc<dyn Memory>) -> Arc<Self> {
         Self::with_vault(config, starter, memory, None)
     }
 
-    /// A server that somebody may sign in to.
+    /// Creates a server; with a vault, its configuration may allow sign-in.
     pub fn with_vault(
         config: ServerConfig,
         starter: Arc<dyn Starter>,
@@ -74,26 +76,28 @@ impl Server {
         Arc::new(Self { config, starter, memory, keeper, state, remarks })
     }
 
+    /// Returns the server's configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.config
     }
 
-    /// Who knows how it is signed in to, if somebody can.
+    /// Returns the token manager, if the server supports sign-in.
     pub fn keeper(&self) -> Option<&Arc<Keeper>> {
         self.keeper.as_ref()
     }
 
-    /// What is remembered of it, without starting it.
+    /// Loads the stored definitions without starting the server.
     pub fn known(&self) -> Result<Option<Known>> {
         self.memory.load(&self.config.key())
     }
 
-    /// The tools that were accepted before, without starting it; none if it was never asked.
+    /// Returns the accepted tools without starting the server; none if it was never listed.
     pub fn tools(self: &Arc<Self>) -> Result<Vec<Arc<dyn Tool>>> {
         Ok(self.known()?.map(|known| self.tools_of(&known)).unwrap_or_default())
     }
 
-    /// Asks a server that nobody knows yet for its tools. What it says first is accepted: the operator named it.
+    /// Lists the tools of a server without a record. The first list is accepted, because the operator named
+    /// the server.
     pub async fn meet(&self) -> Result<()> {
         if self.known()?.is_some() {
             return Ok(());
@@ -101,23 +105,23 @@ impl Server {
         self.connected().await.map(|_| ()).map_err(|why| self.unavailable(why))
     }
 
-    /// Asks for the tools now, and remembers what is different.
+    /// Lists the tools now and stores the differences.
     pub async fn look(&self) -> Result<Known> {
         self.connected().await.map_err(|why| self.unavailable(why))?;
         Ok(self.known()?.unwrap_or_default())
     }
 
-    /// From now on its tools are as they were when it was last asked.
+    /// Accepts the waiting definitions.
     pub fn accept(&self, known: Known) -> Result<()> {
         self.memory.save(&self.config.key(), &known.accept())
     }
 
-    /// What a person should know, each said once.
+    /// Takes the pending remarks for a person; each is reported once.
     pub fn remarks(&self) -> Vec<LocalizedText> {
         std::mem::take(&mut *self.noted())
     }
 
-    /// Ends it; it is not started again.
+    /// Ends the server for good.
     pub async fn close(&self) {
         let mut state = self.state.lock().await;
         state.is_over = true;
@@ -135,7 +139,7 @@ impl Server {
         tools.into_iter().map(bound).collect()
     }
 
-    /// One call, from the first start of the server to the answer.
+    /// Calls a tool, and starts the server first if needed.
     pub(super) async fn call(&self, tool: &str, pinned: &str, input: &ToolInput<'_>) -> ToolOutput {
         let patience = self.config.call.min(input.context.time_left);
         let until = Instant::now() + patience;
@@ -169,13 +173,13 @@ impl Server {
                 self.seen(result::output(&result, asked, input.context.output_bytes_max))
             }
             Called::Failed(why) => self.error(why),
-            // Whoever was not let in has not done anything.
+            // A refused request had no effect, so the call is not in doubt.
             Called::Lost(why) if self.denied(&why).is_some() => self.error(why),
             Called::Lost(why) => ToolOutput::cut_off(self.error(why).text),
         }
     }
 
-    /// A server that sends back what it was told about who asks does not show it to anybody.
+    /// Redacts tokens from the output, in case the server echoes them.
     fn seen(&self, output: ToolOutput) -> ToolOutput {
         match &self.keeper {
             Some(keeper) => ToolOutput { text: keeper.hide(output.text), ..output },
@@ -187,7 +191,7 @@ impl Server {
         self.keeper.as_ref()?.denied(why.english())
     }
 
-    /// A connection to a server whose tool is the one that was accepted.
+    /// Returns a connection if the tool's current definition matches the pinned hash.
     async fn ready(&self, tool: &str, pinned: &str) -> Result<Arc<Connection>, LocalizedText> {
         let (connection, definitions) = self.connected().await?;
         match definitions.get(tool) {
@@ -233,7 +237,7 @@ impl Server {
                 Ok(both)
             }
             Err(why) => {
-                // Somebody may sign in at any moment.
+                // Not a failure of the server: a person may sign in at any moment.
                 if self.denied(&why).is_none() {
                     state.failed();
                 }
@@ -254,14 +258,14 @@ impl Server {
         }
     }
 
-    /// What the server says about its tools, compared with what was accepted and remembered.
+    /// Lists the tools and compares them with the accepted ones.
     async fn listed(&self, connection: &Connection, until: Instant) -> Result<Definitions, LocalizedText> {
         let listing = timeout_at(until, connection.list()).await;
         let (now, problems) = listing.unwrap_or_else(|_| Err(too_long(self.config.startup)))?;
         for problem in problems {
             self.note(localized!("mcp-remark", server = self.config.name, text = problem));
         }
-        // What cannot be compared is not used.
+        // Fail closed: definitions that cannot be compared are not used.
         self.remember(&now).map_err(|error| error.message().clone())?;
         Ok(now)
     }
@@ -306,7 +310,7 @@ impl Server {
 
     fn note(&self, text: LocalizedText) {
         let mut noted = self.noted();
-        // A server that is asked again and again says the same again and again.
+        // A server that is listed repeatedly gives the same remark each time.
         if noted.len() < 100 && !noted.contains(&text) {
             noted.push(text);
         }

@@ -1,25 +1,26 @@
-//! Keeps what a server says about its tools as it came over the wire. What the SDK makes of it lacks the fields that it does not
-//! know, and a change of those must be noticed too.
+//! Records tool definitions as they arrive on the wire. The SDK drops fields that it does not know, and a
+//! change of those must be noticed too.
 
 use std::sync::Mutex;
 
 use serde_json::Value;
 
-/// Listens while somebody asks for the list of tools.
+/// A recorder that is active while the tool list is read.
 #[derive(Debug, Default)]
 pub(super) struct Tap(Mutex<Option<Vec<Value>>>);
 
 impl Tap {
+    /// Starts recording.
     pub fn open(&self) {
         *self.kept() = Some(Vec::new());
     }
 
-    /// What was said since it was opened.
+    /// Stops recording and returns the definitions.
     pub fn close(&self) -> Vec<Value> {
         self.kept().take().unwrap_or_default()
     }
 
-    /// One message of the server, as it is.
+    /// Records the tools in one message of the server.
     pub fn observe(&self, message: &[u8]) {
         let mut kept = self.kept();
         let Some(kept) = kept.as_mut() else { return };

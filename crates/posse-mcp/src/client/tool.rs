@@ -1,4 +1,4 @@
-//! A tool of a server, as any other tool: the grant, the approvals, the journal and the redaction see no difference.
+//! A server's tool as a regular tool: grants, approvals, the journal and redaction treat it like any other.
 
 use std::sync::Arc;
 
@@ -8,12 +8,14 @@ use posse_runtime::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 use super::definition::Offered;
 use super::server::Server;
 
+/// A tool of an MCP server.
 pub(super) struct ServerTool {
     server: Arc<Server>,
     tool: Offered,
 }
 
 impl ServerTool {
+    /// Creates a tool that calls through this server.
     pub fn new(server: Arc<Server>, tool: Offered) -> Self {
         Self { server, tool }
     }

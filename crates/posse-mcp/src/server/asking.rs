@@ -1,5 +1,6 @@
-//! Asks the person in front of the host what a task asks, where the host can show a question. Never required: every question can also be
-//! answered with the `subagent` tool, every approval with `posse approvals`, and both have a time limit of their own.
+//! Forwards a task's questions to the person at the host by elicitation, if the host supports it. Never
+//! required: the `subagent` tool answers every question, `posse approvals` every approval, and both have
+//! their own deadline.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,20 +17,21 @@ use rmcp::service::{ElicitationMode, Peer};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A host without a person answers at once or never.
+/// Time limit for an answer; a host without a person answers at once or never.
 const ANSWER_WAIT: Duration = Duration::from_secs(120);
 const SHOWN_BYTES_MAX: usize = 4_000;
 
-/// What was asked already; a question that was declined is not asked again.
+/// Questions already asked; a declined question is not asked again.
 #[derive(Default)]
 pub struct Asked(HashSet<String>);
 
+/// Returns whether the host supports form elicitation.
 pub fn can_ask(peer: &Peer<RoleServer>) -> bool {
     peer.supported_elicitation_modes().contains(&ElicitationMode::Form)
 }
 
 impl Asked {
-    /// Asks what is open now, each beside everything else.
+    /// Asks every open question in a task of its own.
     pub async fn ask(&mut self, peer: &Peer<RoleServer>, hosted: &Arc<Hosted>, tasks: &[HostedTask]) {
         for task in tasks.iter().filter(|task| task.status["question"].is_object()) {
             let question = &task.status["question"];
@@ -63,7 +65,7 @@ async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, 
     let message = format!("{task}: {}", head_and_tail(text, SHOWN_BYTES_MAX));
     let Some(given) = elicit(&peer, message, "answer", answer).await else { return };
     let Some(given) = given.as_str() else { return };
-    // Its time may be over, and the task may ask something else by now.
+    // The question may have timed out, and the task may ask another one by now.
     let asked = |now: &HostedTask| now.id.short() == task && now.status["question"]["id"] == question["id"];
     if !hosted.tasks().await.unwrap_or_default().iter().any(asked) {
         return;
@@ -74,10 +76,10 @@ async fn question_of(peer: Peer<RoleServer>, hosted: Arc<Hosted>, task: String, 
         .await;
 }
 
-/// Only a yes or a no of a person counts; whoever cancels has said nothing.
+/// Asks for an approval. Only an explicit yes or no counts; a cancellation decides nothing.
 async fn approval(peer: Peer<RoleServer>, hosted: Arc<Hosted>, parked: Parked) {
     let message = described(&parked).join("\n");
-    // Nobody says yes to what was not shown whole; `posse approvals` shows it page by page.
+    // A person must see the whole request to approve it; `posse approvals` shows long ones page by page.
     if message.len() > SHOWN_BYTES_MAX {
         return;
     }
@@ -92,7 +94,7 @@ async fn approval(peer: Peer<RoleServer>, hosted: Arc<Hosted>, parked: Parked) {
         Some(_) | None => return,
     };
     let answer = Answer { scope, ..Answer::new(verdict, By::Person("host".to_owned()), now_ms()) };
-    // Somebody else may have been faster.
+    // Another answer may have come first.
     let _ = hosted.answer_approval(&parked, answer).await;
 }
 

@@ -1,4 +1,4 @@
-//! What the protocol asks, answered from a session.
+//! Protocol handler: answers MCP requests from a session.
 
 #![expect(
     deprecated,
@@ -40,32 +40,30 @@ use super::watch::{Changes, LOOK, Seen};
 use super::{prompts, tasks};
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
-/// With the names of the agents; some hosts cut what is longer.
+/// Maximum length of the instructions, including agent names; some hosts truncate longer ones.
 const INSTRUCTIONS_CHARS_MAX: usize = 2_000;
 
-/// How long anything that needs the session waits for it to open. Nobody is greeted later for that.
+/// Time limit for the session to open. The handshake does not wait for it.
 const OPENING_MAX: Duration = Duration::from_secs(15);
 
-/// What a door is made of.
+/// The parts of a protocol handler.
 pub struct Serving {
     pub entrance: Entrance,
-    /// What the session says about the tools that a host may call.
+    /// The session's specifications of the tools that a host may call.
     pub specs: Vec<ToolSpec>,
     pub agents: Arc<dyn Agents>,
     pub transcripts: Arc<dyn Transcripts>,
-    /// Whose models tasks may be given.
+    /// Connected hosts whose models tasks may use.
     pub hosts: Arc<Hosts>,
     pub offers: Vec<Offer>,
-    /// Effects that hosts are told of in the annotations of tools.
-    pub reach: TaskReach,
-    /// Makes the keys of calls differ from those of all other processes.
+    /// A process-unique part of idempotency keys.
     pub process: String,
     pub version: String,
-    /// Fires when this process is about to end: what waits is answered at once.
+    /// Fires when this process is about to end; pending calls are answered at once.
     pub leaving: CancellationToken,
 }
 
-/// One connection. All of a process are in the same session; copies are the same connection.
+/// One connection. All connections of a process share a session; clones share the connection.
 #[derive(Clone)]
 pub struct Door {
     inside: Arc<Inside>,
@@ -74,20 +72,16 @@ pub struct Door {
     wishes: Arc<Mutex<Wishes>>,
 }
 
-/// What this connection wants to be told.
+/// The notifications that this connection wants.
 #[derive(Default)]
 struct Wishes {
     subscribed: HashSet<String>,
     level: Option<LoggingLevel>,
-    /// It is being told.
+    /// Set once notifications are being sent.
     told: bool,
 }
 
-/// The member of `_meta` in which a host names a request, so that it can make it again after a lost answer or a restart.
-const REQUEST_ID: &str = "posse/request_id";
-const REQUEST_ID_BYTES_MAX: usize = 200;
-
-/// Addresses that one connection may watch; more than a person looks at.
+/// Maximum subscriptions of one connection; more than a person looks at.
 const SUBSCRIBED_MAX: usize = 1_000;
 
 struct Inside {
@@ -97,6 +91,7 @@ struct Inside {
 }
 
 impl Door {
+    /// Creates a handler that offers the configured tools.
     pub fn new(serving: Serving) -> Self {
         let spec =
             |offer: Offer| serving.specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
@@ -106,7 +101,7 @@ impl Door {
         Self { inside, connection: 0, wishes: Arc::default() }
     }
 
-    /// Another connection.
+    /// Creates a handler for another connection to the same session.
     pub fn another(&self) -> Self {
         let connection = self.inside.connections.fetch_add(1, Ordering::Relaxed);
         Self { inside: self.inside.clone(), connection, wishes: Arc::default() }
@@ -116,8 +111,8 @@ impl Door {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The first that is heard of a connection: a call can be faster than the end of the handshake. In the newest protocol there is none,
-    /// and nothing can be asked of a host.
+    /// Registers a connection on its first message, because a call can arrive before the handshake ends. The
+    /// newest protocol has no handshake, and such a host takes no requests.
     fn meet(&self, peer: &Peer<RoleServer>) {
         let newest = ProtocolVersion::V_2026_07_28;
         let shook_hands =
@@ -141,7 +136,7 @@ impl Door {
         (Seen::new(names.collect(), &tasks), tasks)
     }
 
-    /// The session; the error is that it is not open yet.
+    /// Returns the session; fails if it does not open in time.
     async fn hosted(&self) -> Result<Arc<Hosted>, ErrorData> {
         let Serving { entrance, leaving, .. } = &self.inside.serving;
         let opened = tokio::select! {
@@ -153,7 +148,7 @@ impl Door {
         opened.ok_or_else(|| ErrorData::internal_error(fixed!("mcp-still-opening"), None))
     }
 
-    /// Tells one connection what changes, until it is closed.
+    /// Sends change notifications to one connection until it closes.
     async fn tell(self, peer: Peer<RoleServer>) {
         let Some(hosted) = self.inside.serving.entrance.opened().await else { return };
         let (mut seen, _) = self.look().await;
@@ -163,7 +158,7 @@ impl Door {
             let (now, tasks) = self.look().await;
             let changes = seen.compare(&now);
             seen = now;
-            // Who does not listen any more is noticed by the next look.
+            // The loop condition notices a closed connection.
             let _ = self.send(&peer, changes).await;
             if can_ask(&peer) {
                 asked.ask(&peer, &hosted, &tasks).await;
@@ -194,6 +189,7 @@ impl Door {
         Ok(())
     }
 
+    /// Lists the offered tools.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.inside.tools.iter().map(|(_, tool)| tool)
     }
@@ -312,7 +308,8 @@ impl ServerHandler for Door {
         tasks::get(&*self.hosted().await?, &request.task_id).await
     }
 
-    /// None of our tasks waits for input in this way: what a task asks is answered with the `subagent` tool or by elicitation.
+    /// Accepts and ignores input for a task. Tasks take answers through the `subagent` tool or elicitation
+    /// instead.
     async fn update_task(
         &self,
         request: UpdateTaskParams,
@@ -361,7 +358,7 @@ impl ServerHandler for Door {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // What is not there yet may come; what never comes never changes.
+        // The resource need not exist yet.
         let mut wishes = self.wishes();
         if wishes.subscribed.len() >= SUBSCRIBED_MAX {
             return Err(ErrorData::invalid_params("too many subscriptions", None));
@@ -402,7 +399,7 @@ impl ServerHandler for Door {
             let changes = seen.compare(&now);
             seen = now;
             let (sink, accepted) = (subscription.sink(), subscription.accepted().clone());
-            // What was not asked for is refused by the sink; that is no reason to end.
+            // The sink refuses notifications that were not requested; that does not end the stream.
             if changes.prompts_listed && accepted.prompts_list_changed == Some(true) {
                 let _ = sink.notify_prompt_list_changed().await;
             }
@@ -458,7 +455,7 @@ impl ServerHandler for Door {
         self.meet(&context.peer);
     }
 
-    /// Methods that nobody knows, and known ones whose parameters are not what they should be.
+    /// Answers unknown methods, and known methods with invalid parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -481,18 +478,11 @@ impl ServerHandler for Door {
     }
 }
 
-/// FNV-1a: the same in every process.
-fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
-/// Those that the newest protocol does not have any more.
+/// Methods that the newest protocol removed.
 const REMOVED: &[&str] =
     &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// Those whose parameters can be wrong.
+/// Methods that take parameters.
 const METHODS: &[&str] = &[
     "initialize",
     "tools/call",

@@ -1,6 +1,6 @@
-//! Streamable HTTP. Whoever connects must know the token, and must mean this server: a page that was rebound to this machine by its
-//! name server says another host, and a page of another site says its origin. Nothing that is answered is a page: a browser that is
-//! led here shows text and runs nothing. A crowd that does not know the token keeps nobody out who does.
+//! Streamable HTTP transport. A client must present the token and address this server: the `Host` check stops
+//! DNS rebinding, the `Origin` check stops pages of other sites. No response renders as a web page. Clients
+//! without the token cannot crowd out those that have it.
 
 mod connections;
 mod guard;
@@ -35,25 +35,26 @@ pub use self::guard::Guard;
 use self::guard::HostError;
 use super::wire::LINE_BYTES_MAX;
 
-/// Where the protocol is spoken.
+/// The path of the MCP endpoint.
 pub const PATH: &str = "/mcp";
-/// Whoever has not sent its request's head by then does not mean to.
+/// Time limit for a request's head.
 const HEAD_WAIT: Duration = Duration::from_secs(10);
-/// After the system refused a connection, for want of descriptors for instance.
+/// Pause after a failed accept, for example when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What is answered may repeat words of the request, of a model or of a file. So that no browser takes them for a page: no guessing
-/// what they are, nothing loaded or run, no frame, nothing kept, nothing told to others.
+/// Headers that keep a browser from rendering a response as a page. A response may repeat text of the
+/// request, a model or a file.
 const HARMLESS: [(HeaderName, &str); 4] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
     (REFERRER_POLICY, "no-referrer"),
     (CACHE_CONTROL, "no-store"),
 ];
-/// What the protocol speaks. Everything else is text.
+/// Content types of the protocol; any other response becomes plain text.
 const SPOKEN: [&str; 2] = ["application/json", "text/event-stream"];
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
+/// Binds the listening socket.
 pub async fn listen(address: SocketAddr) -> Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|e| {
         Error::new(ErrorCode::Io, localized!("mcp-address-unusable", address))
@@ -65,7 +66,7 @@ pub async fn listen(address: SocketAddr) -> Result<TcpListener> {
 type Service<H> = StreamableHttpService<H, LocalSessionManager>;
 type Answer = Response<BoxBody<Bytes, Infallible>>;
 
-/// Serves until it is told to end. Each session of the protocol gets a handler of its own.
+/// Serves until `ending` fires. Each protocol session gets a handler of its own.
 pub async fn serve<H: ServerHandler>(
     listener: TcpListener,
     handler: impl Fn() -> H + Send + Sync + 'static,
@@ -93,7 +94,7 @@ pub async fn serve<H: ServerHandler>(
         let place = Arc::new(connections.enter(peer.ip()));
         tokio::spawn(async move {
             tokio::select! {
-                // A token that has arrived is looked at before its connection makes room for another.
+                // Check an arrived token before the connection can be evicted.
                 biased;
                 () = converse(stream, service, guard, place.clone()) => {}
                 () = place.evicted() => {}
@@ -113,7 +114,7 @@ async fn converse<H: ServerHandler>(
         let (service, guard, place) = (service.clone(), guard.clone(), place.clone());
         async move { Ok::<_, Infallible>(harmless(answer(&service, &guard, &place, request).await)) }
     });
-    // What goes wrong with one connection concerns nobody else.
+    // A failing connection affects no other.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WAIT)
@@ -151,7 +152,7 @@ async fn answer<H: ServerHandler>(
     }
 }
 
-/// A refusal after which the connection is closed.
+/// Builds a refusal that also closes the connection.
 fn last(status: StatusCode, text: &'static str) -> Answer {
     let mut response = plain(status, text);
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -164,7 +165,7 @@ fn plain(status: StatusCode, text: &'static str) -> Answer {
     response
 }
 
-/// The same answer as no browser can take for a page.
+/// Adds the headers that keep a browser from rendering the response as a page.
 fn harmless(mut answer: Answer) -> Answer {
     let headers = answer.headers_mut();
     for (name, value) in HARMLESS {

@@ -1,4 +1,4 @@
-//! Prompts that a person picks from a menu of the host: one for each agent, and one that names the agent itself. And what can be completed.
+//! Prompts for the host's menu: one per agent and one that takes the agent's name. Also argument completion.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use rmcp::model::{
 /// The prompt that takes any agent.
 const DELEGATE: &str = "delegate";
 
+/// Lists the prompts.
 pub fn list(agents: &[Arc<Definition>]) -> Vec<Prompt> {
     let argument = |name: &str, description: &str| {
         PromptArgument::new(name).with_description(description).with_required(true)
@@ -25,6 +26,7 @@ pub fn list(agents: &[Arc<Definition>]) -> Vec<Prompt> {
     std::iter::once(delegate).chain(shown(agents).iter().map(of)).collect()
 }
 
+/// Renders a prompt with its arguments.
 pub fn get(
     agents: &[Arc<Definition>],
     name: &str,
@@ -50,7 +52,7 @@ pub fn get(
     Ok(result.with_description(definition.description.clone()))
 }
 
-/// Names of agents for prompts, ids of tasks for addresses.
+/// Completes agent names in prompts and task IDs in resource addresses.
 pub fn complete(
     agents: &[Arc<Definition>],
     tasks: &[String],

@@ -1,4 +1,4 @@
-//! What a host can read without calling a tool: the agents, the tasks, and of each task its result and its transcript.
+//! Resources that a host reads without a tool call: agents, tasks, and each task's result and transcript.
 
 use posse_core::id::TaskId;
 use posse_core::text::head_and_tail;
@@ -9,18 +9,21 @@ use rmcp::model::{ErrorData, Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+/// Address of the agent list.
 pub const AGENTS: &str = "posse://agents";
+/// Address of the task list.
 pub const TASKS: &str = "posse://tasks";
-/// Those of so many of the newest tasks are listed; all others can be read by their address.
+/// Maximum tasks listed, newest first; all others remain readable by address.
 const LISTED_MAX: usize = 50;
-/// More of a transcript than this helps nobody; `posse tasks export` has the rest.
+/// Maximum bytes of a transcript; `posse tasks export` has the rest.
 const TRANSCRIPT_BYTES_MAX: usize = 1 << 20;
 
-/// Tells what happened in a task, one JSON object per line.
+/// A source of task transcripts, one JSON object per line.
 pub trait Transcripts: Send + Sync {
     fn transcript<'a>(&'a self, task: &'a TaskId) -> BoxFuture<'a, Result<String>>;
 }
 
+/// A readable part of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     Result,
@@ -43,6 +46,7 @@ impl Part {
     }
 }
 
+/// A parsed resource address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     Agents,
@@ -51,6 +55,7 @@ pub enum Address {
 }
 
 impl Address {
+    /// Parses an address; `None` if it names no resource.
     pub fn parse(uri: &str) -> Option<Self> {
         if uri == AGENTS {
             return Some(Address::Agents);
@@ -64,11 +69,13 @@ impl Address {
         Some(Address::Of(task.to_owned(), part))
     }
 
+    /// Formats the address of a task's part.
     pub fn of(task: &str, part: Part) -> String {
         format!("{TASKS}/{task}/{}", part.name())
     }
 }
 
+/// Lists the resources.
 pub fn list(tasks: &[HostedTask]) -> Vec<Resource> {
     let json = "application/json";
     let mut all = vec![
@@ -92,6 +99,7 @@ pub fn list(tasks: &[HostedTask]) -> Vec<Resource> {
     all
 }
 
+/// Lists the resource templates.
 pub fn templates() -> Vec<ResourceTemplate> {
     let template = |part: Part, description: &str| {
         ResourceTemplate::new(Address::of("{task_id}", part), format!("task {}", part.name()))
@@ -104,6 +112,7 @@ pub fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
+/// Reads a resource.
 pub async fn read(
     hosted: &Hosted,
     transcripts: &dyn Transcripts,
@@ -133,7 +142,7 @@ pub async fn read(
     }
 }
 
-/// All pages of a finished task's text; `None` while it runs.
+/// Reads all pages of a finished task's text; `None` while it runs.
 async fn whole_result(hosted: &Hosted, id: &str) -> Option<String> {
     let (mut text, mut offset) = (String::new(), 0);
     loop {

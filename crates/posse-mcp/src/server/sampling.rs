@@ -1,5 +1,6 @@
-//! The model of a host, lent to Posse's tasks (`model: host`): each call of a task is a `sampling/createMessage` to a connected host that
-//! offers it. The protocol says nothing about usage, so tokens are estimated and said to be.
+//! The host's model for Posse's tasks (`model: host`): each model call becomes a `sampling/createMessage`
+//! request to a connected host that supports it. The protocol reports no usage, so token counts are estimates
+//! and marked as such.
 
 #![expect(deprecated, reason = "hosts of today lend their model in the way that the newest protocol leaves")]
 
@@ -26,32 +27,32 @@ use tokio::sync::watch;
 
 use self::translate::Speech;
 
-/// The provider that stands for whichever host is connected: `host:NAME`, where the name is only a wish.
+/// Provider name of the connected host's model: `host:NAME`, where the name is only a hint.
 pub const PROVIDER: &str = "host";
-/// The name that wishes for nothing.
+/// The model name that gives no hint.
 pub const ANY: &str = "any";
 
-/// A host may ask its person first, and its model may take as long as any.
+/// Time limit for an answer; a host may ask its person first, and its model may be slow.
 const ANSWER_WAIT: Duration = Duration::from_secs(300);
-/// A host that was here, or that is starting, comes back soon or not at all.
+/// Time to wait for a host to connect or come back.
 const RETURN_WAIT: Duration = Duration::from_secs(60);
-/// Longest part of a host's words that we repeat.
+/// Maximum bytes of a host's message that are repeated.
 const EXCERPT_BYTES_MAX: usize = 500;
-/// By the protocol: a person said no.
+/// Error code of the protocol for a request that a person rejected.
 const REJECTED: i32 = -1;
 
-/// The hosts that are connected to this process, and which of them lend their model.
+/// The hosts connected to this process, and which of them offer sampling.
 pub struct Hosts {
     guests: Mutex<Guests>,
     came: watch::Sender<u64>,
-    /// Whether hosts connect to this process at all.
+    /// Set if hosts can connect to this process.
     is_served: bool,
 }
 
 #[derive(Default)]
 struct Guests {
     connected: Vec<Guest>,
-    /// Somebody came who has no connection that we could ask through.
+    /// Set after a request from a host that has no connection for our requests.
     strangers: bool,
 }
 
@@ -61,21 +62,21 @@ struct Guest {
     peer: Peer<RoleServer>,
 }
 
-/// Who can be asked now.
+/// The result of looking for a host that offers sampling.
 enum Lender {
     Here(Guest, Speech),
-    /// Nobody is connected, and somebody may be soon.
+    /// No host is connected yet, but one may be soon.
     Expected,
     Nobody,
 }
 
 impl Hosts {
-    /// Of a process that serves hosts.
+    /// Creates the registry of a process that serves hosts.
     pub fn served() -> Arc<Self> {
         Self::new(true)
     }
 
-    /// Of a process to which no host ever connects.
+    /// Creates the registry of a process that no host connects to.
     pub fn none() -> Arc<Self> {
         Self::new(false)
     }
@@ -84,7 +85,7 @@ impl Hosts {
         Arc::new(Self { guests: Mutex::default(), came: watch::Sender::new(0), is_served })
     }
 
-    /// A host has connected.
+    /// Registers a connected host.
     pub fn welcome(&self, peer: Peer<RoleServer>) {
         self.came.send_modify(|number| {
             *number += 1;
@@ -92,12 +93,12 @@ impl Hosts {
         });
     }
 
-    /// A host without a connection of its own speaks: nothing can be asked of it.
+    /// Records a request from a host that cannot take requests.
     pub fn meet_stranger(&self) {
         self.guests().strangers = true;
     }
 
-    /// Whether a task that begins now can have the model of a host.
+    /// Checks that a task that starts now can use a host's model.
     pub fn check(&self) -> Result<()> {
         match self.lender() {
             Lender::Here(..) | Lender::Expected => Ok(()),
@@ -108,7 +109,7 @@ impl Hosts {
         }
     }
 
-    /// Who came last is asked first.
+    /// Finds a host that offers sampling; the latest one comes first.
     fn lender(&self) -> Lender {
         let mut guests = self.guests();
         guests.connected.retain(|guest| !guest.peer.is_transport_closed());
@@ -129,23 +130,23 @@ impl Hosts {
     }
 }
 
-/// The model behind `host:NAME`.
+/// The model `host:NAME`.
 pub struct HostModel {
     hosts: Arc<Hosts>,
     name: String,
-    /// What the host should take, if it has the choice.
+    /// The model name to suggest to the host.
     wish: Option<String>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum Missed {
-    /// The connection is closed; another host may be asked.
+    /// The connection is closed; another host may answer.
     Gone,
     Failed(FailureKind, String),
 }
 
 impl HostModel {
-    /// `model` is the second half of a reference.
+    /// Creates a model; `model` is the part of the reference after the colon.
     pub fn new(hosts: Arc<Hosts>, model: &str) -> Self {
         let wish = (model != ANY).then(|| model.to_owned());
         Self { hosts, name: format!("{PROVIDER}:{model}"), wish }
@@ -183,7 +184,8 @@ impl HostModel {
         }
     }
 
-    /// Whoever lends its model now, or in a moment. The error says why nobody does.
+    /// Finds a host that offers sampling, and waits a moment for one to connect. The error says why there is
+    /// none.
     async fn lender(&self, allowance: &dyn Allowance) -> Result<(Guest, Speech), String> {
         let mut came = self.hosts.came.subscribe();
         let found = match self.hosts.lender() {
@@ -191,7 +193,7 @@ impl HostModel {
                 allowance.queues();
                 let soon = async {
                     loop {
-                        // The sender is ours: there is always another one to come.
+                        // The sender lives in the registry, so this cannot fail.
                         let _ = came.changed().await;
                         let found = self.hosts.lender();
                         if !matches!(found, Lender::Expected) {
@@ -260,7 +262,7 @@ fn show(reply: &Reply, deltas: &dyn Deltas) {
     }
 }
 
-/// One request. Whoever drops this future has the host told that nobody waits any more.
+/// Sends one request. Dropping the future cancels the request at the host.
 async fn sample(
     peer: &Peer<RoleServer>,
     params: CreateMessageRequestParams,
@@ -280,7 +282,7 @@ async fn sample(
     }
 }
 
-/// A request that has no answer yet.
+/// A pending request; dropping it cancels the request at the host.
 struct Open {
     peer: Peer<RoleServer>,
     id: Option<RequestId>,
@@ -292,7 +294,7 @@ impl Drop for Open {
         let peer = self.peer.clone();
         runtime.spawn(async move {
             let told = CancelledNotificationParam::new(Some(id), Some("nobody waits any more".to_owned()));
-            // Whoever has gone needs not be told.
+            // Best effort: the host may be gone.
             let _ = peer.notify_cancelled(told).await;
         });
     }
@@ -303,7 +305,7 @@ fn missed(error: ServiceError) -> Missed {
         ServiceError::TransportClosed | ServiceError::TransportSend(_) => Missed::Gone,
         ServiceError::McpError(ErrorData { code, message, .. }) => {
             let why = visible(prefix(&message, EXCERPT_BYTES_MAX)).to_string();
-            // A no of a person is not asked of another model instead; what the host cannot do may be.
+            // A person's refusal must not fall back to another model; a missing ability may.
             let kind = match code.0 {
                 REJECTED => FailureKind::Unauthorised,
                 code if code == rmcp::model::ErrorCode::INVALID_PARAMS.0 => FailureKind::InvalidRequest,

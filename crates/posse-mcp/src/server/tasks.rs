@@ -1,5 +1,5 @@
-//! The Tasks extension (SEP-2663): where a client can follow a task by itself, a call that would wait for one answers with its id. The
-//! tasks are those of the session: they are in the store and survive both sides.
+//! The Tasks extension (SEP-2663): for clients that support it, a call that would wait for a task returns its
+//! ID instead. These are the session's tasks, so they are in the store and survive a restart of either side.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::bounded::{Call, perform, result};
 
 const POLL_MS: u64 = 2_000;
 
-/// Begins the task of a call that waits for one. The error is what the call says if none was begun.
+/// Starts the task of a call. The error is the call's answer if it started no task.
 pub async fn begin(
     hosted: &Arc<Hosted>,
     call: Call,
@@ -52,6 +52,7 @@ async fn plain(hosted: &Hosted, id: &str) -> Task {
     Task::new(id, TaskStatus::Working, utc(created), utc(updated)).with_poll_interval_ms(POLL_MS)
 }
 
+/// Returns a task's state, with its result once it has completed.
 pub async fn get(hosted: &Hosted, id: &str) -> Result<GetTaskResult, ErrorData> {
     let status = status(hosted, id).await?;
     let payload = match status["status"].as_str() {
@@ -72,9 +73,10 @@ pub async fn get(hosted: &Hosted, id: &str) -> Result<GetTaskResult, ErrorData> 
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
+/// Cancels a task.
 pub async fn cancel(hosted: &Hosted, id: &str) -> Result<(), ErrorData> {
     status(hosted, id).await?;
-    // One that has ended stays as it is.
+    // A task that has ended stays unchanged.
     call(hosted, json!({ "action": "cancel", "task_id": id })).await;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! What changes while a host listens: agents and tasks that come, tasks that get on and end. Looked at once a second, because other
-//! processes change it too; told to whoever asked for it.
+//! Change detection for notifications: new agents and tasks, progress and ends of tasks. It polls once a
+//! second, because other processes change the state too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,16 +8,18 @@ use posse_runtime::session::HostedTask;
 
 use super::resources::{AGENTS, Address, Part, TASKS};
 
+/// The polling interval.
 pub const LOOK: Duration = Duration::from_secs(1);
 
-/// What there was when it was last looked at.
+/// A snapshot of agents and tasks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     agents: Vec<String>,
-    /// By id: the status and how many turns were taken.
+    /// Status and turn count of each task, by ID.
     tasks: BTreeMap<String, (String, u64)>,
 }
 
+/// The difference between two snapshots.
 #[derive(Debug, Default, PartialEq)]
 pub struct Changes {
     pub prompts_listed: bool,
@@ -28,6 +30,7 @@ pub struct Changes {
 }
 
 impl Seen {
+    /// Takes a snapshot.
     pub fn new(agents: Vec<String>, tasks: &[HostedTask]) -> Self {
         let of = |task: &HostedTask| {
             let status = task.status["status"].as_str().unwrap_or_default().to_owned();
@@ -36,7 +39,7 @@ impl Seen {
         Self { agents, tasks: tasks.iter().map(of).collect() }
     }
 
-    /// What is different now.
+    /// Returns the changes from this snapshot to `now`.
     pub fn compare(&self, now: &Seen) -> Changes {
         let mut changes = Changes::default();
         if self.agents != now.agents {

@@ -1,5 +1,5 @@
-//! One message per line over a pair of byte streams. Whatever comes in gets its proper answer: what is no JSON, no message, too long or
-//! asked under a number that is still in use is answered here, and never reaches the protocol's own loop.
+//! The stdio transport: one message per line. It answers invalid JSON, invalid messages, oversized lines and
+//! duplicate request IDs itself, so that they never reach the SDK's loop.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 
-/// Longest message: more than any argument that is accepted, and little enough to hold a few of them.
+/// Maximum size of a message: above every accepted argument, small enough to buffer a few.
 pub const LINE_BYTES_MAX: usize = 16 << 20;
-/// Lines that were read and not looked at yet; then the sender has to wait.
+/// Lines read ahead; beyond that the sender gets back-pressure.
 const READ_AHEAD: usize = 16;
 const WRITES_WAITING: usize = 64;
 
@@ -22,7 +22,7 @@ const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
-/// A connection. All copies are the same one.
+/// A connection over two byte streams. Clones share it.
 #[derive(Clone)]
 pub struct Wire {
     lines: Arc<tokio::sync::Mutex<Receiver<Line>>>,
@@ -36,7 +36,7 @@ enum Line {
     TooLong,
 }
 
-/// What a line comes to.
+/// The meaning of a line.
 enum Heard {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
     Answer(Value),
@@ -44,7 +44,7 @@ enum Heard {
 }
 
 impl Wire {
-    /// Each stream gets a thread of its own, because reading standard input can only be ended by its end.
+    /// Starts one thread per stream, because a blocking read of standard input cannot be interrupted.
     pub fn over(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> Self {
         let (send, lines) = channel(READ_AHEAD);
         let (out, writes) = channel(WRITES_WAITING);
@@ -55,7 +55,7 @@ impl Wire {
             reader_ended.cancel();
         });
         std::thread::spawn(move || {
-            // Nobody listens any more, which is an end like any other.
+            // A closed output ends the connection.
             if write_lines(output, writes).is_err() {
                 writer_ended.cancel();
             }
@@ -64,11 +64,12 @@ impl Wire {
         Self { lines, out, in_use: Arc::default(), ended }
     }
 
-    /// Fires when the other side says nothing more.
+    /// Returns a token that fires when the connection ends.
     pub fn ended(&self) -> CancellationToken {
         self.ended.clone()
     }
 
+    /// Returns whether the connection has ended.
     pub fn has_ended(&self) -> bool {
         self.ended.is_cancelled()
     }
@@ -103,7 +104,7 @@ impl Wire {
                 }
             }
             JsonRpcMessage::Notification(notification) => {
-                // A request that is cancelled is not answered.
+                // A canceled request gets no answer, so its ID is free again.
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
@@ -140,12 +141,12 @@ impl Transport<RoleServer> for Wire {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // Taking a line out and looking at it happen without a pause, so that none is lost when this is dropped.
+            // Cancel-safe: there is no await between receiving a line and handling it.
             let line = self.lines.lock().await.recv().await?;
             match self.read(&line) {
                 Heard::Message(message) => return Some(*message),
                 Heard::Answer(answer) => {
-                    // In a task of its own: this future may be dropped while it waits.
+                    // In a task of its own, because this future may be dropped during the send.
                     let out = self.out.clone();
                     tokio::spawn(async move { out.send(answer.to_string().into_bytes()).await });
                 }
@@ -159,7 +160,7 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// Well-formed JSON that is no message of the protocol.
+/// Answers well-formed JSON that is not a valid message.
 fn misshapen(value: &Value) -> Heard {
     let Some(object) = value.as_object() else {
         return failure(Value::Null, INVALID_REQUEST, "a message is an object; batches are not supported");
@@ -208,7 +209,7 @@ fn read_lines(input: impl Read, send: &Sender<Line>) {
     }
 }
 
-/// `false` at the end of the input.
+/// Skips the rest of a line; returns `false` at the end of the input.
 fn skip_line(input: &mut impl BufRead) -> bool {
     loop {
         let Ok(bytes) = input.fill_buf() else { return false };

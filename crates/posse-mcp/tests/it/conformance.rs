@@ -2,7 +2,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The fixture server, for as long as a test needs it.
+/// The fixture server, running until it is dropped.
 struct Fixture {
     child: Child,
     url: String,
@@ -27,7 +27,7 @@ impl Drop for Fixture {
     }
 }
 
-/// Where `cargo xtask test` puts programs of npm; `None` if it could not.
+/// Returns the directory in which `cargo xtask test` installs npm programs; `None` if it could not.
 fn programs() -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/npm/node_modules/.bin");
     let found = root.join("conformance").exists().then_some(root);
@@ -37,7 +37,7 @@ fn programs() -> Option<PathBuf> {
     found
 }
 
-/// The suite, with the interpreter that was installed for it.
+/// Returns the command of the suite, with the interpreter installed for it.
 fn suite(programs: &Path) -> Command {
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
     let mut suite = Command::new(programs.join("conformance"));
@@ -45,7 +45,7 @@ fn suite(programs: &Path) -> Command {
     suite
 }
 
-/// Every scenario of a revision of the protocol that concerns servers, also those that are not scored yet.
+/// Runs every server scenario of a protocol revision, including those not scored yet.
 fn conforms(revision: &str, scenarios_min: usize) {
     let Some(programs) = programs() else { return };
     let fixture = Fixture::start();
@@ -70,7 +70,7 @@ fn every_scenario_of_2026_07_28_and_of_the_tasks_extension_passes() {
     conforms("2026-07-28", 50);
 }
 
-/// The scenarios for clients, each with the revisions of the protocol for which it is run. docs/mcp.md says why the others are not.
+/// Client scenarios, each with the protocol revisions to run. docs/mcp.md explains the omissions.
 const FOR_CLIENTS: &[(&str, &[&str])] = &[
     ("initialize", &["2025-06-18", "2025-11-25"]),
     ("tools_call", &["2025-06-18", "2025-11-25", "2026-07-28"]),
@@ -113,7 +113,7 @@ const FOR_CLIENTS: &[(&str, &[&str])] = &[
     ("auth/client-credentials-basic", &["extension"]),
 ];
 
-/// How those begin that are not run.
+/// Name prefixes of the scenarios that are not run.
 const NOT_FOR_OURS: &[&str] = &[
     "auth/dpop",
     "auth/enterprise-managed-authorization",
@@ -127,7 +127,7 @@ fn client() -> String {
     tests.ancestors().nth(2).unwrap().join("examples/conformance_client").display().to_string()
 }
 
-/// What a scenario checked of our client, which it has to pass.
+/// Runs a client scenario; all its checks must pass.
 fn checked(programs: &Path, scenario: &str, revision: &str) {
     let ran = suite(programs)
         .args(["client", "--command", &client()])
@@ -150,7 +150,7 @@ fn our_client_passes_every_scenario_for_clients_that_use_tools() {
     }
 }
 
-/// How the scenarios of a revision are run all at once, for there are many.
+/// Arguments that run all scenarios of a revision at once, because there are many.
 const AT_ONCE: &[(&str, &[&str])] = &[
     ("2025-03-26", &["--suite", "all", "--spec-version", "2025-03-26"]),
     ("2025-06-18", &["--suite", "auth", "--spec-version", "2025-06-18"]),

@@ -1,4 +1,4 @@
-//! The protocol's own conformance suite, on a server that the same layer serves as `posse mcp`; and models that hosts lend.
+//! The protocol's conformance suite against the layer that serves `posse mcp`; and sampling tests.
 
 mod conformance;
 mod sampling;

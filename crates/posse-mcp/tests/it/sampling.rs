@@ -1,4 +1,4 @@
-//! Models that hosts lend: the official SDK's client over pipes, which answers, refuses, hangs or goes away.
+//! Sampling tests: the official SDK's client over pipes answers, refuses, hangs or disconnects.
 
 #![expect(deprecated, reason = "hosts of today lend their model in the way that the newest protocol leaves")]
 
@@ -24,7 +24,7 @@ use rmcp::{ClientHandler, RoleClient, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// A server that knows who is connected, and nothing else.
+/// A server that only tracks its connected hosts.
 struct Lobby(Arc<Hosts>, UnboundedSender<()>);
 
 impl ServerHandler for Lobby {
@@ -41,7 +41,7 @@ impl ServerHandler for Lobby {
 enum Act {
     Answer(Value),
     Refuse(i32, &'static str),
-    /// Until nobody waits any more.
+    /// Does not answer until the request is canceled.
     Hang,
     Never,
 }
@@ -93,7 +93,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// What it was asked.
+    /// Returns the parameters of the next request.
     async fn asked(&mut self) -> Value {
         match self.seen.recv().await {
             Some(Seen::Asked(params)) => params,
@@ -127,7 +127,7 @@ fn read_tool() -> ToolSpec {
     }
 }
 
-/// One turn with a call is over, and the next one begins.
+/// Builds a conversation after one turn with a tool call.
 fn conversation() -> Vec<Message> {
     let call = ToolCall {
         key: CallKey { turn: 1, index: 0 },
@@ -217,7 +217,7 @@ async fn a_host_that_passes_tools_on_gets_them_by_the_protocol() {
     assert_eq!((&reply.blocks[0], &reply.stop), (&Block::text("Once more."), &ReplyStop::ToolUse));
     assert_eq!(reply.model, "host:big-1");
     assert!(reply.usage.estimated && reply.usage.input > 100 && reply.usage.output > 5, "{:?}", reply.usage);
-    // Whoever has tools by the protocol makes no calls in words.
+    // A model with protocol tools makes no text-based calls.
     let reply = ask(&model, ToolUse::Forbidden).await.unwrap();
     assert_eq!(host.asked().await["toolChoice"], json!({ "mode": "none" }));
     assert!(reply.blocks.iter().all(|block| block.as_call().is_none()), "{:?}", reply.blocks);
@@ -251,7 +251,7 @@ async fn a_host_that_only_passes_text_on_gets_tools_in_words() {
     };
     assert_eq!((text.as_str(), call.name.as_str()), ("So.", "read"));
     assert_eq!(call.arguments, Arguments::Object("{\"path\": \"b\"}".to_owned()));
-    // When tools are over, words are only words.
+    // With tools forbidden, tags are plain text.
     let reply = ask(&model, ToolUse::Forbidden).await.unwrap();
     assert_eq!(reply.blocks, [Block::text(said)]);
     let system = host.asked().await["systemPrompt"].as_str().unwrap().to_owned();
@@ -283,7 +283,7 @@ async fn a_host_that_says_nothing_is_not_waited_for_for_ever_and_is_told() {
     assert_eq!(began.elapsed().as_secs(), 300);
     host.asked().await;
     assert_eq!(host.seen.recv().await, Some(Seen::Cancelled));
-    // A task that is cancelled drops its call.
+    // A canceled task drops its call.
     let call = tokio::time::timeout(Duration::from_secs(5), ask(&model, ToolUse::Auto));
     assert!(call.await.is_err());
     host.asked().await;
@@ -300,7 +300,7 @@ async fn when_a_host_goes_away_the_next_one_is_asked_and_without_one_the_call_fa
             async move { ask(&model, ToolUse::Auto).await }
         })
     };
-    // A task that goes on begins before its host has connected.
+    // A resumed task starts before its host has connected.
     let under_way = call();
     let mut first = connect(&hosts, Some(json!({})), vec![Act::Never]).await;
     first.asked().await;

@@ -1,4 +1,5 @@
-//! A signed statement who a program is (RFC 7523). By hand, because the SDK would bring a second library for signatures along.
+//! A signed client assertion (RFC 7523). Written here because the SDK would pull in a second signature
+//! library.
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
@@ -7,10 +8,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::json;
 
-/// How long a statement counts.
+/// Lifetime of an assertion in seconds.
 const LIFE_S: u64 = 300;
 
-/// Says that `client` asks `audience`, signed with a key as `-----BEGIN PRIVATE KEY-----`: of a P-256 curve, or RSA.
+/// Builds an assertion from `client` to `audience`, signed with a PKCS#8 PEM key (P-256 or RSA).
 pub(super) fn assertion(client: &str, audience: &str, key: &str, now: u64) -> Result<String, LocalizedText> {
     let random = SystemRandom::new();
     let mut id = [0; 16];

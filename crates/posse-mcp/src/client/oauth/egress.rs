@@ -1,5 +1,6 @@
-//! How what signing in needs is asked for. The server's own address was named by whoever named the server; every other one is
-//! the server's word, so it is reached only where it is public or where the operator said so, and nothing is followed.
+//! HTTP client for sign-in requests. The operator named only the server's own address. Every other address
+//! comes from the server, so it must be public or on the operator's allow-list, and redirects are not
+//! followed.
 
 use std::time::Duration;
 
@@ -12,11 +13,12 @@ use posse_messages::fixed;
 use posse_net::{Exception, Failure, Pinned, Pool, SystemResolver, causes, is_loopback, system_proxies};
 use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
 
-/// Documents about servers and tokens are small.
+/// Maximum response size; metadata documents and token responses are small.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(30);
 const DIAL: Duration = Duration::from_secs(10);
 
+/// HTTP client for the requests of one server's sign-in.
 pub(super) struct Egress {
     server: Uri,
     pinned: Pinned,
@@ -25,15 +27,17 @@ pub(super) struct Egress {
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 impl Egress {
+    /// Creates a client for this server. A server on this machine may also use loopback addresses.
     pub fn new(server: &Uri, exceptions: &[Exception]) -> Self {
         let mut exceptions = exceptions.to_vec();
         if is_here(server) {
-            // A server on this machine may be signed in to on this machine.
+            // A server on this machine may have its authorization server here too.
             exceptions.extend(["127.0.0.1", "::1"].iter().filter_map(|number| Exception::parse(number)));
         }
         Self { server: server.clone(), pinned: Pinned::new(std::sync::Arc::new(SystemResolver), exceptions) }
     }
 
+    /// Sends a request; fails if there is no complete response in time.
     pub async fn send(&self, request: Request<Vec<u8>>) -> Result<Response<Vec<u8>>, Cause> {
         tokio::time::timeout(PATIENCE, self.sent(request))
             .await
@@ -47,7 +51,7 @@ impl Egress {
         request.headers_mut().entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         let proxies = system_proxies(is_here(&target));
         let address = Address::parse(&target.to_string())?;
-        // Which names lead where is then the proxy's business; numbers are checked here in any case.
+        // A proxy resolves names itself. Literal addresses are checked here in any case.
         let is_proxied = matches!(address.host(), Host::Name(_))
             && proxies.as_ref().is_some_and(|proxies| proxies.intercept(&target).is_some());
         let response = if is_proxied || origin(&target) == origin(&self.server) {
@@ -64,13 +68,14 @@ impl Egress {
 }
 
 impl OAuthHttpClient for Egress {
-    /// Redirects of metadata are followed by the SDK, within one origin; a redirect of anything else is an answer like others.
+    /// Sends one request without following redirects. The SDK follows metadata redirects within one origin.
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(self.send(request.request))
     }
 }
 
-/// What has to do with signing in goes over https; with a server on this machine also within it.
+/// Checks that sign-in traffic uses https. Plain http is allowed only if the server and the target are on
+/// this machine.
 pub(super) fn check(server: &Uri, target: &Uri) -> Result<(), String> {
     let is_clear = target.scheme_str() == Some("http") && is_here(server) && is_here(target);
     match target.scheme_str() == Some("https") || is_clear {
@@ -79,7 +84,7 @@ pub(super) fn check(server: &Uri, target: &Uri) -> Result<(), String> {
     }
 }
 
-/// Whether an address is on this machine.
+/// Returns whether an address is on this machine.
 pub(super) fn is_here(address: &Uri) -> bool {
     address.host().is_some_and(is_loopback)
 }

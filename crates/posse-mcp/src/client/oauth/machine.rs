@@ -1,5 +1,5 @@
-//! Let in as a program, without a person (`client_credentials`). By hand: it is one request, and the SDK's own has no place for our
-//! signatures.
+//! The `client_credentials` grant, which needs no person. Written here because it is one request, and the
+//! SDK's version has no place for our signatures.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -16,7 +16,7 @@ use super::{Challenge, Denied, Granted, Keeper, Proof, now, words};
 
 const BY_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// What this program is granted by whoever answers for the server.
+/// Requests a grant for this program from the server's authorization server.
 pub(super) async fn granted(keeper: &Keeper, proof: &Proof) -> Result<Granted, Denied> {
     let failed = |why: LocalizedText| Denied::Failed(why.map(words));
     let record = keeper.record().map_err(|e| failed(e.message().clone()))?;

@@ -1,4 +1,4 @@
-//! Somebody signs in: where their browser has to go, and what it comes back with.
+//! Interactive sign-in: the authorization URL for the browser, and the redirect that it comes back with.
 
 use std::time::Duration;
 
@@ -18,23 +18,23 @@ use super::egress::check;
 use super::{Challenge, Denied, Granted, Keeper, now, words};
 
 const PATH: &str = "/callback";
-/// How long somebody may take to sign in.
+/// Time limit for a person to sign in.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// What a browser sends, and how long it may take for that.
+/// Size limit for the head of the redirect request; the time limit follows.
 const HEAD_BYTES_MAX: u64 = 16 * 1024;
 const HEAD_PATIENCE: Duration = Duration::from_secs(5);
-/// What we are called by whoever grants.
+/// The client name given at registration.
 const CLIENT: &str = "Posse";
 
-/// How signing in begins.
+/// The next step of a sign-in.
 pub enum Begun<'a> {
-    /// A person has to go on.
+    /// A person has to continue in a browser.
     Person(Box<SignIn<'a>>),
-    /// It is done: the program is known.
+    /// Done: the program signed in by itself.
     Done,
 }
 
-/// Somebody on their way.
+/// A sign-in that waits for the browser.
 pub struct SignIn<'a> {
     keeper: &'a Keeper,
     manager: AuthorizationManager,
@@ -47,7 +47,8 @@ pub struct SignIn<'a> {
 }
 
 impl Keeper {
-    /// Finds out who grants, and says who we are.
+    /// Starts a sign-in: discovers the authorization server, registers the client if needed and builds the
+    /// authorization URL.
     pub async fn sign_in(&self) -> Result<Begun<'_>> {
         if !self.is_safe() {
             return Err(failed(localized!("mcp-secret-in-the-clear")));
@@ -78,7 +79,7 @@ impl Keeper {
         manager.configure_client(client.clone()).map_err(refused)?;
         let asked: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let url = manager.get_authorization_url(&asked).await.map_err(refused)?;
-        // It is opened in a browser, so it must not be the name of a program or a file.
+        // The URL is opened in a browser, so it must not be the name of a program or a file.
         let address: Uri = url.parse().map_err(|_| failed(localized!("mcp-answer-not-understood")))?;
         check(&self.server, &address).map_err(|why| failed(why.into()))?;
         let state =
@@ -96,7 +97,7 @@ impl Keeper {
         })))
     }
 
-    /// Who grants is who the operator named, if they named somebody.
+    /// Checks that the issuer is the configured one, if one is configured.
     pub(super) fn check_issuer(&self, metadata: &AuthorizationMetadata) -> Result<(), Denied> {
         match &self.oauth.issuer {
             Some(issuer) if metadata.issuer.as_ref() != Some(issuer) => {
@@ -107,7 +108,8 @@ impl Keeper {
         }
     }
 
-    /// What is asked for: what the operator says, or else what the server wants; and what was granted before, if more is wanted now.
+    /// Selects the scopes: those of the operator, else those that the server asks for. Adds the scopes
+    /// granted before when the server asks for more.
     async fn scopes(
         &self,
         manager: &AuthorizationManager,
@@ -130,7 +132,7 @@ impl Keeper {
         Ok(scopes)
     }
 
-    /// Who we are for whoever grants: known by hand, by a document, or from now on.
+    /// Selects the client identity: a configured ID, a client metadata document, or dynamic registration.
     async fn client(
         &self,
         manager: &mut AuthorizationManager,
@@ -158,12 +160,12 @@ impl Keeper {
 }
 
 impl SignIn<'_> {
-    /// Where the browser has to go.
+    /// Returns the authorization URL for the browser.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Waits for the browser to come back, and returns with what. Whoever else comes is sent away.
+    /// Waits for the browser's redirect and returns its URL. Any other request gets an error page.
     pub async fn redirected(&self) -> Result<String> {
         let coming = async {
             loop {
@@ -178,7 +180,7 @@ impl SignIn<'_> {
         tokio::time::timeout(PATIENCE, coming).await.unwrap_or_else(|_| Err(over()))
     }
 
-    /// One request; what it says if it is the one that is waited for.
+    /// Reads one HTTP request; returns its URL if it is the expected redirect.
     async fn hear(&self, socket: TcpStream) -> Option<String> {
         let mut socket = BufReader::new(socket);
         let mut head = (&mut socket).take(HEAD_BYTES_MAX);
@@ -203,7 +205,7 @@ impl SignIn<'_> {
         is_ours.then_some(redirect)
     }
 
-    /// What the browser came back with becomes what the server is told from now on.
+    /// Exchanges the code from the redirect for tokens and stores the grant.
     pub async fn finish(self, redirect: &str) -> Result<()> {
         let redirect = prefix(redirect.trim(), 16 * 1024);
         let said = |name| parameter(redirect, name);

@@ -1,4 +1,4 @@
-//! Signing in to a server on the loopback, and what becomes of what it grants.
+//! Tests of sign-in to a loopback server and of the resulting grants.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use super::super::hostile::{InMemory, Nobody};
 use super::super::{Annotations, Endpoint, Remote, Server, ServerConfig, ServerName};
 use super::{Begun, OAuth, Record, SignIn, Standing, Vault};
 
-/// What two processes have in common.
+/// State shared by two processes.
 #[derive(Default)]
 struct Shared {
     records: Mutex<HashMap<String, Record>>,
@@ -94,7 +94,7 @@ async fn call(server: &Arc<Server>) -> ToolOutput {
     tool.call(ToolInput { key, arguments: "{}", idempotency_key: "k", context: &context }).await
 }
 
-/// A server that somebody signed in to, and what is kept of that.
+/// Sets up a server with a completed sign-in and its stored record.
 async fn signed_in(life_s: u64) -> (Guarded, Arc<Shared>, Arc<Server>) {
     let (guarded, vault) = (Guarded::start().await, Arc::new(Shared::default()));
     guarded.say_life(life_s);
@@ -170,7 +170,7 @@ async fn what_one_server_is_told_no_other_is_told() {
     let record = vault.load(&key).unwrap().unwrap();
     let of_a_project = server_of(&guarded.url(), "/project/.mcp.json", vault.clone());
     let elsewhere = server_of(&other.url(), "", vault.clone());
-    // Even if somebody puts it where the other one looks.
+    // Even if the record is copied to the other server's key.
     vault.save(&elsewhere.config().key(), &record).unwrap();
     for stranger in [&of_a_project, &elsewhere] {
         let error = stranger.meet().await.unwrap_err();
@@ -202,7 +202,7 @@ async fn what_has_ended_is_renewed_once_for_all_who_wait() {
         assert!(!output.is_error, "{}", output.text);
     }
     assert_eq!(guarded.count("/token"), tokens + 1);
-    // Refused although it should still count: renewed as well, and once.
+    // Refused before its expiry: renewed as well, and only once.
     guarded.forget_tokens();
     assert!(!call(&server).await.is_error && !call(&second).await.is_error);
     assert_eq!(guarded.count("/token"), tokens + 2);

@@ -1,6 +1,6 @@
-//! Connection limits. A connection is a stranger until it has shown the token, and then a known client. Each kind has places of
-//! its own, so that a crowd of strangers never takes the place of a client. A stranger too many evicts the oldest one of its
-//! peer, which has had the longest time to send its token.
+//! Connection limits. A connection is unauthenticated until it presents the token. Both kinds have separate
+//! limits, so that unauthenticated connections cannot crowd out clients. One connection too many evicts the
+//! oldest unauthenticated one of its peer, which has had time to send its head.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// Known clients at once; each may hold a stream that stays open.
+/// Maximum authenticated connections; each may hold a long-lived stream.
 const KNOWN_MAX: usize = 256;
-/// Strangers at once. A head arrives within milliseconds, so this is enough for hundreds of clients per second.
+/// Maximum unauthenticated connections. A head arrives within milliseconds, so this suffices for hundreds of
+/// clients per second.
 const STRANGERS_MAX: usize = 256;
-/// Strangers of one peer at once.
+/// Maximum unauthenticated connections of one peer.
 const PEER_MAX: usize = 128;
 
+/// The open connections of a server.
 #[derive(Default)]
 pub(super) struct ConnectionTable(Mutex<Connections>);
 
@@ -34,7 +36,7 @@ struct Stranger {
 }
 
 impl ConnectionTable {
-    /// Takes a connection in, and evicts a stranger if there are too many.
+    /// Registers a connection, and evicts an unauthenticated one if there are too many.
     pub fn enter(self: &Arc<Self>, address: IpAddr) -> ConnectionPlace {
         let (peer, evicted) = (peer(address), CancellationToken::new());
         let mut connections = self.lock();
@@ -71,7 +73,7 @@ impl Connections {
     }
 }
 
-/// A connection's place in the table, given back when it is dropped.
+/// A connection's slot in the table, freed on drop.
 pub(super) struct ConnectionPlace {
     table: Arc<ConnectionTable>,
     id: u64,
@@ -80,7 +82,7 @@ pub(super) struct ConnectionPlace {
 }
 
 impl ConnectionPlace {
-    /// Makes a known client of it, which has shown the token; `false` if there is no place left for one.
+    /// Marks the connection as authenticated; returns `false` if no slot is left.
     pub fn admit(&self) -> bool {
         if self.is_known.load(Ordering::Relaxed) {
             return true;
@@ -89,14 +91,14 @@ impl ConnectionPlace {
         if connections.known >= KNOWN_MAX {
             return false;
         }
-        // An evicted stranger is not in the list any more. It is let in all the same: the token was in time.
+        // A connection evicted just now is no longer in the list, and stays connected.
         connections.strangers.retain(|stranger| stranger.id != self.id);
         connections.known += 1;
         self.is_known.store(true, Ordering::Relaxed);
         true
     }
 
-    /// Resolves when a stranger has to make room.
+    /// Resolves when an unauthenticated connection is evicted.
     pub async fn evicted(&self) {
         self.evicted.cancelled().await;
         if self.is_known.load(Ordering::Relaxed) {
@@ -115,7 +117,7 @@ impl Drop for ConnectionPlace {
     }
 }
 
-/// Groups addresses by who controls them: one IPv6 network of 64 bits is one peer.
+/// Reduces an IPv6 address to its /64 network, because one peer owns 2^64 addresses.
 fn peer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

@@ -1,4 +1,4 @@
-//! Access check for requests: the bearer token, and the host that a request names.
+//! Access rules: the bearer token, and the `Host` that addresses this server.
 
 use http::header::{AUTHORIZATION, HOST};
 use http::{HeaderMap, Request};
@@ -6,25 +6,25 @@ use http::{HeaderMap, Request};
 /// Access rules of a server.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// `None` lets in whoever reaches the socket: for servers without anything to guard.
+    /// The required token; `None` admits everyone, for servers with nothing to protect.
     pub token: Option<String>,
-    /// Names under which the server may be reached, each with or without a port.
+    /// Allowed host names, each with or without a port.
     pub hosts: Vec<String>,
-    /// Pages that may use it; none if empty. What is no page says no origin.
+    /// Allowed origins of web pages; none if empty. Other clients send no origin.
     pub origins: Vec<String>,
 }
 
-/// Why a request is not for this server.
+/// The reason why a request does not address this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HostError {
-    /// No host, several, or one that two readers could understand differently.
+    /// No host, several, or an ambiguous one.
     Malformed,
-    /// A host that this server is not.
+    /// The host of another server.
     Foreign,
 }
 
 impl Guard {
-    /// Makes the rules for a server that only this machine can reach.
+    /// Creates the rules for a server that only this machine may reach.
     pub fn of_this_machine(token: Option<String>) -> Self {
         let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
         let origins =
@@ -41,7 +41,7 @@ impl Guard {
             .is_some_and(|(scheme, given)| scheme.eq_ignore_ascii_case("bearer") && same(given.trim(), token))
     }
 
-    /// Checks the host of a request: the one `Host` line, and that of an address in absolute form, which a server has to go by.
+    /// Checks the single `Host` header, and the host of an absolute request target, which takes precedence.
     pub(super) fn check_host<B>(&self, request: &Request<B>) -> Result<(), HostError> {
         let mut lines = request.headers().get_all(HOST).iter();
         let (Some(line), None) = (lines.next(), lines.next()) else { return Err(HostError::Malformed) };
@@ -52,7 +52,7 @@ impl Guard {
     fn check(&self, text: &str) -> Result<(), HostError> {
         let (host, port) = parse_host(text).ok_or(HostError::Malformed)?;
         let is_allowed = |allowed: &String| {
-            // `::1` is written without brackets, too.
+            // A configured `::1` has no brackets.
             let (name, wanted) = parse_host(allowed).unwrap_or((allowed, None));
             name.eq_ignore_ascii_case(host) && (wanted.is_none() || wanted == port)
         };
@@ -60,8 +60,8 @@ impl Guard {
     }
 }
 
-/// Takes `host`, `host:port` or `[address]:port` apart. Everything else, above all `user@host`, is refused: another reader may see
-/// another host in it.
+/// Parses `host`, `host:port` or `[address]:port`. Rejects everything else, above all `user@host`, because
+/// another parser may see another host in it.
 fn parse_host(text: &str) -> Option<(&str, Option<u16>)> {
     let (host, rest) = match text.strip_prefix('[') {
         Some(inside) => {
@@ -92,7 +92,7 @@ fn parse_host(text: &str) -> Option<(&str, Option<u16>)> {
     Some((host, port))
 }
 
-/// Takes as long for a wrong token as for the right one.
+/// Compares tokens in constant time.
 fn same(given: &str, token: &str) -> bool {
     given.len() == token.len()
         && given.bytes().zip(token.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0

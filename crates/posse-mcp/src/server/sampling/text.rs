@@ -1,5 +1,6 @@
-//! Tools for a model that is only given text. A call is the tool's name as a tag, with one JSON object in it or one tag for each argument;
-//! its result comes back between tags too. Nothing but what the model itself says is ever read as a call.
+//! Text-based tool calls, for hosts that pass no tools to their model. A call is a tag with the tool's name
+//! around a JSON object or one tag per argument. Results come back between tags too. Only the model's own
+//! text is parsed for calls.
 
 use posse_core::message::{Arguments, Block, ToolResult};
 use posse_core::tool::{ToolSpec, canonical};
@@ -7,14 +8,14 @@ use posse_runtime::ports::ToolUse;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-/// What every result begins with.
+/// The start of every result.
 pub const RESULT_BEGINS: &str = "<tool_result";
 const RESULT_ENDS: &str = "</tool_result";
 
 const EXPLANATION: &str = include_str!("../../../prompts/text_tools.md");
 const NO_MORE: &str = include_str!("../../../prompts/text_tools_over.md");
 
-/// What the model is told about its tools.
+/// Renders the tool instructions for the system prompt.
 pub fn explanation(tools: &[ToolSpec], tool_use: ToolUse) -> String {
     let mut all = EXPLANATION.trim_end().to_owned();
     for ToolSpec { name, description, input_schema, .. } in tools {
@@ -26,7 +27,7 @@ pub fn explanation(tools: &[ToolSpec], tool_use: ToolUse) -> String {
     all
 }
 
-/// What the model said, as it would have said it.
+/// Renders the model's blocks as the text that it would have written.
 pub fn spoken(blocks: &[Block]) -> String {
     let part = |block: &Block| match block {
         Block::Text { text, .. } => Some(text.clone()),
@@ -39,7 +40,7 @@ pub fn spoken(blocks: &[Block]) -> String {
     blocks.iter().filter_map(part).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A result must not end itself: whatever stands behind its end would be somebody else's word.
+/// Renders results. Escapes the closing tag inside a result, so that its text cannot break out.
 pub fn results(results: &[ToolResult]) -> String {
     let one = |result: &ToolResult| {
         let failed = if result.is_error { " error=\"true\"" } else { "" };
@@ -49,8 +50,9 @@ pub fn results(results: &[ToolResult]) -> String {
     results.iter().map(one).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The text before the first call, and the calls. What stands between and after calls was said before their results were known, and
-/// does not count. Calls begin a line, outside of code blocks. `cut_off`: the model ran out of room.
+/// Splits a reply into the text before the first call and the calls. Text between and after calls is dropped,
+/// because the model wrote it without their results. A call starts a line, outside of code blocks. `cut_off`:
+/// the model hit its output limit.
 pub fn parse(said: &str, tools: &[ToolSpec], cut_off: bool) -> (String, Vec<(String, Arguments)>) {
     let mut calls = Vec::new();
     let (mut before, mut at, mut fenced) = (said.len(), 0, false);
@@ -74,7 +76,7 @@ pub fn parse(said: &str, tools: &[ToolSpec], cut_off: bool) -> (String, Vec<(Str
     (said[..before].trim_end().to_owned(), calls)
 }
 
-/// The tool whose tag stands here, its name as it is written, and where its inside begins.
+/// Matches a tool's opening tag; returns the tool, the name as written and the offset of the body.
 fn opened<'a, 't>(text: &'a str, tools: &'t [ToolSpec]) -> Option<(&'t ToolSpec, &'a str, usize)> {
     let rest = text.strip_prefix('<')?;
     let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))?;
@@ -87,11 +89,11 @@ fn opened<'a, 't>(text: &'a str, tools: &'t [ToolSpec]) -> Option<(&'t ToolSpec,
     Some((spec, name, 1 + end + 1))
 }
 
-/// The arguments, and how long they are with their end.
+/// Parses the arguments; returns them and their length including the closing tag.
 fn body(text: &str, spec: &ToolSpec, name: &str, cut_off: bool) -> (Arguments, usize) {
     let close = format!("</{name}>");
     if text.trim_start().starts_with('{') {
-        // A value may contain the closing tag, so the object's own end counts.
+        // A value may contain the closing tag, so the JSON parser finds the end of the object.
         let mut objects = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
         if let Some(Ok(_)) = objects.next() {
             let end = objects.byte_offset();
@@ -110,8 +112,8 @@ fn body(text: &str, spec: &ToolSpec, name: &str, cut_off: bool) -> (Arguments, u
     }
 }
 
-/// One tag for each argument, up to the end of the call. A value goes on until its end is followed by another argument or by the end of
-/// the call, because it may contain tags of its own.
+/// Parses one tag per argument up to the end of the call. A value may contain tags, so it ends only at a
+/// closing tag that another argument or the end of the call follows.
 fn tags(text: &str, spec: &ToolSpec, close: &str) -> Option<(Map<String, Value>, usize)> {
     let schema: Value = serde_json::from_str(&spec.input_schema).ok()?;
     let properties = schema["properties"].as_object()?;
@@ -133,12 +135,13 @@ fn tags(text: &str, spec: &ToolSpec, close: &str) -> Option<(Map<String, Value>,
     is_whole.then(|| (found, text.len() - rest.len() + close.len()))
 }
 
-/// Tags have only text. What the schema wants otherwise is read as JSON; what cannot be read stays as it is, and is told.
+/// Converts a tag's text to the type in the schema by parsing it as JSON. Unparsable text stays a string, for
+/// validation to report.
 fn typed(text: &str, schema: &Value) -> Value {
     let kinds = &schema["type"];
     let wants_text = *kinds == "string" || kinds.as_array().is_some_and(|all| all.contains(&"string".into()));
     if wants_text {
-        // The line breaks next to the tags are not part of it.
+        // The line breaks next to the tags are not part of the value.
         let text = text.strip_prefix('\n').unwrap_or(text);
         return Value::String(text.strip_suffix('\n').unwrap_or(text).to_owned());
     }
@@ -243,7 +246,7 @@ mod tests {
         }
     }
 
-    /// What a file says stays inside of its result, and is never read as a call.
+    /// A file's text stays inside its result and is never parsed as a call.
     #[test]
     fn a_result_cannot_end_itself() {
         let call = posse_core::message::ToolCall {

@@ -1,4 +1,4 @@
-//! Between a run's conversation and the messages of the protocol, for hosts that pass tools on to their model and for those that do not.
+//! Translates between a run's conversation and sampling messages, for hosts with and without tool support.
 
 use posse_core::agent::ModelSettings;
 use posse_core::id::CallKey;
@@ -21,22 +21,22 @@ use super::text;
 
 const SCHEMA_RULE: &str = include_str!("../../../prompts/output_schema.md");
 
-/// More parts than any answer has.
+/// Maximum content blocks read of an answer.
 const PARTS_MAX: usize = 4096;
-/// Longer than any name or id that means something.
+/// Maximum bytes of a name or ID.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// How a host's model is told of tools.
+/// The way a host's model gets its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speech {
-    /// By the protocol.
+    /// As tools of the protocol.
     Tools,
-    /// In words: calls and results are parts of the text.
+    /// As text: calls and results are part of the messages.
     Text,
 }
 
 impl Speech {
-    /// `None` if the host does not lend its model.
+    /// Selects the mode from the host's capabilities; `None` if it offers no sampling.
     pub fn of(peer: &Peer<RoleServer>) -> Option<Self> {
         let info = peer.peer_info()?;
         let sampling = info.capabilities.sampling.as_ref()?;
@@ -44,6 +44,7 @@ impl Speech {
     }
 }
 
+/// Builds the sampling request; `wish` is the model name to suggest.
 pub fn request(request: &ModelRequest<'_>, speech: Speech, wish: Option<&str>) -> CreateMessageRequestParams {
     let messages = match speech {
         Speech::Tools => request.messages.iter().filter_map(with_tools).collect(),
@@ -68,7 +69,7 @@ pub fn request(request: &ModelRequest<'_>, speech: Speech, wish: Option<&str>) -
             }
             Speech::Text => {
                 system.push(text::explanation(request.tools, request.tool_use));
-                // A model that goes on by itself would make up what its calls came to.
+                // Otherwise the model might invent the results of its calls.
                 params.stop_sequences = Some(vec![text::RESULT_BEGINS.to_owned()]);
             }
         }
@@ -77,15 +78,16 @@ pub fn request(request: &ModelRequest<'_>, speech: Speech, wish: Option<&str>) -
     params
 }
 
-/// What came back, in our terms.
+/// A host's reply, translated.
 pub struct Read {
     pub blocks: Vec<Block>,
     pub stop: ReplyStop,
-    /// An estimate of what was said.
+    /// Estimated output tokens.
     pub tokens: u64,
     pub notes: Vec<String>,
 }
 
+/// Translates a host's reply.
 pub fn reply(request: &ModelRequest<'_>, speech: Speech, result: CreateMessageResult) -> Read {
     let stop = match result.stop_reason.as_deref() {
         None | Some("endTurn" | "stopSequence") => ReplyStop::EndTurn,
@@ -147,7 +149,8 @@ fn tool(spec: &ToolSpec) -> Tool {
     Tool::new(spec.name.clone(), spec.description.clone(), schema)
 }
 
-/// Thoughts and blocks of other providers mean nothing to this one; a message that has nothing else is left out.
+/// Translates a message. Skips thinking and other providers' opaque blocks; returns `None` if nothing else is
+/// left.
 fn with_tools(message: &Message) -> Option<SamplingMessage> {
     let (role, content): (Role, Vec<SamplingMessageContentBlock>) = match message {
         Message::User { text } => (Role::User, vec![SamplingMessageContentBlock::text(text)]),
@@ -180,7 +183,7 @@ fn said(block: &Block) -> Option<SamplingMessageContentBlock> {
     }
 }
 
-/// Both sides take turns: what follows on the same side is one message.
+/// Renders the conversation as text, and merges consecutive messages of the same role.
 fn in_words(messages: &[Message]) -> Vec<SamplingMessage> {
     let mut turns: Vec<(Role, String)> = Vec::new();
     for message in messages {
