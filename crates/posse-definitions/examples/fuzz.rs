@@ -1,6 +1,7 @@
-//! Throws damaged and invented input at the readers of definitions: `fuzz <frontmatter|tool_pattern> [--seconds N]
-//! [--seed S] [--from I]`. The same seed tries the same inputs. The number of the input that is being tried lies on disk
-//! before it is tried, so that one that overflows the stack is known as well. `cargo xtask fuzz` runs both targets.
+//! Fuzzes the readers of definitions with damaged and generated input: `fuzz <frontmatter|tool_pattern>
+//! [--seconds N] [--seed S] [--from I]`. The same seed tries the same inputs. The index of an input is
+//! written to disk before the attempt, so that one that overflows the stack is known as well. `cargo xtask
+//! fuzz` runs both targets.
 
 use std::io::{Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,11 +16,11 @@ use posse_core::pattern::ToolPattern;
 use posse_core::tool::Effect;
 use posse_definitions::{File, export, read};
 
-/// Longest input of a target, and how long one may take: far above what linear work needs in a debug build.
+/// Maximum input size and time per input: far above what linear work needs in a debug build.
 const INPUT_BYTES_MAX: usize = 64 << 10;
 const INPUT_TIME_MAX: Duration = Duration::from_secs(10);
 
-/// Pieces that mean something to YAML, TOML, the formats or the patterns.
+/// Tokens that mean something to YAML, TOML, the formats or the patterns.
 const TOKENS: &[&str] = &[
     "---\n",
     "\n",
@@ -152,16 +153,17 @@ fn run(
     let started = Instant::now();
     let mut index = from;
     while started.elapsed() < time {
-        // Each input has a generator of its own: it is the same whatever was tried before.
+        // Each input has its own generator, so that it does not depend on earlier ones.
         let mut rng = Rng::with_seed(seed ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let input = invent(&corpus, &mut rng);
-        // Always as many digits, over those of the input before; without them the seed alone still tells.
+        // A fixed number of digits overwrites the previous index; without it the seed alone still identifies
+        // the run.
         let _ = number.rewind().and_then(|()| write!(number, "{index:020}"));
         let before = Instant::now();
         let good = catch_unwind(AssertUnwindSafe(|| target(&input, &mut rng))).is_ok();
         if !good || before.elapsed() > INPUT_TIME_MAX {
             let path = beside_this_program(&format!("{name}.input"));
-            // The number and the seed make the same input again.
+            // The index and the seed reproduce the input.
             let _ = std::fs::write(&path, &input.bytes);
             return Err((index, path));
         }
@@ -175,7 +177,7 @@ fn beside_this_program(name: &str) -> PathBuf {
     program.with_file_name(format!("fuzz-{name}"))
 }
 
-/// A file as it is found: its format and its name belong to it.
+/// A file with its format and name.
 #[derive(Clone)]
 struct Input {
     bytes: Vec<u8>,
@@ -183,7 +185,7 @@ struct Input {
     relative: String,
 }
 
-/// The fixtures of the tests.
+/// Loads the test fixtures as the corpus.
 fn corpus() -> Vec<Input> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut found = Vec::new();
@@ -192,7 +194,7 @@ fn corpus() -> Vec<Input> {
         while let Some(at) = pending.pop() {
             let entries = std::fs::read_dir(at).into_iter().flatten().flatten();
             let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-            // The order of a directory is not the same everywhere; what a seed tries is.
+            // Directory order differs between systems; the inputs of a seed must not.
             paths.sort();
             for path in paths {
                 if path.is_dir() {
@@ -225,7 +227,7 @@ fn invent(corpus: &[Input], rng: &mut Rng) -> Input {
     input
 }
 
-/// Keys with values made of tokens.
+/// Generates keys with values made of tokens.
 fn invented_file(rng: &mut Rng) -> Vec<u8> {
     let mut text = "---\nname: a\ndescription: d\n".to_owned();
     for _ in 0..rng.usize(0..6) {
@@ -273,7 +275,7 @@ fn damage(input: &mut Vec<u8>, corpus: &[Input], rng: &mut Rng) {
     }
 }
 
-/// Whatever the bytes are: one answer or more, each a definition or an error, and what we write is read back.
+/// Checks that any input gives a definition or an error, and that exports can be read back.
 fn frontmatter(input: &Input, rng: &mut Rng) {
     let Input { bytes, format, relative } = input;
     let reads = read(File { path: relative, relative, format: *format, scope: Scope::User, bytes });
@@ -292,8 +294,7 @@ fn frontmatter(input: &Input, rng: &mut Rng) {
     lists_and_commas(rng);
 }
 
-/// What is written for another tool and read again allows nothing that was not allowed before, unless the export says
-/// that it lost something of it.
+/// Checks that an exported and reread definition allows nothing new, unless the export reports the loss.
 fn gives_no_more(before: &Definition, to: Format) {
     const CALLS: &[(&str, &str, Effect)] = &[
         ("read", r#"{"path":"src/a.rs"}"#, Effect::Pure),
@@ -322,7 +323,7 @@ fn gives_no_more(before: &Definition, to: Format) {
             let call = Call { tool, effect: *effect, arguments, workspace: "" };
             root.narrow(&d.rights).decide(call) == Decision::Allow
         };
-        // Where a format has no list of tools, the least that it can say is that an agent only reads.
+        // A format without a tool list can at most say that an agent is read-only.
         let least = matches!(to, Format::Codex | Format::Cursor) && matches!(*tool, "read" | "subagent");
         assert!(
             allowed(before) || !allowed(&after) || least,
@@ -359,7 +360,7 @@ fn round_trip(mut definition: Definition) {
     assert_eq!(back, definition, "{}", written.text);
 }
 
-/// The same tools as a list and as one text.
+/// Checks that a tool list and its comma-separated text give the same result.
 fn lists_and_commas(rng: &mut Rng) {
     const ENTRIES: &[&str] = &[
         "Read",
@@ -390,7 +391,7 @@ fn lists_and_commas(rng: &mut Rng) {
     assert_eq!(rights(&format!("[{}]", quoted.join(", "))), rights(&format!("\"{}\"", entries.join(", "))));
 }
 
-/// A pattern is read or refused; what is read is read back, and taking it away leaves less.
+/// Checks that a pattern is parsed or rejected, that it round-trips, and that denying it leaves less.
 fn tool_pattern(input: &Input, rng: &mut Rng) {
     let text = String::from_utf8_lossy(&input.bytes);
     let lines: Vec<&str> = text.lines().collect();
@@ -409,7 +410,7 @@ fn tool_pattern(input: &Input, rng: &mut Rng) {
     }
 }
 
-/// What patterns are made of.
+/// The parts of generated patterns.
 const PIECES: &[&str] = &[
     "Bash", "Agent", "read", "search", "mcp__x__", "(", ")", "()", "(a", ",", " ", "*", "**", ":*", ":", "a",
     "b/", ".", "?", "é",

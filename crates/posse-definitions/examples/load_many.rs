@@ -1,9 +1,9 @@
-//! How long it takes to load many agents, and to look at them again when one of them changed.
+//! Measures the time to load many agents, and to reload them after one of them changed.
 //!
 //!     cargo run --release -p posse-definitions --example load_many
 //!
-//! Writes 2,000 files of several formats, with prompts as long as real ones, to a temporary directory. Fails if loading
-//! them costs more time of one core than a person would notice.
+//! Writes 2,000 files of several formats, with prompts of realistic length, to a temporary directory. Fails
+//! if loading takes more CPU time than a person would notice.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,9 +17,9 @@ use rustix::time::{ClockId, clock_gettime};
 const FILES: usize = 2_000;
 /// Odd, so that the median is one of the runs.
 const RUNS: usize = 11;
-/// On one core, with the files in the cache of the system.
+/// Limit of CPU time on one core, with the files in the page cache.
 const LOAD_MAX: Duration = Duration::from_millis(100);
-/// After that a registry believes the time stamps of files.
+/// Time after which a registry relies on file time stamps.
 const SETTLING: Duration = Duration::from_secs(4);
 
 fn main() -> ExitCode {
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     if loading <= LOAD_MAX { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Three in four belong to the project; each format is one that people have many files of.
+/// Writes one agent. Three in four belong to the project; the formats are those with many files in practice.
 fn write(project: &Path, home: &Path, number: usize) {
     let (name, prompt) = (format!("agent-{number}"), prompt(number));
     let markdown =
@@ -96,7 +96,7 @@ fn median(mut measure: impl FnMut()) -> Duration {
     times[RUNS / 2]
 }
 
-/// Time of a core that this thread has used: other programs do not count.
+/// Returns this thread's CPU time, which excludes other programs.
 fn spent() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))

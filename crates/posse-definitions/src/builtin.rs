@@ -1,11 +1,11 @@
-//! The agents that are always there. They are files of our own format, read like any other, and so also examples of it.
+//! The built-in agents. They are files in our own format, read like any other, and serve as examples of it.
 
 use posse_core::definition::{Format, Scope};
 
 use crate::read::File;
 
-/// What stands below `## Context from Parent Analysis` of the `investigator` when nobody gave a context; whoever
-/// delegates with a context puts it in the place of this line.
+/// Placeholder below `## Context from Parent Analysis` of the `investigator`; a delegation with a context
+/// replaces it.
 pub const NO_CONTEXT: &str = "No additional context provided";
 
 const FILES: &[(&str, &str)] = &[
@@ -17,6 +17,7 @@ const FILES: &[(&str, &str)] = &[
     ("writer.md", include_str!("../agents/writer.md")),
 ];
 
+/// Lists the built-in agent files.
 pub fn files() -> impl Iterator<Item = File<'static>> {
     FILES.iter().map(|(name, text)| File {
         path: "built-in",

@@ -1,5 +1,5 @@
-//! A definition as a file of any format, and what that format cannot say. Where rights cannot be said exactly, the file
-//! asks for less.
+//! Writes a definition as a file of any format and reports what that format cannot express. A format that
+//! cannot express the rights exactly gets fewer rights.
 
 use posse_core::agent::Effort;
 use posse_core::definition::{Approval, DefinedLimits, Definition, Format, Isolation, TOOLS, TaskIn};
@@ -16,16 +16,19 @@ use crate::schema::{
     TaskInWord,
 };
 
+/// An exported file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     pub file_name: String,
     pub text: String,
-    /// What the file does not say, in words.
+    /// The settings that the file lacks, in words.
     pub lost: Vec<String>,
-    /// Why an agent of this file could do more than the definition allows: the format has no way to say less.
+    /// The reason why the exported agent would have more rights than the definition allows, if the format
+    /// cannot express fewer.
     pub excess: Option<String>,
 }
 
+/// Exports a definition in the given format.
 pub fn export(definition: &Definition, to: Format) -> Export {
     use Format::{Acai, Copilot, Factory, Gemini, OpenHands, Pi};
     let rights = Flat::of(definition);
@@ -68,7 +71,7 @@ pub fn export(definition: &Definition, to: Format) -> Export {
     Export { file_name, text, lost, excess: out.excess }
 }
 
-/// What is being written.
+/// The file being written.
 struct Out<'a> {
     d: &'a Definition,
     rights: Flat,
@@ -78,7 +81,7 @@ struct Out<'a> {
 }
 
 impl Out<'_> {
-    /// Whether the definition takes anything away, for formats that cannot say what.
+    /// Returns whether the definition restricts anything, for formats that cannot express how.
     fn is_restricted(&self) -> bool {
         let rights = &self.d.rights;
         rights.access == Access::ReadOnly
@@ -106,16 +109,16 @@ impl Out<'_> {
     }
 }
 
-/// Rights without an order of rules, for formats that have only lists. Never more than the definition has.
+/// Rights as plain lists, for formats without ordered rules. Never more than the definition grants.
 struct Flat {
     tools: Option<Vec<ToolPattern>>,
     deny: Vec<ToolPattern>,
     notes: Vec<String>,
-    /// The rules of the definition say no longer everything.
+    /// Set when the definition's rules alone no longer describe these rights.
     beyond_rules: bool,
 }
 
-/// Tools that we and others have. A list of them stands for "all" where something has to be left out.
+/// Tools that Posse and other tools share. Their list replaces "all" when some tool has to be left out.
 const KNOWN: &[&str] = &[
     "read",
     "write",
@@ -168,11 +171,11 @@ impl Flat {
         flat
     }
 
-    /// A name that means nothing here may mean something there: only what both sides know is passed on.
+    /// Keeps only tools that both sides know, because an unknown name may mean something else there.
     fn keep_known(&mut self, to: Format) {
         let is_known = |name: &str| match name.strip_prefix("mcp__") {
             Some(rest) if rest.starts_with('_') => false,
-            // There, a server with the name of a set of tools is that set.
+            // Copilot would read a server with the name of a tool set as that set.
             Some(rest) => to != Format::Copilot || !copilot::SETS.iter().any(|set| rest.starts_with(set)),
             None => name == "*" || KNOWN.contains(&name) || (to == Format::Acai && is_of_acai(name)),
         };
@@ -188,7 +191,8 @@ impl Flat {
         }
     }
 
-    /// Others do not hold an agent to some paths, so it writes nothing. A command could, and is not given here either.
+    /// Removes all write tools, because other formats cannot limit writes to paths. Commands could write too,
+    /// so `bash` goes as well.
     fn keep_from_writing(&mut self, d: &Definition) {
         if d.rights.write_paths.is_none() {
             return;
@@ -199,7 +203,7 @@ impl Flat {
         self.take_denied_from_list();
     }
 
-    /// The same for reading and for hosts.
+    /// Removes tools that could read outside the roots or reach other hosts.
     fn keep_from_reading_and_reaching(&mut self, d: &Definition) {
         let some = |names: &[&str]| names.iter().map(|name| ToolPattern::tool(name)).collect::<Vec<_>>();
         if d.rights.read_roots.is_some() {
@@ -216,8 +220,8 @@ impl Flat {
         }
     }
 
-    /// A pattern such as `web*` names nothing elsewhere: the tools that it stands for do. Tools of servers cannot be
-    /// listed; where they are denied, a list of the others says so.
+    /// Expands patterns such as `web*` to the tools that they cover, because other formats have no such
+    /// patterns. MCP tools cannot be enumerated; denying them turns "all" into a list of the other tools.
     fn spell_out_denials(&mut self) {
         let denies_servers = |pattern: &ToolPattern| pattern.argument().is_none() && pattern.names("mcp__");
         if self.deny.iter().any(denies_servers) {
@@ -243,7 +247,7 @@ impl Flat {
         self.deny = spelled;
     }
 
-    /// A list instead of "all".
+    /// Replaces "all" by a list of the known tools.
     fn list_instead(&mut self) {
         if self.tools.is_none() {
             self.beyond_rules = true;
@@ -264,7 +268,8 @@ impl Flat {
         }
     }
 
-    /// OpenHands has one tool that reads, edits and writes: with less than all of it, there is none.
+    /// Joins the file tools. OpenHands has one tool that reads, edits and writes; without all three rights
+    /// the agent gets none of it.
     fn join_for_file_editor(&mut self) {
         let Some(tools) = &mut self.tools else { return };
         let has = |name: &str| tools.iter().any(|pattern| pattern.names(name));
@@ -280,7 +285,7 @@ impl Flat {
         }
     }
 
-    /// For formats in which a tool is allowed as a whole or not at all.
+    /// Removes arguments, for formats that allow a tool as a whole or not at all.
     fn drop_arguments(&mut self) {
         let notes = &mut self.notes;
         if let Some(tools) = &mut self.tools {
@@ -298,7 +303,7 @@ impl Flat {
         self.deny.dedup();
     }
 
-    /// For formats that cannot say "read-only": the tools that only read.
+    /// Keeps only reading tools, for formats without a read-only setting.
     fn keep_reading(&mut self) {
         const READING: &[&str] = &["read", "grep", "glob", "ls", "directory_tree", "think"];
         self.tools = Some(match self.tools.take() {
@@ -307,14 +312,15 @@ impl Flat {
         });
     }
 
-    /// For formats that have no other tools than these and those of servers.
+    /// Keeps only the given tools and MCP tools, for formats without others.
     fn keep_only(&mut self, theirs: &[&str]) {
         if let Some(tools) = &mut self.tools {
             tools.retain(|pattern| theirs.contains(&pattern.name()) || pattern.name().starts_with("mcp__"));
         }
     }
 
-    /// For formats in which writing and editing are one right: with half of it, there is none.
+    /// Joins `edit` and `write`, for formats in which they are one right: without both the agent gets
+    /// neither.
     fn join_edit_and_write(&mut self) {
         let Some(tools) = &mut self.tools else { return };
         let has = |name: &str| tools.iter().any(|pattern| pattern.names(name));
@@ -324,7 +330,7 @@ impl Flat {
         }
     }
 
-    /// For formats that cannot deny: the list without what is denied.
+    /// Removes denied tools from the list, for formats without a deny list.
     fn only_tools(&mut self) {
         if !self.deny.is_empty() {
             self.list_instead();
@@ -415,7 +421,7 @@ fn codex(out: &mut Out<'_>) -> String {
     out.put("developer_instructions", d.prompt.as_str());
     let wants_servers = |tools: &Vec<ToolPattern>| tools.iter().any(|pattern| pattern.name().contains('*'));
     if !d.mcp_servers.is_empty() && d.rights.tools.as_ref().is_none_or(wants_servers) {
-        // TOML has no null: a server that is only named is left out.
+        // TOML has no null, so a server given only by name is left out.
         let servers: serde_json::Map<String, Value> = d
             .mcp_servers
             .iter()
@@ -437,7 +443,7 @@ fn has_null(value: &Value) -> bool {
     }
 }
 
-/// Every Markdown format but ours. Each arm is the list of keys that the format has.
+/// Writes the keys of every Markdown format except our own. Each arm lists the keys of one format.
 fn other_keys(out: &mut Out<'_>, to: Format) {
     let d = out.d;
     if !matches!(to, Format::Opencode | Format::Copilot) {
@@ -589,7 +595,7 @@ fn permission(out: &mut Out<'_>) -> Permission {
         && rights.access == Access::Whole
         && !out.rights.beyond_rules;
     let deny = if as_written {
-        // Their own way to say it: nothing is lost.
+        // opencode's own rule syntax loses nothing.
         out.rights.notes.clear();
         rights.rules.iter().for_each(|rule| permission.rule(&rule.pattern, rule.verdict));
         &rights.deny
@@ -604,7 +610,7 @@ fn permission(out: &mut Out<'_>) -> Permission {
     permission
 }
 
-/// opencode's rules: a key, then patterns in their order.
+/// opencode's rules: a key, then its patterns in order.
 #[derive(Default)]
 struct Permission(Vec<(String, Vec<(String, Verdict)>)>);
 
@@ -632,7 +638,7 @@ impl Permission {
         self.rule(pattern, Verdict::Allow);
     }
 
-    /// The last rule counts, so that a key that comes again moves to the end.
+    /// Adds a rule. The last rule wins, so a repeated key moves to the end.
     fn add(&mut self, key: &str, argument: Option<&str>, verdict: Verdict) {
         let mut rules = match self.0.iter().position(|(known, _)| known == key) {
             Some(at) => self.0.remove(at).1,
@@ -668,7 +674,7 @@ impl Permission {
     }
 }
 
-/// The first model that the other side can name.
+/// Writes the first model if the target format can name it.
 fn model(out: &mut Out<'_>, providers: &[&str]) {
     let candidates = &out.d.model.candidates;
     let Some(first) = candidates.first() else { return };
@@ -699,7 +705,7 @@ fn copilot_models(out: &mut Out<'_>) {
 }
 
 fn temperature(d: &Definition) -> Option<f64> {
-    // Through its shortest text: 0.2 and not 0.20000000298.
+    // Via its shortest text: 0.2 instead of 0.20000000298.
     d.model.temperature.and_then(|number| number.to_string().parse().ok())
 }
 
@@ -720,7 +726,7 @@ fn mode(d: &Definition, plan: &'static str, auto: &'static str, ask: &'static st
     }
 }
 
-/// For formats with a list of what is allowed and one of what is not.
+/// Writes the allow and deny lists, for formats that have both.
 fn lists(out: &mut Out<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -> String) {
     if let Some(tools) = &out.rights.tools {
         let tools: Vec<String> = tools.iter().map(spelling).collect();
@@ -732,7 +738,7 @@ fn lists(out: &mut Out<'_>, deny_key: &'static str, spelling: fn(&ToolPattern) -
     }
 }
 
-/// For formats that have no list of tools at all.
+/// Reports the lost tool lists, for formats that have none.
 fn no_tools(out: &mut Out<'_>) {
     if out.rights.tools.is_some() || !out.rights.deny.is_empty() {
         out.lost.push("which tools it may use".to_owned());
@@ -747,7 +753,7 @@ fn only_tools(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
     }
 }
 
-/// For formats in which the list is one text.
+/// Writes the tools as one comma-separated text.
 fn listed_with_commas(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
     if let Some(tools) = &out.rights.tools {
         let tools: Vec<String> = tools.iter().map(spelling).collect();
@@ -756,7 +762,7 @@ fn listed_with_commas(out: &mut Out<'_>, spelling: fn(&ToolPattern) -> String) {
     refuse_if_empty(out);
 }
 
-/// For formats that take an empty list for none at all, and give everything.
+/// Reports an empty list as excess, for formats that read it as no list and grant all tools.
 fn refuse_if_empty(out: &mut Out<'_>) {
     if out.rights.tools.as_ref().is_some_and(Vec::is_empty) {
         out.excess = Some(
@@ -879,7 +885,7 @@ fn copilot_tool(pattern: &ToolPattern) -> String {
     }
 }
 
-/// What a definition has and a format has no key for.
+/// Lists the settings that the format has no key for.
 fn unsaid(d: &Definition, to: Format) -> Vec<String> {
     use Format::{
         Acai, Claude, Codex, Copilot, Cursor, Factory, Gemini, Native, OpenHands, Opencode, Pi, Qwen,
@@ -931,12 +937,12 @@ fn has_other_limits(limits: &DefinedLimits) -> bool {
 }
 
 fn markdown(keys: &impl Serialize, prompt: &str) -> String {
-    // Texts and numbers with string keys: there is nothing in them that YAML cannot write.
+    // The keys hold only texts and numbers, which YAML can always represent.
     let front = serde_saphyr::to_string(keys).unwrap_or_default();
     format!("---\n{}\n---\n{prompt}\n", front.trim_end())
 }
 
-/// Keys in the order in which they were put.
+/// Keys in insertion order.
 struct Keys<'a>(&'a [(&'static str, Node)]);
 
 impl Serialize for Keys<'_> {

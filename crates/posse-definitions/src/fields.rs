@@ -1,5 +1,5 @@
-//! The keys of one file, taken by name and type. Every taking leaves its mark: what became of the key, and a remark
-//! where its value cannot be what it should be. A format is then a flat list of takings.
+//! Typed access to the keys of one file. Each access records what became of the key, and adds a remark if the
+//! value is invalid. A format is then a flat list of accesses.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::frontmatter::{error, shown, warning};
 use crate::node::{Entry, Node};
 
-/// Keys that take rights away. A value that cannot be read is an error: it must not become "everything".
+/// Keys that restrict rights. An unreadable value is an error, so that it cannot turn into "everything".
 const RIGHTS: &[&str] = &[
     "tools",
     "allowedTools",
@@ -37,28 +37,29 @@ const RIGHTS: &[&str] = &[
     "disabled",
 ];
 
-/// Whether a key takes rights away, in any spelling.
+/// Returns whether a key restricts rights, in any spelling.
 pub fn is_right(key: &str) -> bool {
     RIGHTS.iter().any(|right| plain(right) == plain(key))
 }
 
-/// Most entries of one list.
+/// Maximum entries of one list.
 const LIST_MAX: usize = 512;
 
+/// The keys of a file, and what became of each.
 pub struct Fields {
     entries: Vec<Entry>,
     fates: Vec<Option<Fate>>,
-    /// Every key that was asked for: the keys of the format.
+    /// Every key requested so far: the keys of the format.
     asked: Vec<&'static str>,
     extra: BTreeMap<String, Value>,
     pub remarks: Vec<Remark>,
 }
 
-/// A value that can be written in several ways: how it is written, what it is, and what the report says it became;
-/// an empty text means that it is honoured as it stands.
+/// One spelling of an enumerated value: the text, the value, and what the report says it became. An empty
+/// report text means that the value is used as written.
 pub type Word<T> = (&'static str, T, fn() -> LocalizedText);
 
-/// What is left of the keys when a format has taken its own.
+/// The report on all keys, after a format has read its own.
 pub struct Report {
     pub fields: Vec<Field>,
     pub remarks: Vec<Remark>,
@@ -66,20 +67,23 @@ pub struct Report {
 }
 
 impl Fields {
+    /// Creates fields from parsed entries and the remarks so far.
     pub fn new(entries: Vec<Entry>, remarks: Vec<Remark>) -> Self {
         let fates = vec![None; entries.len()];
         Self { entries, fates, asked: Vec::new(), extra: BTreeMap::new(), remarks }
     }
 
+    /// Returns whether the file has the key.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|entry| entry.key == key)
     }
 
+    /// Returns the line of the key.
     pub fn line(&self, key: &str) -> Option<u32> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| entry.line)
     }
 
-    /// The value, whatever it is; an empty one counts as missing.
+    /// Takes a value of any type; an empty one counts as missing.
     pub fn value(&mut self, key: &'static str) -> Option<Node> {
         let at = self.find(key)?;
         self.fates[at] = Some(Fate::Honoured);
@@ -94,6 +98,7 @@ impl Fields {
         }
     }
 
+    /// Takes a text.
     pub fn text(&mut self, key: &'static str) -> Option<String> {
         match self.value(key)? {
             Node::Text(text) => Some(text),
@@ -101,7 +106,7 @@ impl Fields {
         }
     }
 
-    /// A list of texts, or one text with commas between them. Commas in parentheses belong to their entry.
+    /// Takes a list of texts, or one comma-separated text. Commas inside parentheses do not separate.
     pub fn texts(&mut self, key: &'static str) -> Option<Vec<String>> {
         let items = match self.value(key)? {
             Node::Text(text) if text.trim().is_empty() => {
@@ -130,7 +135,7 @@ impl Fields {
         Some(items)
     }
 
-    /// A list of tools. `[Agent(a, b)]` without quotes is two texts to YAML and one entry to whoever wrote it.
+    /// Takes a list of tools. Rejoins an unquoted `[Agent(a, b)]`, which YAML splits into two texts.
     pub fn tools(&mut self, key: &'static str) -> Option<Vec<String>> {
         let items = self.texts(key)?;
         let mut entries: Vec<String> = Vec::with_capacity(items.len());
@@ -146,6 +151,7 @@ impl Fields {
         Some(entries)
     }
 
+    /// Takes a Boolean.
     pub fn flag(&mut self, key: &'static str) -> Option<bool> {
         match self.value(key)? {
             Node::Bool(flag) => Some(flag),
@@ -153,6 +159,7 @@ impl Fields {
         }
     }
 
+    /// Takes a number in the given range.
     pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Option<f64> {
         let allowed = || localized!("allowed-number", least = range.start(), most = range.end());
         match self.value(key)? {
@@ -164,6 +171,7 @@ impl Fields {
         }
     }
 
+    /// Takes a whole number in the given range.
     pub fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Option<u64> {
         let allowed = || localized!("allowed-whole", least = range.start(), most = range.end());
         match self.value(key)? {
@@ -175,6 +183,7 @@ impl Fields {
         }
     }
 
+    /// Takes a map.
     pub fn map(&mut self, key: &'static str) -> Option<Vec<Entry>> {
         match self.value(key)? {
             Node::Map(entries) => Some(entries),
@@ -182,12 +191,13 @@ impl Fields {
         }
     }
 
-    /// The keys of a map as fields of their own: `budget.max_cost_usd`. `give_back` returns what became of them.
+    /// Takes a map as nested fields: `budget.max_cost_usd`. Pass them to `give_back` afterwards.
     pub fn inner(&mut self, key: &'static str) -> Option<Fields> {
         let entries = self.map(key)?;
         Some(Fields::new(entries, Vec::new()))
     }
 
+    /// Merges the remarks of nested fields and reports their unknown keys.
     pub fn give_back(&mut self, key: &'static str, inner: Fields) {
         let unknown: Vec<(String, u32)> = inner
             .entries
@@ -206,6 +216,7 @@ impl Fields {
         }
     }
 
+    /// Takes one of the given words.
     pub fn word<T: Copy>(&mut self, key: &'static str, words: &[Word<T>]) -> Option<T> {
         let text = match self.value(key)? {
             Node::Text(text) => text,
@@ -223,17 +234,17 @@ impl Fields {
         }
     }
 
-    /// Says that a value that was taken became something else.
+    /// Records that a taken value was mapped to something else.
     pub fn mapped(&mut self, key: &'static str, into: impl Into<LocalizedText>) {
         self.mark(key, Fate::Mapped(into.into()));
     }
 
-    /// Says that a value that was taken is kept in the definition but not acted on.
+    /// Records that a taken value is kept in the definition but has no effect.
     pub fn unused(&mut self, key: &'static str, why: impl Into<LocalizedText>) {
         self.mark(key, Fate::Ignored(why.into()));
     }
 
-    /// A key of the format that we do not act on: kept beside the definition.
+    /// Ignores a key of the format that Posse does not support, and keeps its value beside the definition.
     pub fn ignore(&mut self, key: &'static str, why: impl FnOnce() -> LocalizedText) {
         if let Some(at) = self.find(key) {
             self.fates[at] = Some(Fate::Ignored(why()));
@@ -241,7 +252,7 @@ impl Fields {
         }
     }
 
-    /// Says that a value that was taken turned out not to be usable.
+    /// Records that a taken value is invalid: an error for a right, otherwise a warning.
     pub fn reject(&mut self, key: &'static str, found: &LocalizedText, allowed: &LocalizedText) {
         let severity = if RIGHTS.contains(&key) { Severity::Error } else { Severity::Warning };
         let text = localized!("field-rejected", key, found, allowed);
@@ -252,7 +263,7 @@ impl Fields {
         }
     }
 
-    /// The same, as what a taking returns.
+    /// Does the same as `reject` and returns `None`, for use as a return value.
     pub fn refuse<T>(
         &mut self,
         key: &'static str,
@@ -263,18 +274,20 @@ impl Fields {
         None
     }
 
+    /// Adds a warning about the key.
     pub fn warn(&mut self, key: &'static str, text: impl Into<LocalizedText>) {
         let line = self.line_of(key);
         self.remarks.push(warning(text, line, None));
     }
 
+    /// Adds an error about the key.
     pub fn fail(&mut self, key: &'static str, text: impl Into<LocalizedText>, hint: Option<&LocalizedText>) {
         let line = self.line_of(key);
         self.remarks.push(error(text, line, hint));
         self.mark(key, Fate::Ignored(localized!("field-is-reason")));
     }
 
-    /// Takes every key that nobody asked for, with its value.
+    /// Takes every key not requested so far, with its value.
     pub fn rest(&mut self, into: fn() -> LocalizedText) -> Vec<(String, Value)> {
         let mut taken = Vec::new();
         for (entry, fate) in self.entries.iter().zip(&mut self.fates) {
@@ -286,6 +299,7 @@ impl Fields {
         taken
     }
 
+    /// Reports the unknown keys and returns the report.
     pub fn finish(mut self) -> Report {
         for at in 0..self.entries.len() {
             if self.fates[at].is_none() {
@@ -310,7 +324,7 @@ impl Fields {
             Some(near) => localized!("key-unknown-near", near),
             None => localized!("key-unknown"),
         };
-        // A right that somebody meant to take away is worth more than a line in a report.
+        // Someone meant to restrict a right here, so the report alone is not enough.
         if is_right {
             let text = localized!("right-unknown", shown = shown(&key));
             let hint = near.map(|near| localized!("did-you-mean", name = near));
@@ -320,7 +334,7 @@ impl Fields {
         self.keep(at);
     }
 
-    /// Where the key is. A right is found in any spelling: `disallowed-tools` was meant to take something away.
+    /// Finds a key. Rights are found in any spelling: `disallowed-tools` was meant to restrict something.
     fn find(&mut self, key: &'static str) -> Option<usize> {
         let is_new = !self.asked.contains(&key);
         if is_new {
@@ -367,7 +381,7 @@ fn listed<T>(words: &[Word<T>]) -> LocalizedText {
     words.join(", ").into()
 }
 
-/// Entries between commas; those in parentheses, as in `Agent(a, b)`, separate nothing.
+/// Splits at commas, except inside parentheses as in `Agent(a, b)`.
 fn commas(text: &str) -> Vec<String> {
     let mut entries = vec![String::new()];
     let mut depth = 0_u32;
@@ -389,7 +403,7 @@ fn plain(key: &str) -> String {
     key.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
-/// One slip of the pen, or another way to join the words.
+/// Returns whether two keys differ by one typing error or by their word separators.
 fn is_near(known: &str, key: &str) -> bool {
     let (known, key): (Vec<char>, Vec<char>) = (plain(known).chars().collect(), plain(key).chars().collect());
     let (short, long) = if known.len() <= key.len() { (&known, &key) } else { (&key, &known) };

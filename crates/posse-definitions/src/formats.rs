@@ -1,4 +1,4 @@
-//! One module for each format: which keys it has and what they are to us. What several formats share stands here.
+//! One module per format: its keys and their meaning here. Shared parts are in this file.
 
 mod acai;
 mod claude;
@@ -29,7 +29,7 @@ use crate::node::Node;
 
 pub use gemini::remote;
 
-/// Fills a definition from the keys of its file. The body is its prompt already.
+/// Fills a definition from the keys of its file. The prompt is already the body.
 pub fn apply(format: Format, f: &mut Fields, d: &mut Definition) {
     match format {
         Format::Native => native::apply(f, d),
@@ -68,7 +68,7 @@ fn no_instructions() -> LocalizedText {
     localized!("project-instructions-unused")
 }
 
-/// Longest description that is kept: about two thousand tokens in every request of whoever may delegate.
+/// Maximum description size: about two thousand tokens in every request of a delegating agent.
 const DESCRIPTION_BYTES_MAX: usize = 8 << 10;
 const MODELS_MAX: usize = 16;
 const MODEL_BYTES_MAX: usize = 256;
@@ -77,9 +77,9 @@ const DAY_S: u64 = 86_400;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
-    /// Without it there is no agent, and it has at most 1,024 characters.
+    /// Required, with at most 1,024 characters.
     Strict,
-    /// Without it there is no agent.
+    /// Required.
     Required,
     Optional,
 }
@@ -107,15 +107,15 @@ fn description(f: &mut Fields, d: &mut Definition, need: Need) {
     d.description = text;
 }
 
-/// How a format spells tools: one entry of a list can be several of ours.
+/// Maps a format's tool entry to our tools; one entry can become several.
 type Spelling = fn(&str) -> Vec<String>;
 
-/// As everyone does.
+/// Keeps an entry as written.
 fn as_written(entry: &str) -> Vec<String> {
     vec![entry.to_owned()]
 }
 
-/// The list of tools that an agent has; without the key it has all.
+/// Reads the allow list of tools; without the key the agent has all.
 fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
     let Some(entries) = f.tools(key) else { return };
     let (mut patterns, mut unreadable) = (Vec::new(), None);
@@ -123,7 +123,7 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
         for spelled in spelling(entry) {
             match ToolPattern::parse(&spelled) {
                 Ok(parsed) => patterns.extend(parsed),
-                // One tool less is the safe side.
+                // Fail closed: leave the tool out.
                 Err(e) => {
                     f.warn(key, localized!("entry-left-out", why = e.message()));
                     unreadable = unreadable.or(Some(e));
@@ -131,7 +131,7 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
             }
         }
     }
-    // A list of which nothing can be read is no wish for no tools.
+    // A list without any readable entry does not mean "no tools".
     if let (true, Some(e)) = (patterns.is_empty(), unreadable) {
         let hint = localized!("tools-unreadable-hint");
         return f.fail(key, format!("`{key}`: {}", e.message()), Some(&hint));
@@ -144,7 +144,7 @@ fn tools(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelli
     d.tools_written = Some(entries);
 }
 
-/// The list of tools that an agent has not. An entry that cannot be read would take nothing away.
+/// Reads the deny list of tools. An unreadable entry is an error, because ignoring it would grant the tool.
 fn denied(f: &mut Fields, d: &mut Definition, key: &'static str, spelling: Spelling) {
     let Some(entries) = f.tools(key) else { return };
     let mut patterns = Vec::new();
@@ -185,7 +185,7 @@ fn joined(patterns: &[ToolPattern]) -> String {
     prefix(&all, 1_000).escape_debug().to_string()
 }
 
-/// One model, or several in the order in which they are tried.
+/// Reads one model, or several in fallback order.
 fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
     let written = match f.value(key) {
         None => return,
@@ -217,7 +217,7 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
         f.reject(key, &localized!("found-long-list"), &localized!("allowed-names-most", most = MODELS_MAX));
         return;
     }
-    // What comes after the parent's model would never be asked.
+    // Entries after "inherit" would never be used.
     let own: Vec<&String> = written.iter().take_while(|name| !model_names::is_inherited(name)).collect();
     let references: Vec<String> = own.iter().map(|name| style(name)).collect();
     if own.iter().zip(&references).any(|(name, reference)| *name != reference) {
@@ -230,7 +230,7 @@ fn model(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) 
     }
 }
 
-/// Models to try after the agent's own.
+/// Reads the models to try after the agent's own.
 fn fallback_models(f: &mut Fields, d: &mut Definition, key: &'static str, style: fn(&str) -> String) {
     if d.model.candidates.is_empty() && f.has(key) {
         f.ignore(key, || localized!("fallback-unused"));
@@ -258,7 +258,7 @@ fn effort(f: &mut Fields, d: &mut Definition, key: &'static str) {
 }
 
 fn temperature(f: &mut Fields, d: &mut Definition) {
-    // The value has few digits; what a request carries is the shorter type.
+    // The value has few digits, and a request carries an `f32`.
     d.model.temperature = f.number("temperature", 0.0..=2.0).map(|number| number as f32);
 }
 
@@ -268,7 +268,7 @@ fn turns(f: &mut Fields, d: &mut Definition, key: &'static str) {
     }
 }
 
-/// Kept, so that an export has them.
+/// Reads MCP servers; kept so that an export includes them.
 fn mcp_servers(f: &mut Fields, d: &mut Definition, key: &'static str) {
     let mut servers = BTreeMap::new();
     match f.value(key) {
@@ -325,5 +325,5 @@ fn usd_to_micros(usd: f64) -> u64 {
     (usd * 1e6).round() as u64
 }
 
-/// Most dollars one can write: more is a mistake.
+/// Maximum budget in dollars; more is a mistake.
 const USD_MAX: f64 = 1e6;

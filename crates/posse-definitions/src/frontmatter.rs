@@ -1,5 +1,4 @@
-//! From the bytes of a file to its keys and its body. Bounded and total: whatever the bytes are, there are keys or a
-//! reason why not.
+//! Parses a file's bytes into keys and body. Bounded and total: any input gives keys or an error.
 
 use posse_core::definition::{Remark, Severity};
 use posse_core::text::prefix;
@@ -10,38 +9,40 @@ use toml::de::{DeTable, DeValue};
 use crate::fields::is_right;
 use crate::node::{Entry, Node};
 
-/// A prompt of this size fills a context window; a larger file is something else.
+/// Maximum file size; a prompt of this size fills a context window.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
-/// Real files stay below 8 KiB.
+/// Maximum frontmatter size; real files stay below 8 KiB.
 pub const FRONT_BYTES_MAX: usize = 64 << 10;
-/// Far above any format; each key costs a line of the report.
+/// Maximum keys: far above any format; each one costs a line of the report.
 const KEYS_MAX: usize = 256;
 
-/// What a file says before its format is known.
+/// A parsed file before its format is known.
 #[derive(Debug, Default)]
 pub struct Document {
-    /// The keys; `None` where the file has no frontmatter at all.
+    /// The keys; `None` if the file has no frontmatter.
     pub front: Option<Node>,
     pub body: String,
-    /// Where the body begins.
+    /// The line on which the body starts.
     pub body_line: u32,
     pub remarks: Vec<Remark>,
 }
 
+/// Creates an error remark.
 pub fn error(text: impl Into<LocalizedText>, line: Option<u32>, hint: Option<&LocalizedText>) -> Remark {
     Remark { severity: Severity::Error, text: text.into(), line, hint: hint.cloned() }
 }
 
+/// Creates a warning remark.
 pub fn warning(text: impl Into<LocalizedText>, line: Option<u32>, hint: Option<&LocalizedText>) -> Remark {
     Remark { severity: Severity::Warning, ..error(text, line, hint) }
 }
 
-/// Text from a file, short and harmless in a message.
+/// Quotes file text for a message: short and escaped.
 pub fn shown(text: &str) -> String {
     format!("`{}`", prefix(text, 80).escape_debug())
 }
 
-/// Text of bounded size, without a byte order mark and with plain line ends.
+/// Decodes a file: bounded, UTF-8, without a byte order mark, with plain line ends.
 pub fn text_of(bytes: &[u8]) -> Result<String, Remark> {
     if bytes.len() > FILE_BYTES_MAX {
         let text = localized!("file-bytes", bytes = bytes.len(), most = FILE_BYTES_MAX);
@@ -64,7 +65,7 @@ pub fn text_of(bytes: &[u8]) -> Result<String, Remark> {
     Ok(plain_lines(text.strip_prefix('\u{feff}').unwrap_or(text)))
 }
 
-/// One way to end a line. A carriage return alone lets a terminal write over what it showed.
+/// Normalizes line ends. A lone carriage return could make a terminal overwrite its output.
 pub fn plain_lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
@@ -74,7 +75,7 @@ fn line_at(bytes: &[u8], at: usize) -> u32 {
     u32::try_from(breaks).unwrap_or(u32::MAX).saturating_add(1)
 }
 
-/// A Markdown file: YAML between two lines of `---`, then the prompt.
+/// Parses a Markdown file: YAML between two `---` lines, then the prompt.
 pub fn markdown(text: &str) -> Document {
     let Some((front, first_line, body, body_line)) = split(text) else {
         let unclosed = text.trim_start().lines().next().is_some_and(|line| line.trim_end() == "---");
@@ -97,7 +98,7 @@ pub fn markdown(text: &str) -> Document {
     document
 }
 
-/// The text between the fences with its first line, and the text after them with its first line.
+/// Splits at the fences; returns frontmatter and body, each with its first line number.
 fn split(text: &str) -> Option<(&str, u32, &str, u32)> {
     let mut at = 0;
     let mut front = None;
@@ -118,7 +119,7 @@ fn split(text: &str) -> Option<(&str, u32, &str, u32)> {
     None
 }
 
-/// YAML where it is YAML; otherwise line by line. `first_line` is where `front` stands in its file.
+/// Parses YAML, or line by line if it is invalid. `first_line` is the position of `front` in its file.
 fn yaml_or_lines(front: &str, first_line: u32) -> (Node, Vec<Remark>) {
     let nothing = || Node::Map(Vec::new());
     let failure = match yaml(front) {
@@ -169,7 +170,7 @@ fn yaml(text: &str) -> Result<Node, Error> {
     serde_saphyr::from_str_with_options(text, options)
 }
 
-/// Errors after which nothing is guessed: somebody wrote two things at once, or far too many.
+/// Returns whether an error rules out line-by-line recovery: duplicate keys or an exceeded limit.
 fn is_refused(failure: &Error) -> bool {
     match failure.without_snippet() {
         Error::Budget { .. }
@@ -180,7 +181,7 @@ fn is_refused(failure: &Error) -> bool {
         | Error::AliasReplayStackDepthExceeded { .. }
         | Error::RecursiveReferencesRequireWeakTypes { .. } => true,
         Error::AliasError { error, .. } => is_refused(error),
-        // The scanner's own bound on brackets has no variant.
+        // The scanner's limit on nested brackets has no variant.
         other => other.to_string().contains("recursion limit exceeded"),
     }
 }
@@ -199,12 +200,13 @@ fn refusal(failure: &Error, entries: &[Entry], first_line: u32) -> LocalizedText
 
 fn message(failure: &Error) -> String {
     let message = failure.without_snippet().to_string();
-    // The parser repeats the place at the end of its message.
+    // The parser repeats the location at the end of its message.
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
     prefix(message, 200).replace('\n', " ")
 }
 
-/// Cuts the text at each line that begins with `key:` and reads every piece alone: one bad line spoils one key.
+/// Splits at each line that starts with `key:` and parses every piece alone, so that one bad line spoils one
+/// key.
 fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
     let mut remarks = Vec::new();
     let mut pieces: Vec<(u32, Vec<&str>)> = Vec::new();
@@ -244,7 +246,7 @@ fn by_lines(front: &str, first_line: u32) -> (Vec<Entry>, Vec<Remark>) {
     (entries, remarks)
 }
 
-/// `key:` at the beginning of a line, and what follows it.
+/// Splits a `key:` at the start of a line from the rest.
 fn key_of(line: &str) -> Option<(&str, &str)> {
     let (key, rest) = line.split_once(':')?;
     let key = key.trim_end();
@@ -271,7 +273,7 @@ fn piece(line: u32, lines: &[&str]) -> Result<Entry, Remark> {
     }
     let mut text = rest.split(" # ").next().unwrap_or_default().trim().to_owned();
     for (line, more) in (line + 1..).zip(&lines[1..]) {
-        // A right that is taken away on a line out of place must not end as part of a description.
+        // A misplaced line that restricts rights must not become part of a description.
         if let Some((inner, _)) = key_of(more.trim()).filter(|(inner, _)| is_right(inner)) {
             let text = localized!("right-below", inner = shown(inner), key = shown(key));
             return Err(error(text, Some(line), Some(&localized!("right-below-hint"))));
@@ -287,7 +289,7 @@ fn unquoted(text: &str) -> &str {
     inner('"').or_else(|| inner('\'')).unwrap_or(text)
 }
 
-/// A Codex role: everything is a key.
+/// Parses a Codex role, in which everything is a key.
 pub fn toml(text: &str) -> Document {
     match DeTable::parse(text) {
         Ok(table) if table.get_ref().len() > KEYS_MAX => {
@@ -306,7 +308,8 @@ pub fn toml(text: &str) -> Document {
     }
 }
 
-/// `breaks` are the places of the line ends: looking for them again at each key would take quadratic time.
+/// Converts a table. `breaks` holds the positions of line ends, because searching for them at each key would
+/// be quadratic.
 fn toml_table(breaks: &[usize], table: &DeTable<'_>) -> Node {
     let line = |at: usize| u32::try_from(breaks.partition_point(|end| *end < at)).unwrap_or(u32::MAX - 1) + 1;
     let mut entries: Vec<Entry> = table

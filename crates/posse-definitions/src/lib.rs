@@ -1,7 +1,7 @@
-//! Agent definitions: from files of any format to agents that can be asked.
+//! Agent definitions: reads agent files of any supported format.
 //!
-//! `read` turns one file into definitions in one form, with a report of every key. `places` knows where files are,
-//! `registry` which of them count and in which version, `trust` which of them may run.
+//! `read` turns one file into definitions in a common form, with a report of every key. `places` knows where
+//! files are, `registry` which of them count and in which version, `trust` which of them may run.
 
 pub mod builtin;
 pub mod export;

@@ -1,11 +1,11 @@
-//! The front matter of a skill, read by the parser that reads agents.
+//! The frontmatter of a skill, parsed like that of an agent.
 
 use posse_core::definition::Matter;
 
 use crate::frontmatter::{markdown, plain_lines};
 use crate::node::Node;
 
-/// Total: a front matter that is never closed, or that cannot be read, is none.
+/// Parses a skill file. Never fails: unclosed or unreadable frontmatter counts as none.
 pub fn matter(text: &str) -> Matter {
     let document = markdown(&plain_lines(text.trim_start_matches('\u{feff}')));
     let entries = match &document.front {
@@ -51,7 +51,7 @@ mod tests {
             assert_eq!(matter.description.as_deref(), expected_description, "{text:?}");
             assert_eq!(matter.body, expected_body, "{text:?}");
         }
-        // The same front matter makes an agent, with the same words.
+        // The same frontmatter makes an agent, with the same words.
         let text = "---\nname: a\ndescription: b: c\n---\nYou do.\n";
         let document = markdown(text);
         assert_eq!(document.body, matter(text).body);

@@ -1,7 +1,7 @@
-//! How other tools name models, and how we do: `provider:model`. Aliases such as `sonnet` and names without a provider stay as
-//! they are written; the configuration says what they mean and who serves them.
+//! Translates model names of other tools to `provider:model`. Aliases such as `sonnet` stay as written; the
+//! configuration defines them.
 
-/// Providers as other tools spell them.
+/// Provider names of other tools.
 const PROVIDERS: &[(&str, &str)] = &[
     ("anthropic", "anthropic"),
     ("openai", "openai"),
@@ -16,7 +16,7 @@ const PROVIDERS: &[(&str, &str)] = &[
     ("llamacpp", "llamacpp"),
 ];
 
-/// Services that pass on the models of others under their own names.
+/// Services that resell other providers' models under their own name.
 const RESELLERS: &[&str] = &["github-copilot", "copilot", "opencode"];
 
 const BEGINNINGS: &[(&str, &str)] = &[
@@ -30,13 +30,13 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("gemini-", "gemini"),
 ];
 
-/// Whether the text says "the model of whoever delegates".
+/// Returns whether the text means the delegating agent's model.
 pub fn is_inherited(raw: &str) -> bool {
     let raw = raw.trim();
     raw.is_empty() || raw.eq_ignore_ascii_case("inherit")
 }
 
-/// A reference, an alias, or a model's own name.
+/// Translates a reference, an alias, or a name whose prefix identifies the provider.
 pub fn any(raw: &str) -> String {
     let raw = raw.trim();
     if raw.contains(':') {
@@ -50,7 +50,7 @@ pub fn any(raw: &str) -> String {
     spelled(raw)
 }
 
-/// opencode and pi: `provider/model`, where the provider can be any.
+/// Translates names of opencode and pi: `provider/model` with any provider.
 pub fn slashed(raw: &str) -> String {
     let raw = raw.trim();
     match raw.split_once('/') {
@@ -63,7 +63,7 @@ pub fn slashed(raw: &str) -> String {
     }
 }
 
-/// Codex speaks the Responses interface.
+/// Translates names of Codex, which uses the Responses API.
 pub fn codex(raw: &str) -> String {
     let reference = any(raw);
     match reference.strip_prefix("openai:") {
@@ -73,7 +73,7 @@ pub fn codex(raw: &str) -> String {
     }
 }
 
-/// Copilot shows names to people: `Claude Sonnet 4.5 (copilot)`, `Gemini 3 Pro (Preview)`.
+/// Translates Copilot's display names: `Claude Sonnet 4.5 (copilot)`, `Gemini 3 Pro (Preview)`.
 pub fn copilot(raw: &str) -> String {
     let (name, note) = match raw.trim().split_once('(') {
         Some((name, note)) => (name.trim(), note.trim_end_matches(')').trim()),
@@ -95,7 +95,8 @@ fn provider_of(name: &str) -> Option<&'static str> {
     BEGINNINGS.iter().find(begins).map(|(_, provider)| *provider)
 }
 
-/// Anthropic's own spelling of its models: `claude-sonnet-4.5` and `claude-4.5-sonnet` are `claude-sonnet-4-5`.
+/// Normalizes to Anthropic's spelling: `claude-sonnet-4.5` and `claude-4.5-sonnet` become
+/// `claude-sonnet-4-5`.
 fn spelled(name: &str) -> String {
     let Some(rest) = name.strip_prefix("claude-") else { return name.to_owned() };
     let rest = rest.replace('.', "-");

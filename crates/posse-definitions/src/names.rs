@@ -1,4 +1,4 @@
-//! What an agent is called: each vendor has its own rule, and our names have fewer characters than theirs.
+//! Agent names: each format has its own rule, and our names allow fewer characters.
 
 use posse_core::definition::Format;
 use posse_core::id::{AGENT_NAME_MAX, AgentName};
@@ -8,13 +8,13 @@ use crate::fields::Fields;
 use crate::frontmatter::shown;
 
 enum Rule {
-    /// The key `name`, which must be what the file is called.
+    /// The key `name`, which must match the file name.
     AsFile,
     /// The key `name`.
     Key,
-    /// The key `name`, or else what the file is called.
+    /// The key `name`, or else the file name.
     KeyOrFile,
-    /// Where the file lies; the key `name` is only shown.
+    /// The path; the key `name` is only displayed.
     Path,
 }
 
@@ -27,7 +27,7 @@ fn rule(format: Format) -> Rule {
     }
 }
 
-/// The name, or an error among the remarks and the text that should have been one.
+/// Determines the name. On failure, adds an error remark and returns the text that should have been the name.
 pub fn of(format: Format, relative: &str, f: &mut Fields) -> Result<AgentName, String> {
     let stem = stem(relative);
     match rule(format) {
@@ -50,7 +50,7 @@ pub fn of(format: Format, relative: &str, f: &mut Fields) -> Result<AgentName, S
     }
 }
 
-/// `review/security.agent.md` is `security`.
+/// Returns the file name without suffixes: `review/security.agent.md` is `security`.
 pub fn stem(relative: &str) -> &str {
     let file = relative.rsplit('/').next().unwrap_or(relative);
     let stem = file.strip_suffix(".md").or_else(|| file.strip_suffix(".toml")).unwrap_or(file);
@@ -67,7 +67,7 @@ fn as_file(stem: &str, f: &mut Fields) -> Result<AgentName, String> {
         Ok(name) => {
             let text = localized!("name-not-file", name, file = shown(stem));
             f.fail("name", text, Some(&localized!("name-not-file-hint")));
-            // Whoever asks for it knows the file.
+            // Callers know the agent by its file name.
             Err(stem.to_owned())
         }
         Err(e) => {
@@ -111,7 +111,7 @@ fn from_path(path: &str, f: &mut Fields) -> Result<AgentName, String> {
     })
 }
 
-/// Our spelling of a vendor's name. Nothing that could be a path out of its directory becomes a name.
+/// Normalizes a vendor's name. Rejects everything that could be a path out of its directory.
 pub fn normal(raw: &str) -> Result<AgentName, LocalizedText> {
     let raw = raw.trim();
     if raw.is_empty() {

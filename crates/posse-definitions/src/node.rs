@@ -1,4 +1,4 @@
-//! A value as it stands in a file: maps keep their order, because in some formats the last rule that fits decides.
+//! A parsed value. Maps keep their order, because in some formats the last matching rule wins.
 
 use std::fmt;
 
@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Number, Value};
 use serde_saphyr::Spanned;
 
+/// A value of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
     Null,
@@ -18,16 +19,17 @@ pub enum Node {
     Map(Vec<Entry>),
 }
 
+/// A key with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub key: String,
-    /// In the file, counted from 1.
+    /// Line in the file, starting at 1.
     pub line: u32,
     pub value: Node,
 }
 
 impl Node {
-    /// What it is, in the words of a message.
+    /// Names the type for a message.
     pub fn kind(&self) -> LocalizedText {
         match self {
             Node::Null => localized!("kind-empty"),
@@ -39,6 +41,7 @@ impl Node {
         }
     }
 
+    /// Converts the value to JSON.
     pub fn to_json(&self) -> Value {
         match self {
             Node::Null => Value::Null,
@@ -52,7 +55,7 @@ impl Node {
         }
     }
 
-    /// Moves every line down: what was parsed alone stands further down in its file.
+    /// Moves all line numbers down, for a part that was parsed on its own.
     pub fn shift(&mut self, lines: u32) {
         match self {
             Node::List(items) => items.iter_mut().for_each(|item| item.shift(lines)),

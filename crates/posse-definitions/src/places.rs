@@ -1,4 +1,4 @@
-//! Where agent files are. The directories come in as values: nothing here reads the environment.
+//! The locations of agent files. Directories are passed in; this module does not read the environment.
 
 pub(crate) mod find;
 
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use posse_core::definition::{Format, Scope};
 
-/// Directories from where we are up to the root of the repository; a deeper working directory is a mistake.
+/// Maximum directories between the working directory and the repository root; more is a mistake.
 const PROJECT_DIRECTORIES_MAX: usize = 64;
 
-/// Where to look for agents.
+/// The directories to search for agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// From where we are up to the root of the repository, nearest first.
+    /// From the working directory up to the repository root, nearest first.
     project: Vec<PathBuf>,
     /// Further directories of the repository, from the home directory up.
     beyond: Vec<PathBuf>,
     home: Option<PathBuf>,
-    /// What holds the configuration of every program, usually `~/.config`.
+    /// The configuration directory of all programs, usually `~/.config`.
     config: Option<PathBuf>,
-    /// Who we are: files of a project that belong to somebody else are never trusted.
+    /// The current user; project files of other users are never trusted.
     user: u32,
 }
 
@@ -29,20 +29,20 @@ pub struct Directory {
     pub path: PathBuf,
     pub format: Format,
     pub scope: Scope,
-    /// Whether files below its subdirectories count.
+    /// Set if files in subdirectories count.
     pub nested: bool,
-    /// How the names of its files end.
+    /// The file name suffix.
     pub ending: &'static str,
-    /// The directory we were given; `path` lies below it.
+    /// The given base directory; `path` is below it.
     pub(crate) base: PathBuf,
-    /// Where a link in place of the directory may lead; `None`: anywhere, because the user made it.
+    /// Limit for a link in place of the directory; `None` allows any target, because the user made it.
     pub(crate) inside: Option<PathBuf>,
 }
 
 impl Places {
-    /// The project is every directory from `here` up to the one with a `.git`; outside of a repository only `here`. From
-    /// inside of the home directory it reaches neither that nor what is above it: what lies there is the user's or a stranger's.
-    /// A project may contain the home directory, as that of a container does.
+    /// Determines the project: every directory from `here` up to the one with a `.git`, or only `here`
+    /// outside a repository. The home directory and its parents are never part of a project, because their
+    /// files belong to the user or to strangers.
     pub fn find(here: &Path, home: Option<&Path>, config: Option<&Path>, user: u32) -> Self {
         let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (here, home, config) = (resolved(here), home.map(resolved), config.map(resolved));
@@ -66,16 +66,18 @@ impl Places {
         below.filter(|path| !counted.contains(path) && path.is_dir()).collect()
     }
 
-    /// What trust is bound to: the root of the repository, or the directory we are in. `None` in the home directory.
+    /// Returns the directory that trust is bound to: the repository root, or the working directory. `None` in
+    /// the home directory.
     pub fn root(&self) -> Option<&Path> {
         self.project.last().map(PathBuf::as_path)
     }
 
+    /// Returns the current user's ID.
     pub fn user(&self) -> u32 {
         self.user
     }
 
-    /// Every directory that counts, whether it exists or not, in the order of precedence.
+    /// Lists every directory that counts, existing or not, in order of precedence.
     pub fn directories(&self) -> Vec<Directory> {
         let mut all = Vec::new();
         for (base, distance) in self.project.iter().zip(0..) {
@@ -96,7 +98,7 @@ impl Places {
     }
 }
 
-/// The places of one format.
+/// The directories of one format.
 struct Row {
     format: Format,
     /// Below each directory of the project.
@@ -145,7 +147,7 @@ const fn nested(
     Row { nested: true, ..flat(format, project, home, config) }
 }
 
-/// Format, then its directories: of a project, in the home directory, in the configuration directory.
+/// Format, then its directories: in a project, in the home directory, in the configuration directory.
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
     flat(Format::Native, &[".posse/agents"], &[".posse/agents"], &["posse/agents"]),

@@ -1,4 +1,4 @@
-//! One file, whatever its format: a definition or the reason why there is none, and what became of each key.
+//! Reads one file of any format: a definition or the errors, and a report of each key.
 
 use posse_core::definition::{Definition, Format, Origin, Read, Remark, Scope, Severity, TaskIn};
 use posse_core::id::AgentName;
@@ -11,20 +11,21 @@ use crate::frontmatter::{self, Document, error, warning};
 use crate::node::{Entry, Node};
 use crate::{formats, names};
 
-/// A file that was found, and what is known of it before it is opened.
+/// A file found on disk, with the facts known before it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct File<'a> {
-    /// As shown to people.
+    /// Path as shown to people.
     pub path: &'a str,
-    /// Below the directory of agents, with `/` between names: `review/security.md`.
+    /// Path below the agent directory, with `/` as separator: `review/security.md`.
     pub relative: &'a str,
-    /// What the directory says; `None`: the keys decide.
+    /// The format of the directory; `None` lets the keys decide.
     pub format: Option<Format>,
     pub scope: Scope,
     pub bytes: &'a [u8],
 }
 
-/// Never fails and never panics: what is wrong with a file is in what it returns. Most files hold one agent.
+/// Reads the agents of a file. Never fails or panics: problems are in the returned value. Most files hold one
+/// agent.
 pub fn read(file: File<'_>) -> Vec<Read> {
     let text = match frontmatter::text_of(file.bytes) {
         Ok(text) => text,
@@ -34,14 +35,14 @@ pub fn read(file: File<'_>) -> Vec<Read> {
     let mut document = if is_toml { frontmatter::toml(&text) } else { frontmatter::markdown(&text) };
     let format = match file.format {
         None => detect(file, is_toml, &document),
-        // goose shares the directory of OpenHands, and only keys tell whose file it is.
+        // goose shares a directory with OpenHands; only the keys tell the format.
         Some(Format::OpenHands) if marked(&document) == Some(Format::Goose) => Format::Goose,
         Some(format) => format,
     };
     let broken = document.remarks.iter().any(|remark| remark.severity == Severity::Error);
     match document.front.take() {
         Some(Node::Map(entries)) => vec![one(file, format, entries, document)],
-        // Gemini has lists of remote agents in one file.
+        // Gemini allows a list of remote agents in one file.
         Some(Node::List(items)) if format == Format::Gemini => remotes(file, items),
         None if !broken && !needs_frontmatter(format) => vec![one(file, format, Vec::new(), document)],
         None if !broken => {
@@ -64,13 +65,13 @@ fn one(file: File<'_>, format: Format, entries: Vec<Entry>, document: Document) 
         Ok(name) => name.as_str().to_owned(),
         Err(raw) => label(raw),
     };
-    // Where there is no name there is an error, and no definition.
+    // A missing name is already an error, so no definition results.
     let Ok(name) = named.or_else(|_| AgentName::parse("unnamed")) else {
         return nothing(file, format, f.remarks);
     };
     let mut definition = Definition::new(name, origin.clone(), String::new(), document.body);
     formats::apply(format, &mut f, &mut definition);
-    // Formats that have the prompt in a key can write any character in it.
+    // Formats with the prompt in a key allow any character in it.
     definition.prompt = frontmatter::plain_lines(&definition.prompt).trim().to_owned();
     for (what, text) in [("description", &definition.description), ("prompt", &definition.prompt)] {
         if text.contains('\0') {
@@ -123,7 +124,7 @@ fn remotes(file: File<'_>, items: Vec<Node>) -> Vec<Read> {
         .collect()
 }
 
-/// A file of which nothing can be used.
+/// Builds the result for an unusable file.
 fn nothing(file: File<'_>, format: Format, remarks: Vec<Remark>) -> Read {
     let name = label(names::stem(file.relative));
     Read { name, origin: origin(file, format), definition: None, fields: Vec::new(), remarks }
@@ -134,12 +135,13 @@ fn origin(file: File<'_>, format: Format) -> Origin {
     Origin { path: file.path.to_owned(), format, scope: file.scope, hash }
 }
 
-/// Text that should have been a name, short and harmless.
+/// Shortens and escapes text that should have been a name.
 fn label(raw: &str) -> String {
     prefix(raw, 64).escape_debug().to_string()
 }
 
-/// Formats in which a file may be a prompt alone, because its path names the agent.
+/// Returns whether a format needs frontmatter; in the others a prompt alone suffices, because the path names
+/// the agent.
 fn needs_frontmatter(format: Format) -> bool {
     !matches!(
         format,
@@ -147,7 +149,7 @@ fn needs_frontmatter(format: Format) -> bool {
     )
 }
 
-/// What a person should look at before an agent runs.
+/// Warns about content that a person should check before the agent runs.
 fn doubts(definition: &Definition, body_line: Option<u32>) -> Vec<Remark> {
     let mut doubts = Vec::new();
     let says_nothing =
@@ -164,7 +166,7 @@ fn doubts(definition: &Definition, body_line: Option<u32>) -> Vec<Remark> {
     doubts
 }
 
-/// Characters that people do not see and models read.
+/// Returns whether people cannot see a character that models read.
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -179,7 +181,7 @@ fn is_hidden(c: char) -> bool {
     }
 }
 
-/// Directories by which vendors are known. `.agents/agents` is not among them: two vendors share it.
+/// Directories that identify a format. `.agents/agents` is missing, because two formats share it.
 const PLACES: &[(&str, Format)] = &[
     (".posse/agents/", Format::Native),
     (".acai/subagents/", Format::Acai),
@@ -201,7 +203,7 @@ const PLACES: &[(&str, Format)] = &[
     (".goose/agents/", Format::Goose),
 ];
 
-/// Keys that only one format has, in the order in which they decide.
+/// Keys that only one format has, in order of precedence.
 const MARKS: &[(&str, Format)] = &[
     ("developer_instructions", Format::Codex),
     ("permissionMode", Format::Claude),
@@ -228,7 +230,7 @@ const MARKS: &[(&str, Format)] = &[
     ("mode", Format::Opencode),
 ];
 
-/// Path first, then keys.
+/// Detects the format from the path, then from the keys.
 fn detect(file: File<'_>, is_toml: bool, document: &Document) -> Format {
     if is_toml {
         return Format::Codex;
@@ -247,7 +249,7 @@ fn detect(file: File<'_>, is_toml: bool, document: &Document) -> Format {
     marked(document).unwrap_or(if shared { Format::OpenHands } else { Format::Native })
 }
 
-/// The format that has one of the keys.
+/// Returns the format that one of the keys identifies.
 fn marked(document: &Document) -> Option<Format> {
     let Some(Node::Map(entries)) = &document.front else { return None };
     let mark = MARKS.iter().find(|(key, _)| entries.iter().any(|entry| entry.key == *key));

@@ -1,7 +1,8 @@
-//! Which files count: of several agents with one name the nearest, in a version that grows when what it says changes.
+//! The registry of agents. Of several agents with one name the nearest counts; its version grows when its
+//! content changes.
 //!
-//! A snapshot never changes; whoever holds one keeps the agents as they were. Nothing that was found is left out: a
-//! broken file keeps its name and tells its errors, a shadowed one is listed with what hides it.
+//! A snapshot is immutable, so its holder keeps a consistent view. It omits nothing: a broken file keeps its
+//! name and reports its errors, and a shadowed one is listed under the agent that hides it.
 
 mod extend;
 mod files;
@@ -23,87 +24,88 @@ use crate::places::{Directory, Places};
 use crate::read::File;
 use crate::trust::{Trust, Trusted};
 
-/// Turns one file into what it says; `posse_definitions::read` in the product.
+/// Parses one file; `posse_definitions::read` in the product.
 pub type Reader = fn(File<'_>) -> Vec<Read>;
 
+/// All agents of a session's places, kept current by reloads.
 pub struct Registry {
     places: Places,
     directories: Vec<Directory>,
     reader: Reader,
     trust: Trust,
-    /// Held while files are read, so that no reload overtakes another.
+    /// Held while files are read, so that reloads are serialized.
     known: Mutex<Known>,
     current: RwLock<Arc<Snapshot>>,
 }
 
-/// Every agent there is, at one moment.
+/// All agents at one moment.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// In the order of names.
+    /// Sorted by name.
     entries: Vec<Entry>,
-    /// About directories and the list of trusted files; those about an agent stand with it.
+    /// Remarks about directories and the trust store; remarks about an agent are in its entry.
     remarks: Vec<Remark>,
 }
 
-/// Everything that is known about one name.
+/// All agents found under one name.
 #[derive(Debug)]
 pub struct Entry {
     pub name: String,
-    /// Starts at 1 and grows when the content changes, its own or that of what it extends.
+    /// Starts at 1 and grows when the content changes, including that of extended agents.
     pub version: u32,
     pub state: State,
     pub chosen: Candidate,
-    /// The others of that name, in the order in which they would be chosen.
+    /// The other agents of that name, in order of precedence.
     pub shadowed: Vec<Candidate>,
 }
 
-/// One agent that was found in a file.
+/// One agent found in a file.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub read: Arc<Read>,
     pub standing: Standing,
-    /// What came up when it was put beside the others; those of the file alone are in `read`.
+    /// Remarks from comparing it with the others; remarks about the file alone are in `read`.
     pub remarks: Vec<Remark>,
 }
 
-/// Whether what a file says may be acted on.
+/// The trust status of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     Trusted,
-    /// Nobody said yes to this content.
+    /// Content that no person approved.
     NotTrusted,
-    /// A file of the project that belongs to somebody else, which no yes can change.
+    /// A project file of another user, which cannot be trusted.
     NotOurs,
 }
 
-/// Whether the agent can be asked.
+/// The availability of an agent.
 #[derive(Debug, Clone)]
 pub enum State {
     Ready(Ready),
     Disabled,
-    /// The file, its own or one that it extends, and why not.
+    /// Untrusted: the path of the file, its own or that of an extended agent, and its trust status.
     NotTrusted {
         path: String,
         standing: Standing,
-        /// What it will be once it is trusted. For the person who decides that; never for a model.
+        /// The state after approval. For the person who decides; never for a model.
         then: Box<State>,
     },
-    /// What is wrong, at least one thing.
+    /// The errors, at least one.
     Invalid(Vec<Remark>),
 }
 
-/// An agent together with everything that it extends.
+/// An agent merged with everything that it extends.
 #[derive(Debug, Clone)]
 pub struct Ready(Whole);
 
 #[derive(Debug, Clone)]
 enum Whole {
-    /// It extends nothing, so it is what its file says. Most are, and they are not copied.
+    /// Extends nothing, so the parsed file is used without a copy. The common case.
     Alone(Arc<Read>),
     Joined(Arc<Definition>),
 }
 
-/// What is remembered from one look at the files to the next.
+/// Cached state between reloads.
 struct Known {
     builtin: Vec<Arc<Read>>,
     files: files::Files,
@@ -112,7 +114,7 @@ struct Known {
 }
 
 impl Registry {
-    /// Reads every file of `places`. Never fails: what is wrong is in the snapshot.
+    /// Reads every file of `places`. Never fails: problems are in the snapshot.
     pub fn load(places: Places, reader: Reader, trust: Trust) -> Self {
         let builtin =
             builtin::files().flat_map(|file| files::read_safely(reader, file)).map(Arc::new).collect();
@@ -138,16 +140,17 @@ impl Registry {
         registry
     }
 
-    /// The agents as they are now.
+    /// Returns the current snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Returns the places that the registry reads.
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// Looks at every file and reads those that changed. Returns the new snapshot if anything is different.
+    /// Checks every file and reads those that changed. Returns the new snapshot if anything differs.
     pub fn reload(&self) -> Option<Arc<Snapshot>> {
         self.reload_at(now_s())
     }
@@ -157,7 +160,7 @@ impl Registry {
         self.look(&mut known, now_s).then(|| self.publish(&mut known))
     }
 
-    /// Whether anything is different from the last look.
+    /// Updates the cached state; returns whether anything differs.
     fn look(&self, known: &mut Known, now_s: i64) -> bool {
         let files_differ = known.files.look(&self.directories, self.reader, self.places.user(), now_s);
         let trusted = self.trust.load();
@@ -184,8 +187,7 @@ impl Registry {
         snapshot
     }
 
-    /// What to watch: each path that matters, whether it exists or not, with a directory above it from where on it may
-    /// come into being.
+    /// Lists the paths to watch, existing or not, each with the base directory below which it may appear.
     pub(crate) fn points(&self) -> Vec<(PathBuf, PathBuf)> {
         let roots = self.directories.iter().map(|directory| (directory.base.clone(), directory.path.clone()));
         let entered =
@@ -204,7 +206,7 @@ impl Registry {
 }
 
 impl State {
-    /// What it is, or will be once it is trusted.
+    /// Returns the state after approval.
     pub fn once_trusted(&self) -> &State {
         match self {
             State::NotTrusted { then, .. } => then,
@@ -214,6 +216,7 @@ impl State {
 }
 
 impl Ready {
+    /// Returns the merged definition.
     pub fn definition(&self) -> &Definition {
         match &self.0 {
             Whole::Alone(read) => read.definition.as_ref().expect("only a read with a definition is ready"),
@@ -231,7 +234,7 @@ impl Candidate {
         Self { read: read.clone(), standing, remarks: Vec::new() }
     }
 
-    /// Everything a person should know about it.
+    /// Returns all remarks about this agent.
     pub fn remarks(&self) -> impl Iterator<Item = &Remark> {
         self.read.remarks.iter().chain(&self.remarks)
     }

@@ -1,4 +1,5 @@
-//! The keys of our own format, once: for editors as a JSON Schema, for people as a table, and for writing files.
+//! The keys of our own format in one place: as a JSON Schema, as a table for the documentation, and for
+//! writing files.
 
 use std::collections::BTreeMap;
 
@@ -177,13 +178,13 @@ words! {
     TaskInWord { System, User }
 }
 
-/// For editors: completion and checks while one writes.
+/// Returns the JSON Schema, for completion and checks in editors.
 pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<AgentFile>().to_value()
 }
 
-/// For people: one line for each key, first those that every file needs.
+/// Renders the table for the documentation: one line per key, required keys first.
 pub fn fields_table() -> String {
     let schema = schema();
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -203,7 +204,7 @@ pub fn fields_table() -> String {
     table
 }
 
-/// What can stand behind a key, in words.
+/// Describes the values of a key in words.
 fn value_of(property: &Value) -> String {
     if let Some(words) = property["enum"].as_array() {
         let words: Vec<String> =

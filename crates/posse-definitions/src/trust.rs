@@ -1,5 +1,5 @@
-//! Which files of a project may run. What a project brings along (agents, servers, hooks) is data until a person said
-//! yes to its content: a file that changed or that is new asks again. What the user wrote needs no trust.
+//! Trust in project files. Agents, servers and hooks of a project stay inert until a person approves their
+//! content by hash; a new or changed file needs another approval. The user's own files need none.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -14,32 +14,32 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// A list that is larger was not written by us.
+/// Maximum size of the store; a larger file is not ours.
 const STORE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Contents that are remembered for one project; the oldest are forgotten first.
+/// Maximum hashes per project; the oldest are dropped first.
 const HASHES_MAX: usize = 20_000;
-/// Another process holds the lock only while it writes a small file.
+/// Lock timeout; another process holds the lock only while it writes a small file.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// Whom a registry believes.
+/// The trust policy of a registry.
 #[derive(Debug, Clone)]
 pub enum Trust {
-    /// What a person trusted before.
+    /// Trusts the content that a person approved.
     Store(TrustStore),
-    /// Every file of the project, for one run; for machines that only ever see checked code.
+    /// Trusts every project file for one run; for machines that only see reviewed code.
     All,
-    /// No file of any project.
+    /// Trusts no project file.
     Nothing,
 }
 
-/// A small file in the state directory: for each project the contents that a person trusted.
+/// The store of approved content hashes per project: a small file in the state directory.
 #[derive(Debug, Clone)]
 pub struct TrustStore {
     path: PathBuf,
 }
 
-/// What the file said when it was loaded. Each question is answered from memory.
+/// A loaded snapshot of the store; lookups use no I/O.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Trusted {
     projects: BTreeMap<PathBuf, HashSet<String>>,
@@ -47,7 +47,7 @@ pub struct Trusted {
     problem: Option<LocalizedText>,
 }
 
-/// What is trusted in one project.
+/// The trusted hashes of one project.
 #[derive(Debug, Clone, Copy)]
 pub struct ProjectTrust<'a> {
     everything: bool,
@@ -58,13 +58,14 @@ pub struct ProjectTrust<'a> {
 #[serde(deny_unknown_fields)]
 struct Contents {
     version: u32,
-    /// Root of the project, then the SHA-256 of each trusted file, oldest first.
+    /// Project root, then the SHA-256 of each trusted file, oldest first.
     projects: BTreeMap<String, Vec<String>>,
 }
 
 const VERSION: u32 = 1;
 
 impl Trust {
+    /// Loads the approvals that this policy grants.
     pub fn load(&self) -> Trusted {
         match self {
             Trust::Store(store) => store.load(),
@@ -75,40 +76,42 @@ impl Trust {
 }
 
 impl Trusted {
-    /// `hash` is what `hash` made of the content of a file of the project at `root`.
+    /// Returns whether the content with this `hash` is trusted in the project at `root`.
     pub fn trusts(&self, root: &Path, hash: &str) -> bool {
         self.project(root).trusts(hash)
     }
 
-    /// For many questions about one project.
+    /// Returns the trust of one project, for repeated lookups.
     pub fn project(&self, root: &Path) -> ProjectTrust<'_> {
         ProjectTrust { everything: self.everything, hashes: self.projects.get(&resolved(root)) }
     }
 
-    /// Why nothing is trusted, if the file could not be used.
+    /// Returns why the store could not be used; then nothing is trusted.
     pub fn problem(&self) -> Option<&LocalizedText> {
         self.problem.as_ref()
     }
 }
 
 impl ProjectTrust<'_> {
+    /// Returns whether the content with this hash is trusted.
     pub fn trusts(&self, hash: &str) -> bool {
-        // A file that could not be read has no hash, and what cannot be checked is refused.
+        // An unreadable file has an empty hash: fail closed.
         !hash.is_empty() && (self.everything || self.hashes.is_some_and(|hashes| hashes.contains(hash)))
     }
 }
 
 impl TrustStore {
-    /// `path` need not exist.
+    /// Creates a store at `path`, which need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
+    /// Returns the path of the store.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Never fails: a file that cannot be used trusts nothing and says why.
+    /// Loads the store. Never fails: an unusable file trusts nothing and reports why.
     pub fn load(&self) -> Trusted {
         match self.contents() {
             Ok(contents) => {
@@ -121,18 +124,19 @@ impl TrustStore {
         }
     }
 
+    /// Loads the store and looks up one hash.
     pub fn trusted(&self, root: &Path, hash: &str) -> bool {
         self.load().trusts(root, hash)
     }
 
-    /// From now on these contents may run in the project at `root`. A person should have seen exactly them, so what
-    /// is given is their hashes, not their paths.
+    /// Trusts these contents in the project at `root`. It takes hashes instead of paths, so that a person
+    /// approves exactly what they saw.
     pub fn trust<'a>(&self, root: &Path, hashes: impl IntoIterator<Item = &'a str>) -> Result<()> {
         let root = key(root)?;
         self.change(|contents| {
             let known = contents.projects.entry(root).or_default();
             let hashes: Vec<&str> = hashes.into_iter().filter(|hash| !hash.is_empty()).collect();
-            // Trusting again makes it the newest.
+            // Trusting again moves a hash to the end.
             let again: HashSet<&str> = hashes.iter().copied().collect();
             known.retain(|old| !again.contains(old.as_str()));
             known.extend(hashes.into_iter().map(str::to_owned));
@@ -140,7 +144,7 @@ impl TrustStore {
         })
     }
 
-    /// Whether anything was trusted there.
+    /// Removes the project; returns whether anything was trusted there.
     pub fn revoke(&self, root: &Path) -> Result<bool> {
         let root = key(root)?;
         let mut had = false;
@@ -148,7 +152,7 @@ impl TrustStore {
         Ok(had)
     }
 
-    /// Each project with how many contents are trusted there.
+    /// Lists the projects with their number of trusted contents.
     pub fn list(&self) -> Result<Vec<(PathBuf, usize)>> {
         let contents = self.contents().map_err(|why| {
             Error::new(ErrorCode::Io, self.damaged(&why)).hint(localized!("trust-writes-list"))
@@ -174,7 +178,7 @@ impl TrustStore {
         if !about.is_file() {
             return Err(localized!("trust-list-irregular"));
         }
-        // Whoever can write it decides what runs.
+        // Write access to this file decides what runs.
         if about.uid() != rustix::process::geteuid().as_raw() || about.mode() & 0o022 != 0 {
             return Err(localized!("trust-list-writable"));
         }
@@ -192,7 +196,7 @@ impl TrustStore {
         }
     }
 
-    /// Reads, changes and replaces the file while no other process does.
+    /// Reads, changes and replaces the file under the lock.
     fn change(&self, change: impl FnOnce(&mut Contents)) -> Result<()> {
         let failed = |cause: io::Error| {
             let text = localized!("trust-list-unwritten", path = self.path.display());
@@ -206,7 +210,7 @@ impl TrustStore {
         let _lock = self.lock().map_err(failed)?;
         let mut contents = match self.contents() {
             Ok(contents) => contents,
-            // Kept for a person to look at; nothing in it was trusted any more.
+            // Keep the damaged file for a person to inspect; it no longer counted as trusted.
             Err(_) => {
                 fs::rename(&self.path, self.beside("damaged")).map_err(failed)?;
                 Contents { version: VERSION, ..Contents::default() }
@@ -221,7 +225,7 @@ impl TrustStore {
 
     fn replace(&self, directory: &Path, text: &[u8]) -> io::Result<()> {
         let temporary = self.beside(&format!("{}.new", std::process::id()));
-        // Left behind by a process of the same number that died; the lock is ours.
+        // A leftover of a dead process with the same ID; we hold the lock.
         let _ = fs::remove_file(&temporary);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         let written = file.write_all(text).and_then(|()| file.sync_all());
@@ -230,12 +234,12 @@ impl TrustStore {
             let _ = fs::remove_file(&temporary);
         }
         renamed?;
-        // Trust that is lost in a power cut is asked for again, so a file system that cannot do this is no problem.
+        // Best effort: approvals lost in a power cut are asked for again.
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
         Ok(())
     }
 
-    /// The lock is on a file of its own, because the list itself is replaced.
+    /// Locks a separate file, because the store itself is replaced.
     fn lock(&self) -> io::Result<File> {
         let path = self.beside("lock");
         let mut options = OpenOptions::new();
@@ -265,7 +269,7 @@ impl TrustStore {
     }
 }
 
-/// SHA-256 in hex.
+/// Returns the SHA-256 in hex.
 pub fn hash(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digest = Sha256::digest(bytes);
@@ -276,7 +280,7 @@ pub fn hash(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// One project has one root, however it is reached.
+/// Resolves links, so that a project has one root however it is reached.
 fn resolved(root: &Path) -> PathBuf {
     root.canonicalize().unwrap_or_else(|_| root.to_owned())
 }
@@ -395,7 +399,7 @@ mod tests {
         let roots: Vec<PathBuf> = (0..8).map(|n| case.project(&n.to_string())).collect();
         std::thread::scope(|scope| {
             for root in &roots {
-                // Each has its own store, as each process has.
+                // Each thread has its own store, like separate processes.
                 let store = TrustStore::at(case.store.path());
                 scope.spawn(move || {
                     for n in 0..5 {

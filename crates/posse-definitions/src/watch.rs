@@ -1,5 +1,5 @@
-//! Keeps a registry current while files change. The system tells of changes; where it cannot, the files are looked at
-//! twice a second. Looking is cheap: a file whose time stamps are the same is not opened.
+//! Keeps a registry current while files change. It uses file system events and falls back to polling twice a
+//! second. Polling is cheap: a file with unchanged time stamps is not opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -16,27 +16,27 @@ use posse_messages::localized;
 
 use crate::registry::{Registry, Snapshot};
 
-/// Editors write a file in several steps; what comes within this time is one change.
+/// Debounce interval: editors write a file in several steps.
 const QUIET: Duration = Duration::from_millis(100);
-/// A directory that is never quiet is looked at anyway.
+/// Maximum debounce delay, for a directory that is never quiet.
 const QUIET_WAIT_MAX: Duration = Duration::from_millis(400);
-/// How often files are looked at where the system does not tell of changes.
+/// Polling interval without file system events.
 const POLL_PAUSE: Duration = Duration::from_millis(500);
-/// Some file systems (network, shared with a host) accept a watch and never tell anything.
+/// Interval of full checks; some file systems (network, shared with a host) accept a watch and never report.
 const SWEEP_PAUSE: Duration = Duration::from_secs(5);
-/// Systems allow a user some thousands of watches for all programs together.
+/// Maximum watches; systems allow a user a few thousand for all programs together.
 const POINTS_MAX: usize = 1_024;
 
-/// How changes are noticed.
+/// The change detection in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
-    /// The system tells; if it cannot, as `Polling`.
+    /// File system events; falls back to `Polling` if they are unavailable.
     Events,
-    /// By looking.
+    /// Periodic checks of the files.
     Polling,
 }
 
-/// Ends its thread when dropped.
+/// A running watcher; dropping it ends its thread.
 #[derive(Debug)]
 pub struct Watcher {
     signal: Arc<Signal>,
@@ -44,8 +44,8 @@ pub struct Watcher {
     thread: Option<JoinHandle<()>>,
 }
 
-/// `on_change` is called with each new snapshot, from a thread of the watcher; a change of files is in a snapshot in less
-/// than a second.
+/// Watches the registry's files. Calls `on_change` with each new snapshot from the watcher's thread, less
+/// than a second after a change.
 pub fn watch(
     registry: Arc<Registry>,
     how: How,
@@ -58,10 +58,10 @@ pub fn watch(
     start(registry, how, SWEEP_PAUSE, tell)
 }
 
-/// What the thread tells.
+/// Messages from the watcher's thread.
 enum News<'a> {
     Changed(&'a Arc<Snapshot>),
-    /// Everything that happened before was looked at, and what happens now will be noticed.
+    /// All earlier changes are handled, and later ones will be noticed.
     Idle,
 }
 
@@ -83,6 +83,7 @@ fn start(
 }
 
 impl Watcher {
+    /// Returns the change detection in use.
     pub fn how(&self) -> How {
         if self.polling.load(Ordering::Relaxed) { How::Polling } else { How::Events }
     }
@@ -92,13 +93,13 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         self.signal.set(|pending| pending.stop = true);
         if let Some(thread) = self.thread.take() {
-            // If it panicked, there is nobody left to tell.
+            // A panic of the thread has no one to report to.
             let _ = thread.join();
         }
     }
 }
 
-/// What the thread should know about. However much happens, it stays this small.
+/// Pending work for the thread; its size stays constant however many events arrive.
 #[derive(Debug, Default)]
 struct Signal {
     pending: Mutex<Pending>,
@@ -108,7 +109,7 @@ struct Signal {
 #[derive(Debug, Default)]
 struct Pending {
     changed: bool,
-    /// A watched directory went away or was replaced, so its watch may be dead.
+    /// A watched directory was removed or replaced, so its watch may be dead.
     replaced: bool,
     stop: bool,
 }
@@ -123,7 +124,7 @@ impl Signal {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for something to happen, at most `pause`, and then for it to be over.
+    /// Waits up to `pause` for an event, then until events stop arriving.
     fn wait(&self, pause: Duration) -> Pending {
         let waiting = |pending: &mut Pending| !pending.changed && !pending.stop;
         let waited = self.arrived.wait_timeout_while(self.lock(), pause, waiting);
@@ -153,7 +154,7 @@ struct Work<F> {
     tell: F,
 }
 
-/// Watches on these directories, each with what identifies it.
+/// Active watches, with the device and inode of each directory.
 struct Armed {
     points: Points,
     /// Ends its watches when dropped.
@@ -177,8 +178,8 @@ impl<F: FnMut(News<'_>)> Work<F> {
         }
     }
 
-    /// Looks at the files until every directory that it found was watched before it looked: what happens in a new
-    /// directory before its watch is seen by the look after it.
+    /// Reloads until every directory found was watched before the reload. A change in a new directory before
+    /// its watch starts is seen by the next reload.
     fn follow(&mut self, mut replaced: bool) {
         loop {
             if let Some(snapshot) = self.registry.reload() {
@@ -191,7 +192,7 @@ impl<F: FnMut(News<'_>)> Work<F> {
         }
     }
 
-    /// Whether there are new watches.
+    /// Updates the watches; returns whether there are new ones.
     fn arm(&mut self, replaced: bool) -> bool {
         let matter = self.registry.points();
         let points = points(&matter);
@@ -211,7 +212,7 @@ impl<F: FnMut(News<'_>)> Work<F> {
 }
 
 impl Armed {
-    /// Fails if a directory that is there cannot be watched.
+    /// Sets the watches; fails if an existing directory cannot be watched.
     fn new(points: Points, matter: BTreeSet<PathBuf>, signal: Arc<Signal>) -> Result<Self, ()> {
         if points.len() > POINTS_MAX {
             return Err(());
@@ -220,7 +221,7 @@ impl Armed {
         let handler = move |event: notify::Result<notify::Event>| on_event(event, &matter, &watched, &signal);
         let mut watcher = notify::recommended_watcher(handler).map_err(drop)?;
         for path in points.keys() {
-            // One that has gone meanwhile is noticed by the look that follows.
+            // A directory removed meanwhile is noticed by the next reload.
             if watcher.watch(path, RecursiveMode::NonRecursive).is_err() && path.exists() {
                 return Err(());
             }
@@ -236,12 +237,12 @@ fn on_event(
     signal: &Signal,
 ) {
     let Ok(event) = event else {
-        // Something was lost, so everything is looked at.
+        // An event was lost, so check everything.
         return signal.set(|pending| pending.changed = true);
     };
     let goes = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
     let changes = match event.kind {
-        // Our own reading makes these.
+        // Our own reads cause these.
         EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write),
         EventKind::Any
         | EventKind::Create(_)
@@ -259,13 +260,13 @@ fn on_event(
     }
 }
 
-/// What must be watched: of each path, every directory on the way that exists, so that what is missing is noticed when
-/// it comes and what is there when it goes.
+/// Collects the directories to watch: every existing directory on the way to each path, so that a missing
+/// path is noticed when it appears and an existing one when it vanishes.
 fn points(matter: &[(PathBuf, PathBuf)]) -> Points {
     let mut points = Points::new();
     for (base, path) in matter {
         let below: Vec<&Path> = path.ancestors().take_while(|dir| dir.starts_with(base)).collect();
-        // The base itself may be missing, as a configuration directory that nobody needed yet.
+        // The base itself may be missing, for example a configuration directory not created yet.
         let base = base.ancestors().find(|dir| dir.is_dir());
         for directory in below.into_iter().chain(base) {
             if points.contains_key(directory) {
@@ -288,18 +289,18 @@ mod tests {
     use std::fs;
     use std::sync::mpsc::{Receiver, channel};
 
-    /// Generous: only a broken watcher takes so long.
+    /// Generous: only a broken watcher takes this long.
     const DEADLINE: Duration = Duration::from_secs(20);
 
     struct Watching {
         case: Case,
         registry: Arc<Registry>,
-        /// A snapshot, or nothing when the watcher became idle.
+        /// A snapshot, or `None` when the watcher became idle.
         news: Receiver<Option<Arc<Snapshot>>>,
         watcher: Watcher,
     }
 
-    /// A watcher that is idle. It never sweeps: what it notices by events, it notices by them alone.
+    /// Starts a watcher and waits until it is idle. It never sweeps, so event tests rely on events alone.
     fn watching(case: Case, how: How) -> Watching {
         let registry = Arc::new(case.load_with_store());
         let (sender, news) = channel();
@@ -322,7 +323,7 @@ mod tests {
             self.news.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("not noticed: {what}"))
         }
 
-        /// Waits until the watcher has noticed, and is idle again.
+        /// Waits until the watcher has noticed the change and is idle again.
         fn until_prompt(&self, what: &str, name: &str, prompt: Option<&str>) {
             let fits =
                 |snapshot: &Snapshot| snapshot.find(name).ok().map(|a| a.prompt.clone()).as_deref() == prompt;
@@ -400,7 +401,7 @@ mod tests {
         let (sender, news) = channel();
         let path = case.path("home/.claude/agents/b.md");
         let tell = move |told: News<'_>| {
-            // The files were looked at, and the new directory has no watch yet.
+            // The files were checked, and the new directory has no watch yet.
             if let News::Changed(snapshot) = told {
                 fs::write(&path, "b").unwrap();
                 let _ = sender.send(snapshot.find("b").is_ok());
@@ -461,7 +462,7 @@ mod tests {
     fn dropping_ends_the_thread() {
         let w = watching(Case::new(), How::Events);
         drop(w.watcher);
-        // The thread held the sender, so the channel is closed when it has ended.
+        // The thread held the sender, so the channel closes when the thread ends.
         assert_eq!(w.news.try_iter().count(), 0);
         assert!(matches!(w.news.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected)));
     }

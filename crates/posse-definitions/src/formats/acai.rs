@@ -6,6 +6,7 @@ use super::{Need, *};
 
 const TIMEOUT_S: u64 = 300;
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Strict);
     model(f, d, "model", model_names::any);

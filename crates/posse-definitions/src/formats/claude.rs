@@ -5,6 +5,7 @@ use posse_core::grant::Access;
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Required);
     tools(f, d, "tools", as_written);
@@ -28,7 +29,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     f.ignore("omitClaudeMd", no_instructions);
 }
 
-/// Not a key of Claude Code, but in use: whoever wrote it meant to leave out other tools.
+/// Reads `allowedTools`: not a key of Claude Code, but in use, and meant to exclude other tools.
 fn allowed_tools(f: &mut Fields, d: &mut Definition) {
     if d.rights.tools.is_some() {
         f.ignore("allowedTools", || localized!("tools-there"));

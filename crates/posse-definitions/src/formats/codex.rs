@@ -1,10 +1,11 @@
-//! Codex roles, `.codex/agents/**/*.toml`. Codex reads `sandbox_mode` in a role and drops it; here it narrows.
+//! Codex roles, `.codex/agents/**/*.toml`. Codex ignores `sandbox_mode` in a role; here it restricts access.
 
 use posse_core::definition::Approval;
 use posse_core::grant::Access;
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Required);
     match f.text("developer_instructions") {
@@ -45,7 +46,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     f.ignore("web_search", || localized!("no-web-search"));
 }
 
-/// `model_provider` names who answers; without it, it is OpenAI.
+/// Reads the model and `model_provider`, which defaults to OpenAI.
 fn provider_and_model(f: &mut Fields, d: &mut Definition) {
     model(f, d, "model", model_names::codex);
     let Some(provider) = f.text("model_provider") else { return };

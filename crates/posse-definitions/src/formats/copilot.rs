@@ -5,6 +5,7 @@ use posse_core::grant::{Rule, Verdict};
 use super::{Need, *};
 use crate::names;
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     if let Some(name) = f.text("name") {
         f.mapped("name", localized!("into-shown-name"));
@@ -43,7 +44,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-/// Whom the agent may ask: `[]` nobody, `*` everyone.
+/// Reads the subagents that the agent may call: `[]` allows none, `*` all.
 fn agents(f: &mut Fields, d: &mut Definition) {
     let Some(entries) = f.texts("agents") else { return };
     if entries.iter().any(|entry| entry == "*") {
@@ -68,21 +69,21 @@ fn agents(f: &mut Fields, d: &mut Definition) {
     d.rights.rules.extend(rules);
 }
 
-/// Names of sets of tools, which cannot be names of servers.
+/// Names of tool sets, which cannot be server names.
 pub const SETS: &[&str] =
     &["edit", "execute", "read", "search", "agent", "web", "todo", "vscode", "runcommands"];
 
-/// Tools of an MCP server are `server/tool`. VS Code's own sets are written the same way: `edit/editFiles`.
+/// Translates an entry. MCP tools are `server/tool`; VS Code's own sets look the same: `edit/editFiles`.
 fn spelling(entry: &str) -> Vec<String> {
     let Some((set, tool)) = entry.split_once('/') else { return set_of(entry) };
     if SETS.contains(&set.to_ascii_lowercase().as_str()) {
         return set_of(if tool == "*" { set } else { tool });
     }
     if set.is_empty() || tool.is_empty() {
-        // It names nothing, and is left out with a warning.
+        // Names nothing; the caller leaves it out with a warning.
         return vec![String::new()];
     }
-    // A server's name is part of a tool's name here, which has no spaces.
+    // The server's name becomes part of a tool name, which has no spaces.
     vec![format!("mcp__{}__{tool}", set.replace([' ', '/'], "_"))]
 }
 

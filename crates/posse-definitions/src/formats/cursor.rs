@@ -4,6 +4,7 @@ use posse_core::grant::Access;
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Optional);
     model(f, d, "model", model_names::any);

@@ -2,6 +2,7 @@
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Optional);
     model(f, d, "model", model_names::any);
@@ -10,7 +11,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     mcp_servers(f, d, "mcpServers");
 }
 
-/// Single tools, or one of the sets that Factory has.
+/// Translates an entry: a single tool, or one of Factory's tool sets.
 fn spelling(entry: &str) -> Vec<String> {
     let ours: &[&str] = match entry {
         "Create" => &["write"],

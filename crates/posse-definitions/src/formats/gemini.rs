@@ -2,6 +2,7 @@
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     let kind =
         f.word("kind", &[("local", (), LocalizedText::default), ("remote", (), LocalizedText::default)]);
@@ -28,7 +29,7 @@ fn is_remote(f: &mut Fields) -> bool {
     f.text("kind").as_deref() == Some("remote")
 }
 
-/// An agent that runs elsewhere. It is listed, so that nobody wonders where it is.
+/// Marks a remote agent as unsupported. It stays listed, so that people can see why it is missing.
 pub fn remote(f: &mut Fields) {
     f.fail("kind", localized!("needs-a2a"), None);
     for key in ["kind", "description", "display_name", "agent_card_url", "agent_card_json", "auth"] {
@@ -36,7 +37,7 @@ pub fn remote(f: &mut Fields) {
     }
 }
 
-/// `mcp_srv_*` and `mcp_srv_tool`; in older files `srv__tool`.
+/// Translates an entry: `mcp_srv_*` and `mcp_srv_tool`; in older files `srv__tool`.
 fn spelling(entry: &str) -> Vec<String> {
     if entry == "mcp_*" {
         return vec!["mcp__*".to_owned()];

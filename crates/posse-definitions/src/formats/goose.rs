@@ -1,7 +1,8 @@
-//! goose, `.goose/agents/*.md`: three keys, and those of a recipe, which is something else.
+//! goose, `.goose/agents/*.md`: three keys. Keys of recipes are ignored.
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Optional);
     model(f, d, "model", model_names::any);

@@ -1,4 +1,4 @@
-//! Our own files, `.posse/agents/<name>.md`. `schema` documents each key.
+//! Our own format, `.posse/agents/<name>.md`. `schema` documents each key.
 
 use posse_core::definition::{Approval, Definition, Isolation, TaskIn};
 use posse_core::grant::{Access, Network};
@@ -7,6 +7,7 @@ use posse_core::lease::Places;
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Strict);
     model(f, d, "model", model_names::any);
@@ -60,7 +61,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
         .or(inherited);
 }
 
-/// Paths that no task could hold are told now and not when one is to begin.
+/// Reads the write paths, and rejects invalid ones now instead of at the start of a task.
 fn write_paths(f: &mut Fields, d: &mut Definition) {
     d.rights.write_paths = f.texts("write_paths");
     let named = d.rights.write_paths.as_ref().filter(|paths| !paths.is_empty());
@@ -100,7 +101,7 @@ fn network(f: &mut Fields, d: &mut Definition) {
         },
         Some(other) => return f.reject("network", &other.kind(), &localized!("allowed-network")),
     };
-    // A word such as `off` would be a host that does not exist.
+    // A word such as `off` would be taken for a host that does not exist.
     if let Some(word) = hosts.iter().find(|host| *host != "localhost" && !host.contains(['.', ':', '*'])) {
         return f.reject("network", &shown(word).into(), &localized!("allowed-network"));
     }
@@ -120,7 +121,7 @@ fn output_schema(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-/// A command can contain commas: one text is one command.
+/// Reads the verify commands. A command can contain commas, so one text is one command.
 fn verify(f: &mut Fields, d: &mut Definition) {
     let commands = match f.value("verify") {
         None => return,

@@ -1,10 +1,11 @@
-//! opencode and Kilo, `.opencode/agent(s)/**/*.md`. Every key that is not theirs goes to the provider.
+//! opencode and Kilo, `.opencode/agent(s)/**/*.md`. Unknown keys become options for the provider.
 
 use posse_core::grant::{Rule, Verdict};
 
 use super::{Need, *};
 use crate::node::Entry;
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     f.ignore("name", || localized!("path-names-agent"));
     description(f, d, Need::Optional);
@@ -32,7 +33,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
         d.mode.disabled |= f.flag(key).unwrap_or_default();
     }
     color(f, d);
-    // Their `permission` is written over their `tools`.
+    // `permission` overrides `tools`.
     tools_map(f, d);
     permission(f, d, "permission");
     permission(f, d, "permissions");
@@ -67,12 +68,12 @@ fn variant(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-/// `{write: false}` takes something away; `{"*": false, read: true}` leaves only one.
+/// Reads the tools map: `{write: false}` removes a tool; `{"*": false, read: true}` leaves only one.
 fn tools_map(f: &mut Fields, d: &mut Definition) {
     let entries = match f.value("tools") {
         None => return,
         Some(Node::Map(entries)) => entries,
-        // Not theirs, but plain enough.
+        // Not opencode's syntax, but unambiguous.
         Some(_) => return tools(f, d, "tools", as_written),
     };
     let mut rules = Vec::new();
@@ -124,10 +125,10 @@ fn permission(f: &mut Fields, d: &mut Definition, key: &'static str) {
     d.rights.rules.extend(rules);
 }
 
-/// Keys that are not about a tool.
+/// Keys that do not name a tool.
 const NO_TOOLS: &[&str] = &["external_directory", "doom_loop"];
 
-/// `None`: something in it is no verdict.
+/// Parses the rules; `None` if an entry is not a verdict.
 fn rules_of(value: &Node) -> Option<Vec<Rule>> {
     let entries = match value {
         Node::Map(entries) => entries,
@@ -155,7 +156,8 @@ fn rules_of(value: &Node) -> Option<Vec<Rule>> {
     Some(rules)
 }
 
-/// Their second version: `{action: bash, resource: "git *", effect: allow}`, one after the other.
+/// Parses the second version of the syntax: an ordered list of `{action: bash, resource: "git *", effect:
+/// allow}`.
 fn ordered_rules(items: &[Node]) -> Option<Vec<Rule>> {
     let mut rules = Vec::new();
     for item in items {
@@ -186,14 +188,14 @@ fn verdict(value: &Node) -> Option<Verdict> {
     }
 }
 
-/// Our tools for one of their keys; `None`: it names nothing.
+/// Returns our tools for one of their keys; `None` if it names nothing.
 fn patterns_of(key: &str) -> Option<Vec<ToolPattern>> {
     match key {
         "edit" => Some(vec![ToolPattern::tool("edit"), ToolPattern::tool("write")]),
         key if NO_TOOLS.contains(&key) => Some(Vec::new()),
         _ => {
             let mut patterns = ToolPattern::parse(key).ok()?;
-            // Tools of an MCP server are `server_tool` there.
+            // opencode names MCP tools `server_tool`.
             if let Some((server, tool)) = key.split_once('_').filter(|_| !key.starts_with("mcp__")) {
                 patterns.extend(ToolPattern::parse(&format!("mcp__{server}__{tool}")).ok()?);
             }
@@ -204,7 +206,7 @@ fn patterns_of(key: &str) -> Option<Vec<ToolPattern>> {
 
 const ARGUMENT_BYTES_MAX: usize = 1_024;
 
-/// Their `*` stands for anything, `/` included.
+/// Builds a pattern with an argument. In opencode `*` matches anything, including `/`.
 fn call(tool: &ToolPattern, argument: &str) -> Option<ToolPattern> {
     const BY_PATH: &[&str] = &["read", "edit", "write", "glob", "grep", "ls"];
     let argument = argument.trim();

@@ -4,6 +4,7 @@ use posse_core::definition::Approval;
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Optional);
     model(f, d, "model", model_names::any);
@@ -30,7 +31,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     f.ignore("profile_store_dir", not_ours);
 }
 
-/// `TerminalTool`, `terminal`, `file_editor`.
+/// Translates an entry: `TerminalTool`, `terminal`, `file_editor`.
 fn spelling(entry: &str) -> Vec<String> {
     let plain = entry.to_ascii_lowercase().replace('_', "");
     match plain.strip_suffix("tool").unwrap_or(&plain) {

@@ -3,6 +3,7 @@
 use super::{Need, *};
 use crate::names;
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     package(f, d);
     description(f, d, Need::Optional);
@@ -43,7 +44,7 @@ pub fn apply(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-/// `package: review` and `name: security` are `review.security` there.
+/// Prefixes the name: `package: review` and `name: security` mean `review.security`.
 fn package(f: &mut Fields, d: &mut Definition) {
     let Some(package) = f.text("package") else { return };
     match names::normal(&format!("{package}.{}", d.name)) {
@@ -55,7 +56,7 @@ fn package(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-/// `anthropic/claude-sonnet-4-5:high` is a model and an effort.
+/// Reads a model with an effort: `anthropic/claude-sonnet-4-5:high`.
 fn model_and_thinking(f: &mut Fields, d: &mut Definition) {
     model(f, d, "model", spelled);
     let written = f.has("model").then(|| f.text("model")).flatten();
@@ -94,7 +95,7 @@ fn turn_budget(f: &mut Fields, d: &mut Definition) {
     }
 }
 
-/// `mcp:server` and `mcp:server/tool`; a path is an extension.
+/// Translates an entry: `mcp:server` and `mcp:server/tool`; a path is an extension.
 fn spelling(entry: &str) -> Vec<String> {
     match entry.strip_prefix("mcp:") {
         Some(server) => match server.split_once('/') {

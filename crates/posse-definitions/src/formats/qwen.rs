@@ -5,6 +5,7 @@ use posse_core::grant::Access;
 
 use super::{Need, *};
 
+/// Reads the keys of this format.
 pub fn apply(f: &mut Fields, d: &mut Definition) {
     description(f, d, Need::Required);
     tools(f, d, "tools", as_written);

@@ -1,6 +1,6 @@
-//! Finds the files of one directory and reads those that changed. The directory is walked by handle and no link inside
-//! of it is followed, so a project cannot make us read what lies elsewhere; nothing but a regular file is ever opened.
-//! In the user's own directories a link to a regular file of the user is followed: that is how people keep their dotfiles.
+//! Finds the agent files of one directory and reads those that changed. It walks by handle, follows no links
+//! and opens only regular files, so that a project cannot make Posse read files elsewhere. In the user's own
+//! directories it follows a link to a regular file of the same user, because people manage dotfiles that way.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,20 +17,20 @@ use rustix::io::Errno;
 
 use super::Directory;
 
-/// Larger than any prompt a model would be given; real files have a few kilobytes.
+/// Maximum file size: larger than any useful prompt; real files have a few kilobytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// Subdirectories inside subdirectories; people use one or two.
+/// Maximum depth of subdirectories; people use one or two.
 const DEPTH_MAX: usize = 8;
-/// More files than anybody could choose from.
+/// Maximum agent files per scope.
 const FILES_MAX: usize = 10_000;
-/// Names that are looked at, whether they are agents or not.
+/// Maximum directory entries examined per scope, agents or not.
 const ENTRIES_MAX: usize = 100_000;
-/// All files together; what is read stays in memory.
+/// Maximum bytes of all files of a scope; their content stays in memory.
 const TOTAL_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// Things that were skipped and are named one by one; the rest is counted.
+/// Maximum skipped entries reported one by one; the rest is counted.
 const REMARKS_MAX: usize = 20;
 
-/// How much a scope may still make us read. A project has an allowance of its own, so it cannot use up the user's.
+/// The remaining read quota of a scope. A project has its own, so that it cannot use up the user's.
 pub(crate) struct Allowance {
     files: usize,
     entries: usize,
@@ -43,32 +43,32 @@ impl Default for Allowance {
     }
 }
 
-/// Which state of a file was read.
+/// The identity and version of a file on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     device: u64,
     inode: u64,
     size: u64,
     modified: (i64, i64),
-    /// Changes with the mode, the owner and when a tool sets `modified` back.
+    /// Also changes with the mode and the owner, and when a tool sets `modified` back.
     changed: (i64, i64),
 }
 
 pub(crate) struct Found {
     pub path: PathBuf,
-    /// Below the directory of agents, with `/` between names.
+    /// Path below the agent directory, with `/` as separator.
     pub relative: String,
-    /// `None` if not even that could be told.
+    /// `None` if the file could not be examined.
     pub stamp: Option<Stamp>,
     pub owner: u32,
     pub content: Content,
 }
 
 pub(crate) enum Content {
-    /// Its stamp is the one that is known.
+    /// Unchanged: the stamp is the known one.
     Same,
     Bytes(Vec<u8>),
-    /// There is a file, and this is why it was not read.
+    /// The file exists but was not read.
     Unreadable(Unreadable),
 }
 
@@ -77,15 +77,16 @@ pub(crate) struct Unreadable {
     pub hint: LocalizedText,
 }
 
-/// What a walk saw besides the files.
+/// Results of a walk besides the files.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Seen {
-    /// Each directory that was entered.
+    /// Every directory entered.
     pub directories: Vec<PathBuf>,
     pub remarks: Vec<Remark>,
 }
 
-/// Calls `each` for every agent file, in the order of names. `known` tells the stamp of a file that need not be read again.
+/// Calls `each` for every agent file, ordered by name. `known` returns the stamp of a file that is already
+/// cached.
 pub(crate) fn find(
     directory: &Directory,
     user: u32,
@@ -109,12 +110,13 @@ pub(crate) fn find(
     walk.seen
 }
 
-/// `None` if there is no such directory.
+/// Opens the directory; `None` if it does not exist.
 fn open_root(directory: &Directory) -> Result<Option<OwnedFd>, LocalizedText> {
     const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
     let opened = match rustix::fs::openat(CWD, &directory.path, HOW, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
-        // A file in place of a parent means absence; one in place of the directory itself is a mistake worth telling.
+        // A file in place of a parent means absence; one in place of the directory itself is a mistake worth
+        // reporting.
         Err(Errno::NOTDIR) if directory.path.symlink_metadata().is_err() => return Ok(None),
         Err(Errno::NOTDIR) => return Err(localized!("place-not-directory")),
         opened => opened.map_err(|cause| localized!("place-unreadable", cause))?,
@@ -175,7 +177,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a link in a directory of the user leads to is looked at before it is opened, and again after.
+    /// Checks the target of a link in a user's directory. The target is checked again after opening.
     fn leads_to_own_file(&self, handle: BorrowedFd<'_>, name: &OsStr) -> bool {
         self.directory.scope == Scope::User
             && rustix::fs::statat(handle, name, AtFlags::empty()).is_ok_and(|stat| self.is_own_file(&stat))
@@ -185,13 +187,13 @@ impl Walk<'_> {
         FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_uid == self.user
     }
 
-    /// Visible names and their kinds, in order.
+    /// Lists the visible entries with their types, sorted by name.
     fn names(&mut self, handle: BorrowedFd<'_>, path: &Path) -> Result<Vec<(OsString, FileType)>, Errno> {
         let mut names = Vec::new();
         for entry in Dir::read_from(handle)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            // Also `.` and `..`.
+            // Also skips `.` and `..`.
             if name.as_bytes().starts_with(b".") {
                 continue;
             }
@@ -232,7 +234,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `false`: no more files are read.
+    /// Handles one file; returns `false` when the quota is exhausted.
     fn file(
         &mut self,
         handle: BorrowedFd<'_>,
@@ -269,7 +271,7 @@ impl Walk<'_> {
 
     fn read(&mut self, handle: BorrowedFd<'_>, name: &OsStr, kind: FileType, found: &mut Found) -> Content {
         let unreadable = |why: LocalizedText, hint| Content::Unreadable(Unreadable { why, hint });
-        // Merely opening a device can have effects, and opening a pipe waits for its other end.
+        // Opening a device can have side effects, and opening a pipe blocks until its other end opens.
         if !matches!(kind, FileType::RegularFile | FileType::Symlink) {
             return unreadable(
                 localized!("place-irregular", kind = word(kind)),
@@ -311,7 +313,7 @@ impl Walk<'_> {
         }
         self.allowance.bytes -= size;
         let mut bytes = Vec::with_capacity(size as usize + 1);
-        // One more than allowed, to notice a file that grows while it is read.
+        // One byte more than allowed, to detect a file that grows during the read.
         match File::from(fd).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes) {
             Err(cause) => {
                 unreadable(localized!("place-unreadable", cause), localized!("place-unopened-hint"))
@@ -336,7 +338,8 @@ impl Walk<'_> {
     }
 }
 
-/// How to look at a name and how to open it: a link is followed only where that was decided before.
+/// Returns the flags for examining and opening an entry. A link is followed only if the caller decided so
+/// before.
 fn follow(kind: FileType) -> (AtFlags, OFlags) {
     match kind {
         FileType::Symlink => (AtFlags::empty(), OFlags::empty()),
@@ -355,7 +358,7 @@ fn word(kind: FileType) -> LocalizedText {
     }
 }
 
-/// `README.md` beside the agents is for people, unless it says that it is one of them.
+/// Detects a `README.md` for people: one without frontmatter.
 fn is_note(name: &OsStr, bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     name.as_bytes().eq_ignore_ascii_case(b"readme.md") && !text.starts_with(b"---")
@@ -372,18 +375,18 @@ impl Stamp {
         }
     }
 
-    /// Seconds since 1970.
+    /// Returns the time of the last change in seconds since 1970.
     pub fn changed_s(&self) -> i64 {
         self.changed.0.max(self.modified.0)
     }
 }
 
-/// The fields of a `Stat` have different types on different systems.
+/// Converts a field of `Stat`, whose types differ between systems.
 fn number<T: Default>(value: impl TryInto<T>) -> T {
     value.try_into().unwrap_or_default()
 }
 
-/// A path as people see it, with nothing in it that steers a terminal.
+/// Formats a path without terminal control characters.
 pub(crate) fn shown(path: &Path) -> String {
     visible(&path.to_string_lossy()).into_owned()
 }
@@ -403,7 +406,7 @@ mod tests {
         rustix::process::geteuid().as_raw()
     }
 
-    /// The names of what was found, with why it was not read, and the remarks.
+    /// Returns the files found, with the reason for each unread one, and the remarks.
     fn found(allowance: &mut Allowance, files: &[(&str, usize)]) -> (Vec<String>, Vec<String>) {
         let top = tempfile::tempdir().unwrap();
         for (name, bytes) in files {

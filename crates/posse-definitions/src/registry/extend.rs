@@ -1,5 +1,5 @@
-//! What an agent is together with what it extends. Its own fields count before those it inherits; what is forbidden to
-//! the one it extends stays forbidden. Whatever comes out is bounded by the grant of whoever delegates.
+//! Merges an agent with the agents it extends. Its own fields override inherited ones; inherited denials
+//! stay. The grant of the delegating task limits the result.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use posse_messages::{LocalizedText, localized};
 use super::rank::Groups;
 use super::{Candidate, Ready, Standing, State, Whole};
 
-/// Longer chains are a mistake: nobody could tell what comes out.
+/// Maximum length of an `extends` chain; longer ones are a mistake.
 const EXTENDS_MAX: usize = 8;
 
-/// The state of the agent that is chosen for a name, and the hashes of everything it is made of.
+/// Returns the state of a name's chosen agent, and the hashes of everything it consists of.
 pub(super) fn resolve(groups: &Groups, name: &str) -> (State, String) {
     let (chain, fault) = follow(groups, name);
     let contents =
@@ -25,7 +25,7 @@ pub(super) fn resolve(groups: &Groups, name: &str) -> (State, String) {
 
 fn state(chain: &[&Candidate], fault: Option<Remark>) -> State {
     let then = once_trusted(chain, fault);
-    // Before anything else: of a file that is not trusted, not even its errors are told to a model.
+    // Trust comes first: a model sees nothing of an untrusted file, not even its errors.
     match chain.iter().find(|candidate| candidate.standing != Standing::Trusted) {
         None => then,
         Some(doubtful) => State::NotTrusted {
@@ -62,7 +62,7 @@ fn once_trusted(chain: &[&Candidate], fault: Option<Remark>) -> State {
     }))
 }
 
-/// The agent, what it extends, and so on; and what is wrong with the way from one to the next.
+/// Follows `extends` from an agent; returns the chain and the fault that ended it, if any.
 fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<Remark>) {
     let (mut name, mut rank) = (name, 0);
     let mut visited: Vec<(&str, usize)> = Vec::new();
@@ -78,7 +78,7 @@ fn follow<'a>(groups: &'a Groups, name: &'a str) -> (Vec<&'a Candidate>, Option<
         else {
             return (chain, None);
         };
-        // An agent that extends its own name means the one that it hides: `general`, but a little different.
+        // An agent that extends its own name means the one it hides: a variation of `general`.
         rank = if next.as_str() == name { rank + 1 } else { 0 };
         name = next.as_str();
         if visited.contains(&(name, rank)) {
@@ -109,7 +109,7 @@ fn fault(text: LocalizedText) -> Remark {
     Remark { severity: Severity::Error, text, line: None, hint: Some(localized!("extends-hint")) }
 }
 
-/// With its own addition at the end of its prompt.
+/// Appends the agent's own addition to its prompt.
 fn joined(mut definition: Definition) -> Definition {
     if let Some(more) = definition.prompt_append.take() {
         definition.prompt = match definition.prompt.trim_end() {
@@ -120,8 +120,8 @@ fn joined(mut definition: Definition) -> Definition {
     definition
 }
 
-/// `parent` is resolved already. Who an agent is (name, origin, display name, whether it is hidden or disabled, and the
-/// keys that nobody acts on) is its own.
+/// Overlays a child on its resolved parent. Identity is not inherited: name, origin, display name, hidden,
+/// disabled and ignored keys.
 fn overlay(child: Definition, parent: Definition) -> Definition {
     fn own_or<T>(own: Vec<T>, parent: Vec<T>) -> Vec<T> {
         if own.is_empty() { parent } else { own }
@@ -164,7 +164,7 @@ fn overlay_model(child: ModelChoice, parent: ModelChoice) -> ModelChoice {
     }
 }
 
-/// A list of tools can be replaced; what was denied, ruled out or kept from writing cannot be given back.
+/// Merges rights. A child can replace the tool list; it inherits denials, rules and the read-only setting.
 fn overlay_rights(child: Rights, parent: Rights) -> Rights {
     let read_only = child.access == Access::ReadOnly || parent.access == Access::ReadOnly;
     Rights {

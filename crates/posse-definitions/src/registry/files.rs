@@ -1,4 +1,4 @@
-//! The files of all places and what they said, kept from one look to the next: only what changed is read again.
+//! The cache of parsed files: each look reads only those that changed.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,12 +14,13 @@ use crate::places::find::{Allowance, Content, Found, Seen, Stamp, Unreadable, fi
 use crate::read::File;
 use crate::trust::ProjectTrust;
 
-/// A file that changed this recently could change again without a new time stamp, so it is read again at the next look.
+/// Age in seconds below which a time stamp is not reliable, so the file is read again at the next look.
 const SETTLED_AFTER_S: i64 = 2;
 
+/// All agent files with their parsed content.
 #[derive(Default)]
 pub(super) struct Files {
-    /// In the order of precedence.
+    /// In order of precedence.
     files: Vec<Known>,
     positions: HashMap<PathBuf, usize>,
     seen: Vec<Seen>,
@@ -27,7 +28,7 @@ pub(super) struct Files {
 
 struct Known {
     path: PathBuf,
-    /// `None`: it must be read again.
+    /// `None` forces another read.
     stamp: Option<Stamp>,
     scope: Scope,
     is_ours: bool,
@@ -35,7 +36,7 @@ struct Known {
 }
 
 impl Files {
-    /// Whether anything is different from the last look. `now_s` counts from 1970.
+    /// Checks all directories; returns whether anything changed. `now_s` is in seconds since 1970.
     pub fn look(&mut self, directories: &[Directory], reader: Reader, user: u32, now_s: i64) -> bool {
         let before = &*self;
         let mut look = Look { before, files: Vec::new(), differs: false, reader, user, now_s };
@@ -53,18 +54,19 @@ impl Files {
         differs
     }
 
-    /// In the order of precedence.
+    /// Lists the agents in order of precedence, each with its trust status.
     pub fn candidates(&self, project: Option<ProjectTrust<'_>>) -> impl Iterator<Item = Candidate> {
         self.files.iter().flat_map(move |file| {
             file.reads.iter().map(move |read| Candidate::new(read, file.standing(read, project)))
         })
     }
 
+    /// Returns the remarks about directories.
     pub fn remarks(&self) -> impl Iterator<Item = &Remark> {
         self.seen.iter().flat_map(|seen| &seen.remarks)
     }
 
-    /// Each directory of agents that exists, and those below it.
+    /// Returns every existing agent directory and its subdirectories.
     pub fn entered(&self) -> impl Iterator<Item = &PathBuf> {
         self.seen.iter().flat_map(|seen| &seen.directories)
     }
@@ -100,7 +102,7 @@ impl Look<'_> {
             Content::Unreadable(why) => arcs(vec![unreadable(file(&[]), directory, why)]),
         };
         let is_ours = found.owner == self.user;
-        // Its place in the order counts as well: another file may have come before it.
+        // The position counts as well: another file may now precede it.
         let in_place = self.before.files.get(self.files.len()).filter(|known| known.path == found.path);
         self.differs |= in_place.is_none_or(|known| known.is_ours != is_ours || known.reads != reads);
         let stamp = found.stamp.filter(|stamp| stamp.changed_s() + SETTLED_AFTER_S < self.now_s);
@@ -132,7 +134,7 @@ fn arcs(reads: Vec<Read>) -> Vec<Arc<Read>> {
     reads.into_iter().map(Arc::new).collect()
 }
 
-/// A reader that panics has a bug, and one file must not take all the others with it.
+/// Reads a file and turns a panic into an error of that file alone.
 pub(super) fn read_safely(reader: Reader, file: File<'_>) -> Vec<Read> {
     catch_unwind(AssertUnwindSafe(|| reader(file))).unwrap_or_else(|_| {
         vec![broken(
@@ -157,7 +159,7 @@ fn broken(file: File<'_>, format: Format, why: &LocalizedText, hint: LocalizedTe
     };
     Read {
         name: name_of(file.relative).to_owned(),
-        // It has no content that could be trusted.
+        // An empty hash can never be trusted.
         origin: Origin { path: file.path.to_owned(), format, scope: file.scope, hash: String::new() },
         definition: None,
         fields: Vec::new(),
@@ -165,7 +167,7 @@ fn broken(file: File<'_>, format: Format, why: &LocalizedText, hint: LocalizedTe
     }
 }
 
-/// The name that the agent would have by its file.
+/// Derives the agent's name from its file name.
 fn name_of(relative: &str) -> &str {
     let name = relative.rsplit('/').next().unwrap_or(relative);
     [".agent.md", ".md", ".toml"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)

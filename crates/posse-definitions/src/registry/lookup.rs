@@ -1,4 +1,4 @@
-//! Asking a snapshot for an agent, and what to say when there is none.
+//! Agent lookup in a snapshot, with helpful errors.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use posse_messages::{LocalizedText, localized};
 
 use super::{Candidate, Entry, Ready, Snapshot, Standing, State, Whole};
 
-/// Names in a hint; a model that made a mistake should not get a book.
+/// Maximum names in a hint, to keep a model's context short.
 const NAMES_MAX: usize = 30;
-/// Errors of a file that are told at once; the doctor shows all.
+/// Maximum errors shown per file; `posse agents check` shows all.
 const ERRORS_MAX: usize = 3;
-/// Longest text of one of them: it may quote the file.
+/// Maximum bytes of one error, which may quote the file.
 const ERROR_BYTES_MAX: usize = 300;
 
 impl Snapshot {
-    /// The agent that is asked when somebody says `name`.
+    /// Finds the agent with this name; the error says why it cannot be used.
     pub fn find(&self, name: &str) -> Result<Arc<Definition>> {
         match self.entry(name) {
             None => Err(self.unknown(name)),
@@ -33,17 +33,18 @@ impl Snapshot {
         }
     }
 
+    /// Returns the entry with this name.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         let at = self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
         Some(&self.entries[at])
     }
 
-    /// Every name, with what cannot be used.
+    /// Lists every name, including unusable ones.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Those that a model may be offered.
+    /// Lists the usable agents that are not hidden, as offered to models.
     pub fn agents(&self) -> impl Iterator<Item = &Definition> {
         let ready = self.entries.iter().filter_map(|entry| match &entry.state {
             State::Ready(ready) => Some(ready.definition()),
@@ -52,13 +53,13 @@ impl Snapshot {
         ready.filter(|definition| !definition.mode.hidden)
     }
 
-    /// What a person would be asked to trust, also what is hidden by others.
+    /// Lists the files that await approval, including shadowed ones.
     pub fn untrusted(&self) -> impl Iterator<Item = &Candidate> {
         let all = self.entries.iter().flat_map(|entry| std::iter::once(&entry.chosen).chain(&entry.shadowed));
         all.filter(|candidate| candidate.standing == Standing::NotTrusted)
     }
 
-    /// About directories and the list of trusted files.
+    /// Returns the remarks about directories and the trust store.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
     }
@@ -96,7 +97,7 @@ fn disabled(entry: &Entry) -> Error {
     Error::new(ErrorCode::AgentNotFound, text).hint(localized!("agent-disabled-hint"))
 }
 
-/// That a file is broken can be told; what is in it cannot.
+/// Builds the error for an untrusted agent. It may say that the file is broken, but quotes nothing of it.
 fn not_trusted(entry: &Entry, path: &str, standing: Standing, is_broken: bool) -> Error {
     let name = visible(prefix(&entry.name, AGENT_NAME_MAX));
     let hidden = entry.shadowed.iter().find(|candidate| candidate.standing == Standing::Trusted);
@@ -130,7 +131,7 @@ fn invalid(entry: &Entry, errors: &[Remark]) -> Error {
     error.hint(localized!("agent-unusable-hint", advice))
 }
 
-/// One error of a file, bounded, with its line.
+/// Formats one error of a file, bounded, with its line.
 fn told(error: &Remark) -> LocalizedText {
     let text = error.text.map(|text| visible(prefix(text, ERROR_BYTES_MAX)).into_owned());
     match error.line {
@@ -139,7 +140,7 @@ fn told(error: &Remark) -> LocalizedText {
     }
 }
 
-/// The name that somebody most likely meant, if any is near.
+/// Returns the most similar name, if any is close.
 fn nearest<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
     let plain = |name: &str| prefix(name, AGENT_NAME_MAX).to_ascii_lowercase().replace(['_', ' '], "-");
     let wanted = plain(wanted);
@@ -149,7 +150,7 @@ fn nearest<'a>(wanted: &str, names: &[&'a str]) -> Option<&'a str> {
     distances.filter(|(distance, _)| *distance <= far).min().map(|(_, name)| name)
 }
 
-/// Characters to insert, remove or change.
+/// Returns the Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! One entry for each name: who is chosen, who is hidden, and the version.
+//! Builds one entry per name: the chosen agent, the shadowed ones, and the version.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,22 +7,24 @@ use posse_messages::localized;
 use super::{Candidate, Entry, State, extend};
 use crate::places::find::warning;
 
-/// Names that are remembered after their files are gone, so that a file that comes back goes on counting.
+/// Maximum names remembered after their files are gone, so that the version of a returning file keeps
+/// growing.
 const FORGOTTEN_NAMES_MAX: usize = 10_000;
 
-/// All of one name, in the order of precedence.
+/// The candidates of each name, in order of precedence.
 pub(super) type Groups = BTreeMap<String, Vec<Candidate>>;
 
+/// Version counters by agent name.
 #[derive(Default)]
 pub(super) struct Versions(HashMap<String, Version>);
 
 struct Version {
     number: u32,
-    /// The hashes of its own content and of what it extends.
+    /// The hashes of its own content and of the agents it extends.
     contents: String,
 }
 
-/// `candidates` come in the order of precedence.
+/// Groups candidates by name; they arrive in order of precedence.
 pub(super) fn arrange(candidates: impl Iterator<Item = Candidate>, versions: &mut Versions) -> Vec<Entry> {
     let mut groups = Groups::new();
     for candidate in candidates {
@@ -50,7 +52,7 @@ fn entry(name: String, group: Vec<Candidate>, state: State, version: u32) -> Ent
     Entry { name, version, state, chosen, shadowed: group.collect() }
 }
 
-/// Between two files of one directory and format nobody can have meant one of them to win.
+/// Warns about two files of the same rank with one name, because neither can be meant to win.
 fn warn_of_twins(group: &mut [Candidate]) {
     let rank = |candidate: &Candidate| (candidate.read.origin.scope, candidate.read.origin.format);
     let mut rest = group;

@@ -1,4 +1,4 @@
-//! Registries over real directories, with a reader that knows a handful of keys.
+//! Registry tests over real directories, with a reader that knows a few keys.
 
 mod extending;
 mod files;
@@ -22,13 +22,13 @@ thread_local! {
     static READS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Files that this thread has read since it last asked.
+/// Returns the number of files that this thread has read since the last call.
 fn reads() -> usize {
     READS.replace(0)
 }
 
-/// `key: value` lines, a line `---`, the prompt. `name` and `description` may be missing; `broken: why` is an error, `panic:`
-/// a bug.
+/// Reads `key: value` lines, a `---` line and the prompt. `name` and `description` are optional; `broken:
+/// why` is an error, `panic:` a bug.
 pub(crate) fn reader(file: File<'_>) -> Vec<Read> {
     READS.set(READS.get() + 1);
     let text = String::from_utf8_lossy(file.bytes);
@@ -113,7 +113,7 @@ impl Case {
         Registry::load(self.places(), reader, Trust::Store(self.store()))
     }
 
-    /// The end of a path, from the directory of the case.
+    /// Shortens a path to the part below the test directory.
     fn short(&self, path: &str) -> String {
         let top = format!("{}/", self.path("").display()).replace("//", "/");
         path.replace(&top, "")
@@ -124,7 +124,7 @@ fn code(error: &Error) -> ErrorCode {
     error.code()
 }
 
-/// Everything that an error tells.
+/// Returns the complete text of an error.
 fn told(snapshot: &Snapshot, name: &str) -> String {
     let error = snapshot.find(name).unwrap_err();
     format!("{error}\nhint: {}", error.advice().map_or("none", |hint| hint.as_str()))

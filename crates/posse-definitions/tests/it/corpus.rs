@@ -1,5 +1,6 @@
-//! Every file below `tests/fixtures/<format>/` is read, and what was made of it is compared with the `.report` beside
-//! it: each key with its fate, each remark, and the normal form. `UPDATE=1` writes the reports anew; read what changed.
+//! Reads every file below `tests/fixtures/<format>/` and compares the result with the `.report` beside it:
+//! each key with its fate, each remark, and the normal form. `UPDATE=1` rewrites the reports; review the
+//! diff.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,7 @@ fn each_format_has_at_least_six_files() {
     }
 }
 
-/// The format that the directory is named after, the path below it, and the path.
+/// Lists the fixtures: the format of the directory, the path below it, and the full path.
 pub fn fixtures() -> Vec<(Option<Format>, String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut found = Vec::new();
@@ -106,7 +107,7 @@ pub fn render(read: &Read) -> String {
     out
 }
 
-/// Only what is said: a line for each thing that is not as it is by default.
+/// Writes the normal form: one line for each setting that differs from the default.
 fn normal_form(out: &mut String, d: &Definition) {
     let mut line = |name: &str, value: String| writeln!(out, "  {name}: {value}").unwrap();
     line("name", d.name.to_string());

@@ -1,4 +1,4 @@
-//! The documentation says what the code does.
+//! Checks that the documentation matches the code.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use posse_definitions::{File, read};
 const BEGIN: &str = "<!-- fields: begin -->\n";
 const END: &str = "<!-- fields: end -->";
 
-/// `UPDATE=1` writes the table anew.
+/// `UPDATE=1` rewrites the table.
 #[test]
 fn the_table_of_keys_in_the_documentation_is_the_one_of_the_schema() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
@@ -38,7 +38,7 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
     assert_eq!(in_fixture, documented, "the fixture with every key has every key");
 }
 
-/// Keys of a file that are not reported as unknown.
+/// Returns the keys that are not reported as unknown.
 fn keys_that_are_known(lines: &str) -> BTreeSet<String> {
     let text = format!("---\nname: a\n{lines}---\nBody\n");
     let file = File {

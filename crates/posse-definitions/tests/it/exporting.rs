@@ -1,4 +1,4 @@
-//! Files that we write are read again as what they were written from, as far as the format can say it.
+//! Checks that exported files are read back as the original, as far as the format can express it.
 
 use posse_core::definition::{Definition, Format, Scope, TaskIn};
 use posse_core::grant::{Access, Call, Decision, Grant};
@@ -8,7 +8,7 @@ use posse_definitions::{Export, File, export, read};
 
 use crate::corpus::fixtures;
 
-/// Every usable definition of the corpus.
+/// Returns every usable definition of the corpus.
 fn definitions() -> Vec<Definition> {
     let reads = fixtures().into_iter().flat_map(|(format, relative, path)| {
         let bytes = std::fs::read(path).unwrap();
@@ -35,7 +35,7 @@ fn our_own_format_says_everything_but_rules_and_what_belongs_to_others() {
     let all = definitions();
     assert!(all.len() > 60, "{}", all.len());
     for mut expected in all {
-        // Without a description and beyond 1,024 characters our own format has no agent.
+        // Our own format rejects a missing description and one above 1,024 characters.
         if expected.description.is_empty() {
             continue;
         }
@@ -69,7 +69,7 @@ fn every_export_can_be_read_in_its_format_and_has_no_more_rights() {
     for before in definitions() {
         for format in Format::ALL.iter().copied() {
             let export = export(&before, format);
-            // Said, and not written unless somebody insists.
+            // Reported, and not written unless forced.
             if export.excess.is_some() {
                 assert!(can_be_beyond(format, &before), "{} to {}", before.name, format.wire());
                 continue;
@@ -106,12 +106,13 @@ fn every_export_can_be_read_in_its_format_and_has_no_more_rights() {
     }
 }
 
-/// Where a format has no list of tools, the least that it can say is that an agent only reads.
+/// Returns whether the format can at most say that an agent is read-only, because it has no tool list.
 fn only_reads(format: Format, tool: &str) -> bool {
     matches!(format, Format::Codex | Format::Cursor) && ["read", "grep", "subagent"].contains(&tool)
 }
 
-/// goose can say nothing; the others take an empty list for none.
+/// Returns whether excess rights are expected: goose cannot restrict tools, and others read an empty list as
+/// none.
 fn can_be_beyond(format: Format, d: &Definition) -> bool {
     let has_rights = d.rights != posse_core::grant::Rights::default();
     match format {

@@ -1,4 +1,4 @@
-//! What holds for every file, and what is too large or too odd to lie in the corpus.
+//! Properties of every file, and cases too large or too odd for the corpus.
 
 use posse_core::definition::{Format, Read, Scope, Severity};
 use posse_definitions::{File, read};

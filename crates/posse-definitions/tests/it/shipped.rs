@@ -1,4 +1,4 @@
-//! The agents and examples that we ship, read by the reader that reads everybody's files.
+//! Reads the built-in agents and examples with the same reader as all other files.
 
 use std::path::Path;
 

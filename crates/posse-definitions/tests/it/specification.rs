@@ -1,4 +1,4 @@
-//! Agents as files, as the first of the seed documents describes them: five keys, a body, two directories.
+//! Agent files as the first seed document describes them: five keys, a body, two directories.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -135,7 +135,7 @@ fn the_documentation_names_the_directories_the_keys_and_how_files_are_used() {
         let parts: Vec<String> =
             directory.path.iter().rev().take(2).map(|part| part.to_string_lossy().into()).collect();
         let shown = format!("{}/{}", parts[1], parts[0]);
-        // `.opencode/agent(s)` is two of them.
+        // `.opencode/agent(s)` stands for two of them.
         let stem = shown.strip_suffix('s').unwrap_or(&shown);
         assert!(documentation.contains(stem), "{shown}");
     }

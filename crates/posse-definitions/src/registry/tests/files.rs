@@ -2,7 +2,7 @@ use super::*;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::os::unix::fs::symlink;
 
-/// Long enough after now for every time stamp to be old.
+/// A time after which every time stamp is reliable.
 fn later() -> i64 {
     now_s() + 100
 }
@@ -45,7 +45,7 @@ fn a_file_that_takes_the_place_of_another_is_noticed() {
     registry.reload_at(later());
     fs::rename(case.path("home/other"), case.path("home/.posse/agents/a.md")).unwrap();
     assert_eq!(registry.reload_at(later()).unwrap().find("a").unwrap().prompt, "two");
-    // The same content under a name that comes earlier.
+    // The same content under a name that sorts earlier.
     fs::rename(case.path("home/.posse/agents/a.md"), case.path("home/.posse/agents/0.md")).unwrap();
     assert_eq!(own(&registry.reload_at(later()).unwrap()), ["0"]);
 }
@@ -128,7 +128,7 @@ fn what_is_no_regular_file_or_too_large_is_listed_with_its_error_and_not_opened(
     let pipe = case.path("project/.posse/agents/pipe.md");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     assert!(exists(&pipe));
-    // Opening the pipe would wait for ever.
+    // Opening the pipe would block forever.
     let registry = case.load();
     let snapshot = registry.snapshot();
     assert_eq!(own(&snapshot), ["large", "limit", "pipe"]);

@@ -56,7 +56,7 @@ fn not_even_the_errors_of_an_untrusted_file_are_told() {
     let snapshot = case.load_with_store().snapshot();
     let text = told(&snapshot, "helper");
     assert!(text.starts_with("AGENT_NOT_TRUSTED") && !text.contains("ignore"), "{text}");
-    // `posse trust` does not take it, so nobody is sent there first.
+    // `posse trust` refuses a broken file, so the hint must not start there.
     assert!(text.contains("has errors") && text.contains("`posse agents check helper`"), "{text}");
     assert_eq!(
         texts(snapshot.entry("helper").unwrap().chosen.remarks()),
