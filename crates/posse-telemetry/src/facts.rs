@@ -1,5 +1,4 @@
-//! What calls of the `subagent` tool did, read from their requests and answers: names, numbers and states, never the
-//! texts.
+//! Extracts facts from calls of the `subagent` tool: names, numbers and states, never texts.
 
 use posse_core::ErrorCode;
 use posse_core::id::{AgentName, TaskId};
@@ -7,20 +6,20 @@ use posse_core::message::{ToolCall, ToolResult};
 use posse_core::tool::canonical;
 use serde_json::{Map, Value};
 
-/// An action of the `subagent` tool.
+/// A completed action of the `subagent` tool.
 #[derive(Debug, Default, PartialEq)]
 pub struct Delegation {
     pub action: String,
-    /// The task that it is about.
+    /// The affected task.
     pub task: Option<TaskId>,
     pub agent: Option<String>,
     pub status: Option<String>,
     pub turns_used: Option<u64>,
-    /// The code of the refusal.
+    /// The error code, if the call was refused.
     pub error: Option<&'static str>,
 }
 
-/// Who a call to `subagent` wants to delegate to, if it is a spawn.
+/// Returns the agent that a `subagent` call delegates to, if it is a spawn.
 pub fn delegate_of(call: &ToolCall) -> Option<String> {
     if canonical(&call.name) != "subagent" {
         return None;
@@ -29,6 +28,7 @@ pub fn delegate_of(call: &ToolCall) -> Option<String> {
     (arguments.get("action")?.as_str()? == "spawn").then(|| agent(&arguments, "agent")).flatten()
 }
 
+/// Extracts the facts of a completed `subagent` call; `None` for other tools.
 pub fn delegation(caller: &TaskId, call: &ToolCall, result: &ToolResult) -> Option<Delegation> {
     if canonical(&call.name) != "subagent" {
         return None;
@@ -45,7 +45,7 @@ pub fn delegation(caller: &TaskId, call: &ToolCall, result: &ToolResult) -> Opti
     })
 }
 
-/// Why a call failed, as a code of ours.
+/// Returns the error code of a failed call; an unknown one becomes `INVALID_REQUEST`.
 fn error(result: &ToolResult, answered: &Map<String, Value>) -> Option<&'static str> {
     if !result.is_error {
         return None;
@@ -60,7 +60,7 @@ fn agent(fields: &Map<String, Value>, name: &str) -> Option<String> {
     AgentName::parse(name).ok().map(String::from)
 }
 
-/// A field that is an identifier. What a model wrote instead of one is its text, and stays out.
+/// Returns a field that is an identifier. Free text of a model in its place is dropped.
 fn word(fields: &Map<String, Value>, name: &str) -> Option<String> {
     const LETTERS_MAX: usize = 64;
     let text = fields.get(name)?.as_str()?;

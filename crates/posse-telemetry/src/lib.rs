@@ -1,7 +1,7 @@
-//! For whoever wants to know afterwards: logs, OpenTelemetry spans, transcripts. Readers of events; nothing here can slow
-//! down or fail a run.
+//! Telemetry: logs, OpenTelemetry spans and transcripts. It only observes events and cannot slow down or fail
+//! a run.
 //!
-//! Text of people, models and tools stays out of logs unless it was asked for, and out of spans always.
+//! Text of people, models and tools stays out of logs unless requested, and out of spans always.
 
 mod facts;
 pub mod log;
@@ -9,7 +9,7 @@ pub mod otlp;
 pub mod spans;
 pub mod transcript;
 
-/// A tool's name as a model wrote it: it may have invented one, of any length.
+/// Bounds a tool name as a model wrote it, which may be invented and of any length.
 fn tool_name(written: &str) -> String {
     const SHOWN: usize = 64;
     posse_core::text::visible(posse_core::text::prefix(written, SHOWN)).into_owned()

@@ -1,5 +1,5 @@
-//! Events as `tracing` records with the target `posse`: names, numbers and states. Texts are added only where somebody
-//! said so.
+//! Events as `tracing` records with the target `posse`: names, numbers and states. Texts are included only on
+//! request.
 
 mod json_lines;
 mod record;
@@ -22,25 +22,27 @@ use record::Record;
 
 pub use json_lines::{Filter, JsonLines, open};
 
-/// What may be written down of tasks, prompts, arguments and results.
+/// Policy for logging tasks, prompts, arguments and results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payloads {
-    /// The rule: they may be confidential, and logs are read by many.
+    /// The default: they may be confidential, and many people read logs.
     Never,
-    /// For whoever looks for a fault.
+    /// For debugging.
     InFull,
 }
 
-/// The names of agents are kept for this many tasks; one that never ends (its process was taken over) must not stay for
-/// ever.
+/// Maximum tasks whose agent names are cached; bounds the cache if a task never ends here because another
+/// process took it over.
 const TASKS_MAX: usize = 10_000;
 
+/// An observer that logs events.
 pub struct Log {
     payloads: Payloads,
     agents: Mutex<BTreeMap<TaskId, String>>,
 }
 
 impl Log {
+    /// Creates a log with this payload policy.
     pub fn new(payloads: Payloads) -> Self {
         Self { payloads, agents: Mutex::default() }
     }
@@ -65,7 +67,7 @@ impl Log {
         Record { task_id: Some(task.as_str()), agent: self.agent(task), ..Record::new(task.session(), event) }
     }
 
-    /// A record of nothing but text.
+    /// Emits a record that carries only text.
     fn text(&self, task: &TaskId, event: &str, turn: u32, payload: Value) {
         Record { turn: Some(turn), payload: Some(payload.to_string()), ..self.record(task, event) }
             .emit(Level::INFO);
@@ -93,7 +95,7 @@ impl Observer for Log {
         if let Event::Started { agent, .. } | Event::Resumed { agent, .. } = event {
             self.know(task, agent);
         }
-        // Texts that events carry: reasons that quote what a model, a tool or a provider said.
+        // Event texts are reasons that may quote a model, a tool or a provider.
         let text =
             |text: &str| (self.payloads == Payloads::InFull).then(|| json!({ "text": text }).to_string());
         match event {

@@ -1,8 +1,8 @@
-//! Sending spans to a collector: OTLP over HTTP with JSON, from a thread of its own.
+//! Exports spans to a collector: OTLP over HTTP with JSON, from a thread of its own.
 //!
-//! The encoding is small and stable, and we have an HTTP client already; the usual exporter would bring about a hundred
-//! crates. A collector that is slow, full or gone costs spans and never time: the queue is bounded, what does not fit is
-//! dropped and counted.
+//! The encoding is small and stable and reuses our HTTP client; the usual exporter would add about a hundred
+//! crates. A slow, full or missing collector costs spans but never time: the queue is bounded, and spans that
+//! do not fit are dropped and counted.
 
 mod encode;
 mod http;
@@ -21,17 +21,17 @@ use crate::spans::{Sink, Span};
 pub use encode::encode;
 pub use http::Collector;
 
-/// About a megabyte of spans; a busy session makes a few per second.
+/// Queue size: about a megabyte of spans; a busy session makes a few per second.
 const QUEUE_MAX: usize = 2_048;
 const BATCH_MAX: usize = 256;
-/// How long the first span of a batch waits for others.
+/// Time that the first span of a batch waits for others.
 const BATCH_WAIT: Duration = Duration::from_secs(2);
-/// What a collector may take for a batch.
+/// Timeout for delivering a batch.
 const REQUEST_WAIT: Duration = Duration::from_secs(5);
-/// What the end of the program may take.
+/// Time limit for the final flush.
 const FLUSH_WAIT: Duration = Duration::from_secs(2);
 
-/// Takes spans and delivers them. Dropping it delivers what is left, for two seconds at most, and says what was lost.
+/// An exporter. Dropping it flushes the queue for up to two seconds and reports lost spans.
 pub struct Exporter {
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
@@ -41,16 +41,16 @@ pub struct Exporter {
 }
 
 struct Queue {
-    /// `None` when no more is taken.
+    /// `None` once the queue is closed.
     sender: Mutex<Option<SyncSender<Span>>>,
     offered: AtomicU64,
     delivered: AtomicU64,
-    /// The last thing that went wrong.
+    /// The last error.
     trouble: Mutex<Option<String>>,
 }
 
 impl Exporter {
-    /// `say` hears at the end what was lost.
+    /// Starts the exporter; `say` is told about lost spans at the end.
     pub fn start(
         collector: Collector,
         service: String,
@@ -75,6 +75,7 @@ impl Exporter {
         Ok(Self { queue, thread: Some(thread), done, collector: host, say: Box::new(say) })
     }
 
+    /// Returns the sink that feeds this exporter.
     pub fn sink(&self) -> Arc<dyn Sink> {
         self.queue.clone()
     }
@@ -84,7 +85,7 @@ impl Sink for Queue {
     fn take(&self, span: Span) {
         self.offered.fetch_add(1, Ordering::Relaxed);
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        // A full queue means that the collector does not keep up; it is counted as not delivered.
+        // A full queue means that the collector cannot keep up; the span counts as lost.
         if let Some(sender) = sender.as_ref() {
             let _ = sender.try_send(span);
         }
@@ -93,7 +94,7 @@ impl Sink for Queue {
 
 impl Drop for Exporter {
     fn drop(&mut self) {
-        // Without its sender the queue ends, and the thread after it.
+        // Dropping the sender ends the queue and then the thread.
         self.queue.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
         if self.done.recv_timeout(FLUSH_WAIT).is_ok()
             && let Some(thread) = self.thread.take()
@@ -111,7 +112,7 @@ impl Drop for Exporter {
     }
 }
 
-/// Until the queue ends.
+/// Delivers batches until the queue ends.
 fn deliver(spans: &Receiver<Span>, collector: &Collector, service: &str, queue: &Queue) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let send = |batch: &[Span]| -> Result<u64, String> {
@@ -138,7 +139,7 @@ fn deliver(spans: &Receiver<Span>, collector: &Collector, service: &str, queue: 
     }
 }
 
-/// Waits for a first span, then a moment for more.
+/// Waits for a first span, then briefly for more.
 fn next_batch(spans: &Receiver<Span>) -> Option<Vec<Span>> {
     let mut batch = vec![spans.recv().ok()?];
     let until = Instant::now() + BATCH_WAIT;

@@ -1,5 +1,6 @@
-//! Events as OpenTelemetry spans: `invoke_agent` for a task, `chat` for a model call, `execute_tool` for a tool call. A
-//! delegated task hangs on the call that spawned it, so that a whole delegation is one tree.
+//! Events as OpenTelemetry spans: `invoke_agent` for a task, `chat` for a model call, `execute_tool` for a
+//! tool call. A delegated task is a child of the call that spawned it, so that a whole delegation is one
+//! tree.
 
 pub mod conventions;
 
@@ -16,10 +17,12 @@ use crate::facts;
 use crate::tool_name;
 use conventions as is;
 
+/// A trace ID.
 pub type TraceId = [u8; 16];
+/// A span ID.
 pub type SpanId = [u8; 8];
 
-/// What happened between two instants.
+/// A finished or open span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
     pub trace: TraceId,
@@ -27,14 +30,15 @@ pub struct Span {
     pub parent: Option<SpanId>,
     pub name: String,
     pub kind: Kind,
-    /// In nanoseconds since 1970.
+    /// Start and end in nanoseconds since 1970.
     pub began: u64,
     pub ended: u64,
     pub attributes: Vec<(&'static str, Value)>,
-    /// What kind of error it ended in.
+    /// The error type, if it failed.
     pub error: Option<String>,
 }
 
+/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Internal,
@@ -42,6 +46,7 @@ pub enum Kind {
     Client,
 }
 
+/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Text(String),
@@ -61,14 +66,15 @@ impl From<u64> for Value {
     }
 }
 
-/// Where finished spans go. Called inside a run: it must neither wait nor fail.
+/// A receiver of finished spans. It runs inside a task, so it must neither block nor fail.
 pub trait Sink: Send + Sync {
     fn take(&self, span: Span);
 }
 
-/// Sessions and links between tasks that are remembered at once; beyond it new ones are not linked.
+/// Maximum sessions and task links kept; beyond that new ones are not linked.
 const REMEMBERED_MAX: usize = 10_000;
 
+/// An observer that turns events into spans.
 pub struct Spans {
     sink: Arc<dyn Sink>,
     open: Mutex<Open>,
@@ -78,17 +84,17 @@ pub struct Spans {
 struct Open {
     traces: BTreeMap<String, Trace>,
     tasks: BTreeMap<TaskId, Task>,
-    /// The call that spawned a task, as far as its answer said so.
+    /// The call that spawned a task, as reported by the call's answer.
     spawned_by: BTreeMap<TaskId, SpanId>,
-    /// Of tasks that are about to begin.
+    /// Models of tasks about to start.
     models: BTreeMap<TaskId, String>,
 }
 
-/// All that is done for one request to a session.
+/// The trace of one request to a session.
 #[derive(Clone, Copy)]
 struct Trace {
     id: TraceId,
-    /// The span of the session's own task; `None` before it began.
+    /// The span of the session's root task; `None` before it starts.
     root: Option<SpanId>,
 }
 
@@ -107,16 +113,17 @@ struct Chat {
 
 struct Call {
     span: Span,
-    /// Who it delegates to.
+    /// The agent that the call delegates to.
     delegate: Option<String>,
 }
 
 impl Spans {
+    /// Creates an observer that passes finished spans to this sink.
     pub fn new(sink: Arc<dyn Sink>) -> Self {
         Self { sink, open: Mutex::default() }
     }
 
-    /// Ends everything that is under way: the process goes away.
+    /// Ends all open spans as interrupted, because the process is ending.
     pub fn interrupt(&self) {
         let tasks = std::mem::take(&mut self.open().tasks);
         for mut task in tasks.into_values() {
@@ -149,7 +156,7 @@ impl Observer for Spans {
         }
     }
 
-    /// Only to see who delegates to whom, and on which model a task goes on.
+    /// Extracts only which agent a call delegates to, and the model of a resumed task.
     fn payload(&self, task: &TaskId, payload: Payload<'_>) {
         match payload {
             Payload::Call(call) => {
@@ -171,7 +178,7 @@ impl Observer for Spans {
 }
 
 impl Open {
-    /// The span that this event ends.
+    /// Handles an event; returns the span that it ends.
     fn event(&mut self, id: &TaskId, event: &Event) -> Option<Span> {
         match event {
             Event::Started { agent, model, .. } => self.begin(id, agent, Some(model)),
@@ -250,7 +257,7 @@ impl Open {
         self.tasks.insert(id.clone(), Task { span, agent, model, chat: None, calls: BTreeMap::new() });
     }
 
-    /// The trace that a task belongs to. The session's own task begins a new one, unless its children were faster.
+    /// Returns the task's trace. The root task starts a new one, unless its children started first.
     fn trace(&mut self, id: &TaskId) -> Trace {
         if self.traces.len() >= REMEMBERED_MAX {
             let Self { traces, tasks, .. } = self;
@@ -265,17 +272,17 @@ impl Open {
     fn end(&mut self, id: &TaskId) -> Option<Span> {
         let Task { mut span, agent, .. } = self.tasks.remove(id)?;
         if is_root(id) {
-            // Nothing more begins that it could have spawned.
+            // No further tasks of this session can start.
             self.spawned_by.retain(|spawned, _| spawned.session() != id.session());
         } else {
-            // By now the answer of the call that spawned it has usually been seen.
+            // By now the answer of the spawning call has usually arrived.
             span.parent = self.spawned_by.remove(id).or(span.parent).or_else(|| self.spawner(id, &agent));
         }
         Some(span)
     }
 
-    /// What a delegated task hangs on: the call that spawned it; otherwise a call that is about to delegate to this agent
-    /// (a task may begin before its call has answered); otherwise the session's own task.
+    /// Finds the parent of a delegated task: the call that spawned it, else a pending call to this agent (a
+    /// task may start before its call has an answer), else the root task.
     fn spawner(&self, id: &TaskId, agent: &str) -> Option<SpanId> {
         let of_session = self.tasks.iter().filter(|(task, _)| task.session() == id.session());
         let mut calls = of_session.flat_map(|(_, task)| task.calls.values());
@@ -293,7 +300,7 @@ impl Open {
     fn link(&mut self, caller: &TaskId, key: CallKey, spawned: Option<TaskId>) {
         let call = self.tasks.get_mut(caller).and_then(|task| task.calls.get_mut(&key));
         let (Some(call), Some(spawned)) = (call, spawned) else { return };
-        // It has found its task; the next one of the same agent is not its.
+        // Linked now, so it must not match the next task of the same agent.
         call.delegate = None;
         let by = call.span.id;
         match self.tasks.get_mut(&spawned) {
@@ -376,12 +383,12 @@ fn tokens(usage: &Usage) -> impl Iterator<Item = (&'static str, Value)> {
         (is::CACHE_WRITE_TOKENS, usage.cache_write),
         (is::REASONING_TOKENS, usage.reasoning),
     ];
-    // Zero of the last three mostly means that the provider has no such thing.
+    // Zero for the last three mostly means that the provider does not report them.
     let said = all.into_iter().enumerate().filter(|(at, (_, tokens))| *at < 2 || *tokens > 0);
     said.map(|(_, (name, tokens))| (name, tokens.into()))
 }
 
-/// `provider:model` in its parts.
+/// Splits `provider:model`.
 fn split(model: &str) -> (&str, &str) {
     let (ours, model) = model.split_once(':').unwrap_or(("", model));
     (is::provider(ours), model)
@@ -395,7 +402,7 @@ fn now() -> u64 {
     u64::try_from(crate::since_1970().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// All zeros would mean "none".
+/// Generates a random ID; all zeros would mean "none".
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     fastrand::fill(&mut bytes);

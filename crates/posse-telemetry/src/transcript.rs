@@ -1,8 +1,8 @@
-//! A task as JSON lines for people and programs: a header, the conversation in order, and how it ended. The names are
-//! documented in `docs/transcript.md` and do not change.
+//! A task as JSON lines for people and programs: a header, the conversation in order, and the outcome.
+//! `docs/transcript.md` documents the names; they do not change.
 //!
-//! What a run said to the model of its own accord (a report that is due, an answer to go on with) is not in the journal;
-//! it is found by replaying it.
+//! Messages that a run adds by itself (a due report, a prompt to continue) are not in the journal; replaying
+//! the journal recovers them.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,11 @@ use posse_core::tool::Effect;
 use posse_runtime::ports::TaskRow;
 use serde_json::{Value, json};
 
-/// Grows when a reader of an older form would misread a line; new names do not count.
+/// Format version; grows when an older reader would misread a line. New names do not count.
 const VERSION: u32 = 1;
 
-/// `status` is the one to show: the store does not know that a process died.
+/// Builds the lines of a transcript. `status` is passed in, because the store does not know that a process
+/// died.
 pub fn lines(row: &TaskRow, status: &str, records: &[Record]) -> Result<Vec<Value>> {
     let start = start_of(records)?;
     let mut transcript = Transcript { lines: vec![header(row, status, &start)], seen: 0 };
@@ -36,7 +37,7 @@ pub fn lines(row: &TaskRow, status: &str, records: &[Record]) -> Result<Vec<Valu
 
 struct Transcript {
     lines: Vec<Value>,
-    /// Messages of the run that were looked at.
+    /// Number of messages of the run already handled.
     seen: usize,
 }
 
@@ -87,7 +88,7 @@ impl Transcript {
         self.user_messages(run);
     }
 
-    /// Replies and results were taken from their records, which have more about them.
+    /// Adds new user messages. Replies and results come from their records, which hold more detail.
     fn user_messages(&mut self, run: &Run) {
         for message in &run.messages()[self.seen.min(run.messages().len())..] {
             if let Message::User { text } = message {
@@ -145,8 +146,8 @@ fn assistant(turn: u32, reply: &Reply, elapsed_ms: u64) -> Value {
     })
 }
 
-/// Arguments that are not an object stand there as the text that they are. The run numbers calls when it has read the
-/// reply, so a reply itself does not know their keys.
+/// Formats a tool call. Arguments that are not an object are kept as text. The key is built from turn and
+/// index, because the run assigns keys only after it has read the reply.
 fn call(turn: u32, index: usize, call: &ToolCall) -> Value {
     let arguments: Value = match &call.arguments {
         Arguments::Object(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
@@ -163,7 +164,7 @@ fn tool(result: &ToolResult, full_text: Option<&str>, elapsed_ms: u64) -> Value 
         "call": result.key.to_string(),
         "name": result.name,
         "text": result.text,
-        // Only where the model saw a shortened text.
+        // Only set if the model saw a shortened text.
         "full_text": full_text,
         "is_error": result.is_error,
         "in_doubt": result.in_doubt,
@@ -190,7 +191,7 @@ fn outcome(outcome: &Outcome, elapsed_ms: u64) -> Value {
     })
 }
 
-/// As the task had them. What a call does to the world does not matter here.
+/// Collects the task's tools for the replay, where their effect does not matter.
 fn tools(start: &TaskStart, records: &[Record]) -> BTreeMap<String, Effect> {
     let intended = records.iter().filter_map(|record| match record {
         Record::Done { result, .. } if !result.mistake => Some(result.name.clone()),

@@ -1,8 +1,8 @@
-//! `tracing` records as JSON lines in a file: one object per line, each written at once, so that several processes can
+//! Writes `tracing` records as JSON lines to a file. Each line is one write, so that several processes can
 //! append to one file.
 //!
-//! A subscriber of our own: `tracing-subscriber` with JSON and a filter would bring a dozen crates for these few lines.
-//! Spans are not kept; every record says itself which task it belongs to.
+//! This is our own subscriber, because `tracing-subscriber` with JSON and a filter would add a dozen crates.
+//! Spans are not kept; every record names its task.
 
 use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
@@ -20,14 +20,15 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Opens a log to append to. A new one is for its owner alone.
+/// Opens a log for appending. A new file is readable by its owner alone.
 pub fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    // A pipe that nobody reads is an error and not a wait.
+    // A pipe without a reader is an error instead of a wait.
     options.append(true).create(true).mode(0o600).custom_flags(libc::O_NONBLOCK);
     options.open(path)
 }
 
+/// A `tracing` subscriber that writes JSON lines.
 pub struct JsonLines {
     filter: Filter,
     out: Mutex<Box<dyn Write + Send>>,
@@ -36,7 +37,7 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// `complain` hears the first error of writing; the others would say the same.
+    /// Creates a subscriber; `complain` gets the first write error only.
     pub fn new(
         filter: Filter,
         out: impl Write + Send + 'static,
@@ -103,7 +104,7 @@ impl Visit for Line {
         self.field(field.name(), &format!("{value:?}").into());
     }
     fn record_str(&mut self, field: &Field, value: &str) {
-        // A payload is JSON already, and is more use as such.
+        // A payload is already JSON, so embed it as such.
         let json = (field.name() == "payload").then(|| serde_json::from_str(value).ok()).flatten();
         self.field(field.name(), &json.unwrap_or_else(|| value.into()));
     }
@@ -121,8 +122,8 @@ impl Visit for Line {
     }
 }
 
-/// What gets into the log: `info`, or `posse=debug,posse_models=warn`. Records of other libraries never do: what they
-/// say about a request may be a part of it.
+/// The log filter: `info`, or `posse=debug,posse_models=warn`. Records of other libraries are always dropped,
+/// because they may quote parts of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter(Vec<(String, LevelFilter)>);
 
@@ -135,21 +136,22 @@ impl Default for Filter {
 const OURS: &str = "posse";
 
 impl Filter {
-    /// The error says what is allowed.
+    /// Parses a filter; the error says what is allowed.
     pub fn parse(text: &str) -> Result<Self, LocalizedText> {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let rules: Result<Vec<_>, LocalizedText> = parts.map(rule).collect();
         Ok(Self(rules?)).map(|filter| if filter.0.is_empty() { Self::default() } else { filter })
     }
 
-    /// The rule with the longest target that fits decides.
+    /// Applies the rule with the longest matching target.
     fn lets_through(&self, target: &str, level: Level) -> bool {
         let fitting = self.0.iter().filter(|(of, _)| covers(of, target));
         fitting.max_by_key(|(of, _)| of.len()).is_some_and(|(_, most)| level <= *most)
     }
 }
 
-/// `posse` covers all members, any other target itself and its modules.
+/// Returns whether a rule covers a target: `posse` covers all crates, any other rule its target and its
+/// modules.
 fn covers(of: &str, target: &str) -> bool {
     match target.strip_prefix(of) {
         Some(rest) => rest.is_empty() || rest.starts_with("::") || (of == OURS && rest.starts_with('_')),

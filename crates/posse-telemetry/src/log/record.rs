@@ -1,8 +1,8 @@
-//! One record: every field a log line can have. A field without a value is not in the line.
+//! One log record with every possible field. A field without a value is omitted.
 
 use tracing::Level;
 
-/// The names are read by programs and never change.
+/// The fields of a log line. Programs read these names, so they never change.
 #[derive(Default)]
 pub struct Record<'a> {
     pub session_id: &'a str,
@@ -34,12 +34,14 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// Creates a record without optional fields.
     pub fn new(session_id: &'a str, event: &'a str) -> Self {
         Self { session_id, event, ..Self::default() }
     }
 
+    /// Emits the record at this level.
     pub fn emit(&self, level: Level) {
-        // The level of a place in the program is fixed, so there is one place for each.
+        // `tracing` fixes the level per call site, so each level has its own.
         match level {
             Level::ERROR | Level::WARN => write!(self, Level::WARN),
             Level::INFO => write!(self, Level::INFO),

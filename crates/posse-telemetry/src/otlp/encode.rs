@@ -1,4 +1,5 @@
-//! `ExportTraceServiceRequest` as JSON: ids in hexadecimal, 64-bit numbers as strings, enums as numbers.
+//! Encodes `ExportTraceServiceRequest` as JSON: IDs in hexadecimal, 64-bit numbers as strings, enums as
+//! numbers.
 
 use serde_json::{Value as Json, json};
 
@@ -6,6 +7,7 @@ use crate::spans::{Kind, Span, Value};
 
 const STATUS_ERROR: u32 = 2;
 
+/// Encodes spans as an export request.
 pub fn encode(service: &str, spans: &[Span]) -> Vec<u8> {
     let version = env!("CARGO_PKG_VERSION");
     let resource = json!({ "attributes": [

@@ -1,4 +1,4 @@
-//! Where spans go: one address, and the headers its owner wants.
+//! The HTTP client of the exporter: one address and the configured headers.
 
 use std::time::Duration;
 
@@ -13,9 +13,10 @@ use posse_messages::{LocalizedText, localized};
 use posse_net::{Pool, is_loopback, system_proxies};
 
 const CONNECT_WAIT: Duration = Duration::from_secs(3);
-/// An answer says little; what follows is a page meant for a browser.
+/// Maximum bytes read of a response; anything longer is a web page.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
+/// The collector that receives spans.
 pub struct Collector {
     url: Uri,
     headers: HeaderMap,
@@ -23,7 +24,8 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// `url` is the whole address, such as `http://localhost:4318/v1/traces`. The values of headers are secrets.
+    /// Creates a collector. `url` is the full address, such as `http://localhost:4318/v1/traces`. Header
+    /// values are secrets.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self> {
         let invalid = |why: LocalizedText| {
             Error::new(ErrorCode::ConfigInvalid, localized!("otlp-endpoint-invalid", why))
@@ -47,13 +49,14 @@ impl Collector {
         Ok(Self { url, headers: checked, host })
     }
 
+    /// Returns the collector's host.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// How many spans were rejected, or why none was taken.
+    /// Sends a batch; returns the number of rejected spans, or why delivery failed.
     pub(super) async fn post(&self, body: Vec<u8>) -> Result<u64, String> {
-        // Made for each batch: they come seconds apart, and most programs send one.
+        // A new pool per batch: batches are seconds apart, and most programs send one.
         let proxies = system_proxies(is_loopback(&self.host));
         let pool = Pool::new(&self.url, proxies, CONNECT_WAIT).map_err(|e| last_cause(&e))?;
         let mut request = Request::new(Bytes::from(body));
@@ -76,14 +79,14 @@ impl Collector {
     }
 }
 
-/// A number that the protocol writes as a string, and some collectors as a number.
+/// Returns the rejected count. The protocol writes it as a string, some collectors as a number.
 fn rejected(answer: &[u8]) -> u64 {
     let answer: serde_json::Value = serde_json::from_slice(answer).unwrap_or_default();
     let count = &answer["partialSuccess"]["rejectedSpans"];
     count.as_u64().or_else(|| count.as_str()?.parse().ok()).unwrap_or(0)
 }
 
-/// The last of an error's causes says most: `connection refused`.
+/// Returns an error's root cause, the most telling one: `connection refused`.
 fn last_cause(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(cause) = last.source() {

@@ -1,4 +1,4 @@
-//! Log lines: who did what and how it ended, and no text unless it was asked for.
+//! Log tests: lines say who did what and how it ended, and contain no text unless requested.
 
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ impl Write for Memory {
     }
 }
 
-/// The log of the delegation, as text and line by line without times and sizes.
+/// Runs the delegation; returns the log as text and as lines without times and sizes.
 async fn log(filter: &str, payloads: Payloads) -> (String, Vec<Value>) {
     let memory = Memory::default();
     let lines = JsonLines::new(Filter::parse(filter).unwrap(), memory.clone(), |e| panic!("{e}"));
@@ -106,7 +106,7 @@ async fn no_text_is_logged_unless_payloads_are_asked_for() {
     for filter in ["", "trace"] {
         let (text, lines) = log(filter, Payloads::Never).await;
         let refused = only(&lines, "tool_refused");
-        // A tool that does not exist is named nearly as the model named it: whoever reads the log has to find it.
+        // An unknown tool is logged nearly as the model named it, so that readers can find it.
         let tools: Vec<&Value> = refused.iter().map(|line| &line["tool"]).collect();
         assert_eq!(tools, [&json!("SECRET_tool")]);
         assert_eq!(text.matches("SECRET").count(), 1, "{text}");
@@ -126,7 +126,7 @@ async fn no_text_is_logged_unless_payloads_are_asked_for() {
     }
     let task = &only(&lines, "task_text")[0]["payload"];
     assert_eq!(task["task"], "SECRET task");
-    // How to delegate stands after it.
+    // The delegation instructions follow it.
     assert!(task["system"].as_str().unwrap().starts_with("SECRET prompt\n\n"), "{task}");
 }
 

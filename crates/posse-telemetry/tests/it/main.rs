@@ -1,4 +1,4 @@
-//! What is written down about a session, and what is not.
+//! Tests of the recorded facts of a session, and of what must not be recorded.
 
 mod logs;
 mod otlp;

@@ -1,4 +1,4 @@
-//! Delivery to a collector on the loopback: what it gets, and what happens when it does not take it.
+//! Export tests with a loopback collector that accepts, rejects or fails.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ fn exporter(url: &str) -> (Exporter, Said) {
     (Exporter::start(collector, "tests".to_owned(), say).unwrap(), said)
 }
 
-/// Delivers what is left; the server of the test has to answer meanwhile.
+/// Flushes the exporter on another thread, because the test's server has to answer meanwhile.
 async fn flush(exporter: Exporter) {
     tokio::task::spawn_blocking(move || drop(exporter)).await.unwrap();
 }
@@ -126,7 +126,7 @@ fn a_collector_that_never_answers_holds_up_neither_the_run_nor_the_end() {
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     let expected = "telemetry: 5000 of 5000 spans did not get to 127.0.0.1: it did not take them in time";
     assert_eq!(*said.lock().unwrap(), [expected]);
-    // Whoever still holds the sink gives nothing to anybody.
+    // A sink that outlives its exporter drops its spans.
     sink.take(some_span());
 }
 

@@ -25,7 +25,7 @@ impl Sink for Kept {
 }
 
 impl Kept {
-    /// The tree in the order it began: depth, name, error.
+    /// Renders the tree in start order: depth, name, error.
     fn tree(&self) -> String {
         let spans = self.0.lock().unwrap();
         let mut text = String::new();
@@ -150,7 +150,7 @@ fn answered(call: &ToolCall) -> Event {
     }
 }
 
-/// On several threads a task may begin, and even end, before the call that spawned it has its answer.
+/// With several threads, a task may start and even end before its spawning call has an answer.
 #[test]
 fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
     let kept = Arc::new(Kept::default());
@@ -159,7 +159,7 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
     let (one, two) = (spawn(0), spawn(1));
     let result = |call: &ToolCall, id: &str| ToolResult::new(call, format!(r#"{{"task_id":"{id}"}}"#));
     spans.event(&root, &started("boss"));
-    // The first child is over before its call is; the second begins long after.
+    // The first child ends before its call does; the second starts long after.
     spans.payload(&root, Payload::Call(&one));
     spans.event(&first, &started("helper"));
     spans.event(&first, &finished(Status::Failed, StopReason::ModelFailed));
@@ -172,7 +172,7 @@ fn a_child_hangs_on_the_call_that_spawned_it_whatever_comes_first() {
     spans.event(&second, &Event::TurnStarted { turn: 1, turns_max: 9 });
     spans.delta(&second, Delta::Restarted { why: "SECRET", wait: std::time::Duration::ZERO });
     spans.event(&second, &Event::ModelFailed { kind: FailureKind::Overloaded, message: "SECRET".to_owned() });
-    // A task that nobody is known to have spawned still belongs to the session.
+    // A task without a known spawner still belongs to the session.
     let third = TaskId::child("s", 3);
     spans.event(&third, &started("stranger"));
     spans.event(&third, &finished(Status::Completed, StopReason::Answered));

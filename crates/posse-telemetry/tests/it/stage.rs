@@ -1,4 +1,4 @@
-//! A session with a scripted model, and secrets in every text that must not be seen.
+//! A session with a scripted model, and a marker in every confidential text.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use posse_runtime::session::{RULES, Session, SessionConfig};
 use posse_runtime::toolbox::Toolbox;
 use posse_testkit::memory::MemoryStore;
 
-/// A whole delegation. Everything confidential in it contains `SECRET`.
+/// A whole delegation. Every confidential text in it contains `SECRET`.
 pub const DELEGATION: &str = r#"
 boss:
   - text: SECRET plan
@@ -46,7 +46,7 @@ impl Models for Script {
     }
 }
 
-/// Plays a script with `boss` as the orchestrator, who may delegate to `helper`.
+/// Runs a script with `boss` as the orchestrator, which may delegate to `helper`.
 pub async fn play(
     script: &'static str,
     limits: Limits,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::stage::play;
 
-/// Every line without what differs from run to run.
+/// Returns the lines without the values that differ between runs.
 async fn transcript(script: &'static str, limits: Limits) -> Vec<Value> {
     let (_, store) = play(script, limits, Vec::new()).await;
     let id = TaskId::root("s1");
