@@ -1,5 +1,5 @@
-//! One open connection with HTTP/1.1 on it, spoken by hyper. No task of its own drives it: the caller that waits for a response or
-//! reads its body does, and dropping the wait drops the connection with whatever is under way on it.
+//! One open HTTP/1.1 connection, driven by hyper. It has no task of its own: the caller that awaits a
+//! response or reads its body drives it. Dropping that future drops the connection and any request in flight.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -23,19 +23,19 @@ use crate::idle::Home;
 pub(crate) trait Stream: Read + Write + Send + Sync + Unpin {}
 impl<T: Read + Write + Send + Sync + Unpin> Stream for T {}
 
-/// Longest head of a response. Providers send about ten lines.
+/// Maximum size of a response head. Providers send about ten lines.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 const HEADERS_MAX: usize = 100;
-/// Frames of an unread body that are discarded to keep its connection.
+/// Maximum frames of an unread body that are discarded to keep its connection.
 const DISCARD_MAX: usize = 16;
 
-/// The reason why there is no response, or no more of it.
+/// The reason why a response is missing or incomplete.
 #[derive(Debug)]
 pub enum Broken {
     Io(io::Error),
     /// The peer closed the connection before the response was complete.
     Closed,
-    /// The bytes that came are not a response.
+    /// The received bytes are not a valid response.
     Malformed(String),
 }
 
@@ -66,7 +66,7 @@ impl From<hyper::Error> for Broken {
         let io = std::error::Error::source(&error).and_then(|cause| cause.downcast_ref::<io::Error>());
         match io {
             Some(io) if io.kind() == io::ErrorKind::UnexpectedEof => Broken::Closed,
-            // A fault in a chunk is an I/O error to hyper.
+            // hyper reports a malformed chunk as an I/O error.
             Some(io) if matches!(io.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
                 Broken::Malformed(format!("the answer is malformed: {io}"))
             }
@@ -79,21 +79,21 @@ impl From<hyper::Error> for Broken {
     }
 }
 
-/// A request that was not answered.
+/// A request without a response.
 pub(crate) enum Unanswered {
-    /// Nothing of it was sent, so it can be sent on another connection.
+    /// Unsent, so it can be retried on another connection.
     Unsent(Broken),
-    /// It was sent, in whole or in part, and may have been worked on.
+    /// It was sent at least in part, so the server may have processed it.
     Sent(Broken),
 }
 
-/// The head of a request whose bodies differ. Clones share nothing that changes.
+/// A request head that is reused with different bodies. Clones share nothing mutable.
 #[derive(Clone)]
 pub struct Prepared(Parts);
 
 impl Prepared {
     pub(crate) fn new(mut parts: Parts) -> Self {
-        // The length is that of the body that is sent.
+        // hyper sets the length from the body.
         parts.headers.remove(CONTENT_LENGTH);
         parts.headers.remove(TRANSFER_ENCODING);
         parts.version = Version::HTTP_11;
@@ -105,13 +105,14 @@ impl Prepared {
     }
 }
 
-/// Hides the request: its headers hold keys.
+/// Hides the request, because its headers hold keys.
 impl fmt::Debug for Prepared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Prepared(…)")
     }
 }
 
+/// An open connection and the future that drives it.
 pub(crate) struct Connection {
     sender: http1::SendRequest<Full<Bytes>>,
     driver: http1::Connection<Box<dyn Stream>, Full<Bytes>>,
@@ -120,6 +121,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Starts HTTP/1.1 on an open stream.
     pub async fn over(stream: Box<dyn Stream>) -> hyper::Result<Box<Self>> {
         let mut builder = http1::Builder::new();
         builder.max_buf_size(HEAD_BYTES_MAX).max_headers(HEADERS_MAX);
@@ -127,7 +129,7 @@ impl Connection {
         Ok(Box::new(Self { sender, driver, is_over: false }))
     }
 
-    /// Sends a request and waits for the head of its response. When the body is read, the connection goes `home`.
+    /// Sends a request and waits for the response head. The connection returns `home` once the body is read.
     pub async fn ask(
         mut self: Box<Self>,
         request: &Prepared,
@@ -141,7 +143,7 @@ impl Connection {
             let mut answer = pin!(self.sender.try_send_request(request.with(body)));
             let (driver, is_over) = (&mut self.driver, &mut self.is_over);
             poll_fn(|context| {
-                // The driver writes the request and reads the response; the answer is its to give, so it is polled first.
+                // The driver writes the request and reads the response, so it is polled first.
                 poll_driver(driver, is_over, context);
                 answer.as_mut().poll(context)
             })
@@ -156,7 +158,8 @@ impl Connection {
         Ok(response.map(|incoming| Body::new(OpenBody { incoming, connection: self, home })))
     }
 
-    /// Looks whether a request can be sent: the last response is complete and nothing came since, not even the end.
+    /// Checks that a request can be sent: the last response is complete, and nothing has arrived since, not
+    /// even the end of the stream.
     fn is_ready(&mut self) -> bool {
         let (driver, is_over) = (&mut self.driver, &mut self.is_over);
         // Unconstrained: the scheduler's budget must not make a closed connection seem open.
@@ -168,7 +171,7 @@ impl Connection {
     }
 }
 
-/// Polls a future once, with nobody to wake.
+/// Polls a future once without registering a waker.
 fn look<T>(future: impl Future<Output = T>) -> Poll<T> {
     pin!(unconstrained(future)).poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -178,41 +181,42 @@ fn poll_driver(
     is_over: &mut bool,
     context: &mut Context<'_>,
 ) {
-    // An error of the driver reaches the caller through the response or its body.
+    // The caller gets a driver error through the response or its body.
     if !*is_over && Pin::new(driver).poll(context).is_ready() {
         *is_over = true;
     }
 }
 
-/// Refuses responses whose extent is unclear; says whether the connection may be used again.
+/// Rejects responses of ambiguous length; returns whether the connection may be reused.
 fn judge(response: &Response<Incoming>) -> Result<bool, Broken> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Err(Broken::Malformed("the answer speaks another protocol".to_owned()));
     }
     let headers = response.headers();
     let Some(codings) = transfer_codings(headers) else { return Ok(true) };
-    // Anything but one `chunked` is read differently by different readers.
+    // Parsers disagree about anything but a single `chunked`.
     if !codings.eq_ignore_ascii_case(b"chunked") || response.version() != Version::HTTP_11 {
         return Err(Broken::Malformed("the answer is coded in a way that nobody asked for".to_owned()));
     }
     Ok(!headers.contains_key(CONTENT_LENGTH))
 }
 
-/// Every transfer coding in one list; `None` without any.
+/// Joins all transfer codings; `None` without any.
 fn transfer_codings(headers: &HeaderMap) -> Option<Vec<u8>> {
     let values: Vec<&[u8]> =
         headers.get_all(TRANSFER_ENCODING).iter().map(|value| value.as_bytes()).collect();
     (!values.is_empty()).then(|| values.join(&b", "[..]).trim_ascii().to_vec())
 }
 
-/// The body of a response. Its connection is used again if it was read to its end, or the rest had come when it is dropped.
+/// The body of a response. Its connection is reused if the body was read to its end, or if the rest had
+/// already arrived on drop.
 #[derive(Debug)]
 pub struct Body(Option<OpenBody>);
 
 struct OpenBody {
     incoming: Incoming,
     connection: Box<Connection>,
-    /// Where the connection goes afterwards, if it can be used again.
+    /// The pool that takes the connection back, if it can be reused.
     home: Option<Home>,
 }
 
@@ -236,7 +240,7 @@ impl Body {
         body
     }
 
-    /// Gives the connection back, if it can be used again.
+    /// Returns the connection to its pool if it can be reused.
     fn close(&mut self, is_read: bool) {
         let Some(mut open) = self.0.take() else { return };
         let Some(home) = open.home.take() else { return };
@@ -251,7 +255,7 @@ impl Body {
     }
 }
 
-/// Reads the rest of a body as far as it has come. `true` if that was all of it.
+/// Discards the part of the body that has already arrived; returns `true` if that was all of it.
 fn discard(open: &mut OpenBody) -> bool {
     for _ in 0..DISCARD_MAX {
         match look(poll_fn(|context| open.poll_frame(context))) {

@@ -1,4 +1,4 @@
-//! Connections that nobody uses at the moment.
+//! The idle connections of a pool.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -9,36 +9,37 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::connection::Connection;
 
-/// How long a connection that nobody uses is kept.
+/// Maximum idle time of a connection.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
-/// The idle connections of one endpoint, those of the longest rest first.
+/// The idle connections of one endpoint, longest idle first.
 #[derive(Default)]
 pub(crate) struct Idle(Mutex<Lines>);
 
 #[derive(Default)]
 struct Lines {
     lines: Vec<(Instant, Box<Connection>)>,
-    /// Closes those that rest too long.
+    /// Closes connections that are idle too long.
     sweeper: Option<AbortHandle>,
 }
 
-/// Where a connection belongs; it may be gone when the answer is read.
+/// A weak reference to a connection's pool, which may be gone by the time the response is read.
 #[derive(Clone)]
 pub(crate) struct Home(Weak<Idle>);
 
 impl Idle {
-    /// The connection that was used last. It may be closed on the other side, which is known once it is used.
+    /// Takes the most recently used connection. The server may have closed it; that shows on use.
     pub fn take(&self) -> Option<Box<Connection>> {
         let (since, line) = self.change(|lines| lines.lines.pop())?;
         (since.elapsed() < IDLE_MAX).then_some(line)
     }
 
+    /// Returns a weak reference, for connections to come back to.
     pub fn home(self: &Arc<Self>) -> Home {
         Home(Arc::downgrade(self))
     }
 
-    /// Closes what rests too long; when there will be more to close, if there is any.
+    /// Closes connections that are idle too long; returns when the next one is due.
     fn sweep(&self) -> Option<Instant> {
         let now = Instant::now();
         let (closed, next) = self.change(|lines| {
@@ -60,6 +61,7 @@ impl Idle {
 }
 
 impl Home {
+    /// Takes a connection back for reuse.
     pub fn keep(&self, line: Box<Connection>) {
         let Some(idle) = self.0.upgrade() else { return };
         idle.change(|lines| {

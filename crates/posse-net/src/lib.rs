@@ -1,5 +1,5 @@
-//! How Posse reaches other machines. There are two ways: `Pool` for an endpoint that the operator named, and `Pinned`
-//! for addresses that somebody else named, which connects only to numbers that were checked.
+//! Network access. `Pool` reaches an endpoint that the operator named. `Pinned` reaches addresses that a
+//! model or a server named, and connects only to IP addresses that were checked.
 
 mod connection;
 mod idle;
@@ -15,7 +15,7 @@ pub use pool::{Error, Pool, host, is_loopback, system_proxies};
 
 pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The whole chain of an error in one line, without repetitions.
+/// Formats an error with all its causes in one line, without repetitions.
 pub fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,6 +1,6 @@
-//! A client for addresses that a model or a server named. A name is resolved once, every number it stands for is checked, and the
-//! connection goes to one of these numbers and nowhere else. Redirects are not followed here: whoever asked decides
-//! about each of them, and the next hop is resolved and checked like the first.
+//! An HTTP client for addresses that a model or a server named. It resolves a name once, checks every IP
+//! address of it, and connects only to one of these addresses. It follows no redirects: the caller decides
+//! about each, and the next hop is resolved and checked like the first.
 
 use std::future::Future;
 use std::io;
@@ -25,19 +25,19 @@ use crate::connection::{Body, Connection, Prepared};
 use crate::pool::{Cause, Error, host, origin_form, tls};
 use crate::{BoxFuture, causes};
 
-/// A name with more numbers than this is not one that people read pages from.
+/// Maximum IP addresses of a name; a name with more is not a public website.
 const NUMBERS_MAX: usize = 32;
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
-/// What we can read. Nothing compressed: a small answer must not grow without bound.
+/// Accepted content types. No compression, so that a small response cannot grow without bound.
 const ACCEPT: &str = "text/html, text/plain, text/markdown, application/json, text/*;q=0.8, */*;q=0.1";
 
-/// Finds the numbers of a name.
+/// Resolves names to IP addresses.
 pub trait Resolver: Send + Sync {
     fn resolve<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>>;
 }
 
-/// As the system does it.
+/// The system's resolver.
 pub struct SystemResolver;
 
 impl Resolver for SystemResolver {
@@ -49,7 +49,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// A number that the operator allows although it is not public; without a port, all of them.
+/// A non-public IP address that the operator allows, with one port or all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exception {
     number: IpAddr,
@@ -57,7 +57,7 @@ pub struct Exception {
 }
 
 impl Exception {
-    /// `127.0.0.1:8080`, `[::1]:8080`, or the number alone.
+    /// Parses `127.0.0.1:8080`, `[::1]:8080`, or an IP address alone.
     pub fn parse(raw: &str) -> Option<Self> {
         let raw = raw.trim();
         if let Ok(address) = raw.parse::<SocketAddr>() {
@@ -72,39 +72,41 @@ impl Exception {
     }
 }
 
+/// A client that connects only to checked IP addresses.
 pub struct Pinned {
     resolver: Arc<dyn Resolver>,
     exceptions: Vec<Exception>,
-    /// Made at the first call that needs it: roots take a while to read.
+    /// Created on first use, because loading the root certificates takes a while.
     tls: OnceLock<Arc<ClientConfig>>,
 }
 
-/// Why there is no page; each is told to the model.
+/// The reason why there is no page, worded for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The address leads to where nobody may ask.
+    /// The address is not public and not on the allow-list.
     Forbidden(String),
     Unreachable(String),
 }
 
-/// The head of an answer, and its body to be read.
+/// A response head with its unread body.
 #[derive(Debug)]
 pub struct Page {
     pub status: u16,
-    /// Lower case; empty if it is not said.
+    /// Lower case; empty if the server sent none.
     pub content_type: String,
-    /// Where a redirect leads.
+    /// The target of a redirect.
     pub location: Option<String>,
     pub encoding: Option<String>,
     body: Body,
 }
 
 impl Pinned {
+    /// Creates a client with a resolver and the operator's exceptions.
     pub fn new(resolver: Arc<dyn Resolver>, exceptions: Vec<Exception>) -> Self {
         Self { resolver, exceptions, tls: OnceLock::new() }
     }
 
-    /// Asks for one page. Whoever calls this bounds the time it may take.
+    /// Requests one page. The caller sets the deadline.
     pub async fn get(&self, address: &Address) -> Result<Page, Failure> {
         let mut request = Request::new(Bytes::new());
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static(ACCEPT));
@@ -123,7 +125,7 @@ impl Pinned {
         })
     }
 
-    /// Sends one request to this address, whatever it says itself about where it goes, and follows nothing.
+    /// Sends one request to this address, regardless of the request's own URI, and follows no redirects.
     pub async fn send(
         &self,
         address: &Address,
@@ -159,8 +161,8 @@ impl Pinned {
         }
     }
 
-    /// Where a connection may go. One number that is not allowed spoils the whole name: it may be the one that is
-    /// used the next time.
+    /// Resolves and checks an address. One forbidden IP address rejects the whole name, because the next
+    /// lookup may use it.
     async fn checked(&self, address: &Address) -> Result<Vec<SocketAddr>, Failure> {
         let numbers = match address.host() {
             Host::V4(number) => vec![IpAddr::V4(*number)],
@@ -189,7 +191,7 @@ impl Pinned {
 }
 
 impl Page {
-    /// At most so many bytes, and whether there were more.
+    /// Reads at most `bytes_max` bytes; returns them and whether there were more.
     pub async fn read(mut self, bytes_max: usize) -> Result<(Vec<u8>, bool), Failure> {
         let mut read = Vec::new();
         while let Some(frame) = self.body.frame().await {
@@ -209,7 +211,7 @@ async fn opened(mut dialler: HttpsConnector<Dialler>, target: Uri) -> Result<Box
     Ok(Connection::over(Box::new(dialler.call(target).await?)).await?)
 }
 
-/// Connects to one of the numbers that were checked, whatever name it is asked for.
+/// Connects to one of the checked IP addresses, regardless of the requested name.
 #[derive(Clone)]
 struct Dialler {
     numbers: Arc<[SocketAddr]>,

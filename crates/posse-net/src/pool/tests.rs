@@ -8,7 +8,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::yield_now;
 
-/// Sends a request to `target` through a proxy that answers with `answer`: what came of it, and what the proxy was sent.
+/// Sends a request through a proxy that replies with `answer`; returns the result and the bytes that the
+/// proxy received.
 async fn through_proxy(target: &str, answer: &'static [u8]) -> (Result<u16, Error>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://user:word@{}", listener.local_addr().unwrap());
@@ -80,24 +81,24 @@ async fn whoever_does_not_answer_in_time_is_not_waited_for() {
     assert!(error.is_connect(), "{error:?}");
 }
 
-/// What a server does with a request.
+/// A server's reaction to a request.
 #[derive(Clone, Copy)]
 enum Act {
     Answer(&'static [u8]),
-    /// Answers and hangs up, without having said that it will.
+    /// Answers and closes the connection unannounced.
     AnswerAndLeave(&'static [u8]),
-    /// The same when it is told to.
+    /// The same, when it is told to.
     AnswerAndLeaveLater(&'static [u8]),
-    /// In pieces, and looks away after each of them.
+    /// Answers in pieces and yields after each one.
     Trickle(&'static [&'static [u8]]),
     Leave,
-    /// Says this much and nothing more.
+    /// Sends this much and then stays silent.
     Stay(&'static [u8]),
 }
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// Its script gets the numbers of the connection and of the request on it.
+/// A scripted server; the script gets the numbers of the connection and of the request on it.
 struct Server {
     target: Uri,
     pool: Pool,
@@ -148,7 +149,7 @@ impl Server {
         self.heard.lock().unwrap().clone()
     }
 
-    /// Until the server has so many connections less, and everybody can know it.
+    /// Waits until the server has closed this many connections and the client can notice.
     async fn until_closed(&self, count: usize) {
         while self.closed.load(Ordering::SeqCst) < count {
             yield_now().await;
@@ -163,7 +164,7 @@ async fn get(pool: &Pool, target: &Uri) -> Result<Response<Body>, Error> {
     pool.send(request).await
 }
 
-/// A request without a body; `None` if the client has hung up.
+/// Reads a request without a body; `None` if the client has closed the connection.
 async fn head(socket: &mut TcpStream) -> Option<String> {
     let mut heard = Vec::new();
     while !heard.ends_with(b"\r\n\r\n") {
@@ -172,7 +173,7 @@ async fn head(socket: &mut TcpStream) -> Option<String> {
     String::from_utf8(heard).ok()
 }
 
-/// Whether the server goes on.
+/// Performs one action; returns whether the server continues.
 async fn act(socket: &mut TcpStream, act: Act, leave: &Notify) -> bool {
     match act {
         Act::Answer(bytes) | Act::AnswerAndLeave(bytes) | Act::Stay(bytes) => {
@@ -438,7 +439,8 @@ async fn a_long_answer_is_read_whole() {
     assert_eq!(server.heard(), [(0, 0), (0, 1)]);
 }
 
-/// Takes a connection and reads so much before it answers; all that it was sent.
+/// Accepts a connection and reads `heard_first` bytes before it answers; returns the number of bytes
+/// received.
 async fn hears(heard_first: usize, answer: &'static [u8]) -> (Uri, tokio::task::JoinHandle<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = Uri::try_from(format!("http://{}/", listener.local_addr().unwrap())).unwrap();
@@ -453,7 +455,7 @@ async fn hears(heard_first: usize, answer: &'static [u8]) -> (Uri, tokio::task::
     (target, hearing)
 }
 
-/// Larger than what two sockets hold.
+/// Larger than the buffers of two sockets.
 const LARGE: usize = 32 << 20;
 
 async fn post(target: &Uri, body: Vec<u8>) -> Result<(u16, Bytes), Error> {
@@ -477,7 +479,7 @@ async fn an_answer_that_does_not_wait_for_the_request_is_heard() {
 
 #[tokio::test]
 async fn who_answers_first_and_listens_then_hears_the_whole_request() {
-    // It closes when it has heard everything, and only then is its answer complete.
+    // The server closes after it has read everything; only then is its answer complete.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = Uri::try_from(format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     let hearing = tokio::spawn(async move {
@@ -522,7 +524,7 @@ async fn an_answer_that_nobody_reads_may_come_in_parts() {
             .await;
     for _ in 0..2 {
         let answer = server.send().await.unwrap();
-        // Until the rest is there too.
+        // Wait until the rest has arrived too.
         for _ in 0..100 {
             yield_now().await;
         }
