@@ -21,12 +21,12 @@ pub struct Agent {
     /// Takes over when the providers say before the first reply that they know none of the models above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_model: Option<String>,
-    /// What it asks for; it gets no more than whoever delegates to it has.
+    /// Rights the agent asks for; a task gets at most what its parent has.
     #[serde(flatten)]
     pub rights: Rights,
     pub settings: ModelSettings,
     pub limits: Limits,
-    /// Where its tasks stand in the first request.
+    /// Position of the task text in the first request.
     #[serde(default)]
     pub task_in: TaskIn,
 }
@@ -49,7 +49,7 @@ impl Agent {
     }
 }
 
-/// How a model is asked, apart from the conversation.
+/// Settings of model calls, apart from the conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelSettings {
@@ -63,6 +63,7 @@ pub struct ModelSettings {
     pub buffered: bool,
 }
 
+/// Reasoning effort, for models that take a level instead of a token budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
@@ -73,6 +74,7 @@ pub enum Effort {
 }
 
 impl Effort {
+    /// Returns the name used in files and requests.
     pub fn wire(self) -> &'static str {
         match self {
             Effort::Low => "low",

@@ -18,13 +18,13 @@ pub const REASON_BYTES_MAX: usize = 2_000;
 /// A yes to one call is for now: whoever comes back later is asked again.
 pub const ONCE_MS_MAX: u64 = 3_600_000;
 
-/// How long a call waits for its answer when the operator does not say.
+/// Default time that a call waits for its answer.
 pub const DEADLINE_MS_USUAL: u64 = 600_000;
 
 /// Characters of a prompt that a launch shows first (the whole of it is among the arguments).
 pub const PROMPT_CHARS_SHOWN: usize = 100;
 
-/// What is asked about a call, as `Grant::decide` says it.
+/// A question about one call, as `Grant::decide` puts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     /// Why a person has to say yes, for the person and for the model.
@@ -39,25 +39,26 @@ pub struct Request {
     pub task: TaskId,
     pub key: CallKey,
     pub agent: String,
-    /// Who delegated to whom, the session's own task first; without the task itself.
+    /// Ancestors of the task, the session's own task first, without the task itself.
     pub path: Vec<TaskId>,
     /// The canonical name.
     pub tool: String,
     /// Canonical JSON, whole. These bytes are what the tool gets.
     pub arguments: String,
-    /// Of everything that decides what is executed.
+    /// Hash of everything that decides what is executed.
     pub hash: String,
     pub why: String,
     pub covers: Vec<String>,
-    /// What the tool itself says about the call, such as a launch does.
+    /// The tool's own description of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Value>,
     pub asked_ms: u64,
     pub deadline_ms: u64,
-    /// What counts as the answer when none came in time.
+    /// Verdict that applies when no answer came in time.
     pub on_deadline: Verdict,
 }
 
+/// A yes or a no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -65,20 +66,21 @@ pub enum Verdict {
     Deny,
 }
 
-/// How far an answer reaches.
+/// The calls that an answer covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// This call and no other.
     #[default]
     Once,
-    /// What the same rules ask about in this task.
+    /// Every call of this task that the same rules ask about.
     Task,
     /// The same, and in the tasks below it.
     Subtree,
     Session,
 }
 
+/// An answer with its scope and its author.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     pub verdict: Verdict,
@@ -94,13 +96,13 @@ pub struct Answer {
     pub expires_ms: Option<u64>,
 }
 
-/// Who decided.
+/// The party that decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// A person, or a program in their place; its name.
     Person(String),
-    /// Nobody answered in time.
+    /// The deadline passed without an answer.
     Deadline,
     /// The operator's configuration: nobody was asked.
     Policy,
@@ -128,16 +130,18 @@ pub struct Parked {
     pub state: State,
 }
 
+/// Life cycle of a parked call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Open,
     Answered(Answer),
-    /// Nobody waits for an answer any more; why.
+    /// The task no longer waits for an answer; holds the reason.
     Closed(String),
 }
 
 impl State {
+    /// Returns the wire name of the state.
     pub fn wire(&self) -> &'static str {
         match self {
             State::Open => "open",
@@ -149,6 +153,7 @@ impl State {
 }
 
 impl Verdict {
+    /// Returns the wire name of the verdict.
     pub fn wire(self) -> &'static str {
         match self {
             Verdict::Approve => "approve",
@@ -158,8 +163,10 @@ impl Verdict {
 }
 
 impl Scope {
+    /// Every scope, narrowest first.
     pub const ALL: &[Scope] = &[Scope::Once, Scope::Task, Scope::Subtree, Scope::Session];
 
+    /// Returns the wire name of the scope.
     pub fn wire(self) -> &'static str {
         match self {
             Scope::Once => "once",
@@ -171,20 +178,24 @@ impl Scope {
 }
 
 impl Parked {
+    /// Creates an open question.
     pub fn new(id: String, request: Request) -> Self {
         Self { id, request, state: State::Open }
     }
 
+    /// Serializes the parked call for the store.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("approvals hold no maps with foreign keys and no failing serialisers")
     }
 
+    /// Parses a stored parked call.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         serde_json::from_slice(bytes).map_err(|e| {
             Error::new(ErrorCode::JournalInvalid, localized!("approval-unreadable")).caused_by(e)
         })
     }
 
+    /// Tells whether an answer is still awaited.
     pub fn is_open(&self) -> bool {
         self.state == State::Open
     }
@@ -212,7 +223,7 @@ impl Parked {
         value
     }
 
-    /// Whether it holds for more than its own call.
+    /// Tells whether the answer covers more than its own call.
     pub fn is_standing(&self) -> bool {
         matches!(&self.state, State::Answered(answer) if answer.scope != Scope::Once)
     }
@@ -247,6 +258,7 @@ impl Parked {
         Ok(Parked { state: State::Answered(answer.bounded()), ..self.clone() })
     }
 
+    /// Closes the question without an answer.
     pub fn close(&self, why: &str) -> Parked {
         match self.state {
             State::Open => Parked { state: State::Closed(why.to_owned()), ..self.clone() },
@@ -254,8 +266,8 @@ impl Parked {
         }
     }
 
-    /// Whether this very call may be made now: the answer is a yes that still counts, and what would be executed is what
-    /// was approved.
+    /// Permits this very call now; fails unless the answer is a valid yes and the call is the one that was
+    /// approved.
     pub fn permits(&self, task: &TaskId, key: CallKey, hash: &str, now_ms: u64) -> Result<()> {
         self.check_hash(hash)?;
         if self.request.task != *task || self.request.key != key {
@@ -280,7 +292,7 @@ fn mismatch(id: &str) -> Error {
         .hint(localized!("approval-mismatch-hint"))
 }
 
-/// What somebody is told who answers a question that nobody waits for any more.
+/// Builds the error for an answer to a question that is closed.
 fn closed(id: &str, why: &LocalizedText) -> Error {
     Error::new(ErrorCode::ApprovalClosed, localized!("approval-closed", id, why))
         .hint(localized!("approvals-list-hint"))
@@ -292,6 +304,7 @@ pub fn closed_with_task(id: &str) -> Error {
 }
 
 impl Answer {
+    /// Creates an answer for one call, without an expiry.
     pub fn new(verdict: Verdict, by: By, at_ms: u64) -> Self {
         Self { verdict, scope: Scope::Once, reason: None, by, at_ms, expires_ms: None }
     }
@@ -311,7 +324,7 @@ impl Answer {
     }
 }
 
-/// What earlier answers say about a call: a no for any of what is asked is a no; a yes needs one for all of it.
+/// Combines earlier answers for a call: one no denies it, a yes is needed for every question.
 pub fn standing(
     covers: &[String],
     task: &TaskId,
@@ -351,7 +364,7 @@ pub fn standing(
     Some(Answer { reason, ..Answer::new(verdict, By::Standing(parked.id.clone()), now_ms) })
 }
 
-/// What the operator wants to happen with calls that somebody has to be asked about.
+/// The operator's policy for calls that need an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     pub mode: Mode,
@@ -361,19 +374,20 @@ pub struct Policy {
     pub on_deadline: Verdict,
 }
 
+/// Ways to handle a call that needs an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// The call waits for a person.
     Ask,
-    /// Nobody is asked: no.
+    /// Denies without asking.
     Deny,
-    /// Nobody is asked: what is on the list is done, all else is not.
+    /// Allows what is on the list and denies the rest, without asking.
     AllowListed,
-    /// Nobody is there who could be asked, and the operator did not say what to do then: as `AllowListed`.
+    /// No person is present and the operator chose no mode: same as `AllowListed`.
     Unattended,
 }
 
-/// What the policy makes of a call that would be asked about.
+/// The policy's decision for a call that needs an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     Allow,
@@ -391,11 +405,13 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Creates a policy with an empty allow-list.
     pub fn new(mode: Mode) -> Self {
         let (deadline_ms, on_deadline) = (DEADLINE_MS_USUAL, Verdict::Deny);
         Self { mode, allow: Vec::new(), deadline_ms, on_deadline }
     }
 
+    /// Decides how to handle the call.
     pub fn resolve(&self, call: Call<'_>) -> Resolution {
         match self.mode {
             Mode::Deny => Resolution::Deny(fixed!("approval-mode-denies")),
@@ -695,7 +711,7 @@ mod tests {
         assert_eq!(shown_prompt(&"é".repeat(101)), format!("{}...", "é".repeat(100)));
     }
 
-    /// What a person must not be deceived by. Seen to fail without each range of `is_hidden`, `is_joiner` and
+    /// Inputs that could deceive a person. Seen to fail without each range of `is_hidden`, `is_joiner` and
     /// `legible`, and without each use of `legible` in `described`.
     // G29 S27 S28
     #[test]

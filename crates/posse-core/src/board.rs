@@ -19,6 +19,7 @@ pub struct Rules {
     pub on_limit: OnLimit,
 }
 
+/// Reaction to a spawn beyond the concurrency limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnLimit {
     Reject,
@@ -28,6 +29,7 @@ pub enum OnLimit {
 /// A task that has waited this long counts as one level more urgent, so that nothing waits for ever.
 pub const AGEING_MS: u64 = 60_000;
 
+/// Priority among the tasks of one parent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
@@ -37,14 +39,15 @@ pub enum Priority {
     High,
 }
 
-/// Who goes first where all tasks meet, as at a provider: the run somebody waits for, then delegated ones by priority.
+/// Rank where all tasks compete, as at a provider: the run a person waits for first, then delegated tasks by
+/// priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Urgency {
     Background(Priority),
     Interactive,
 }
 
-/// What a spawn says about when the task may run.
+/// Conditions of a spawn for when its task may run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
@@ -61,6 +64,7 @@ pub struct Terms {
     pub lease: bool,
 }
 
+/// The board's decision on a new task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// Start it now.
@@ -75,7 +79,7 @@ pub enum Admission {
     Dependency,
 }
 
-/// What the session has to do because something ended.
+/// Work for the session after a task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Move {
     Start(String),
@@ -88,6 +92,7 @@ pub enum Move {
     },
 }
 
+/// Kinds of end that matter to dependents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Completed,
@@ -95,7 +100,7 @@ pub enum End {
     Failed,
 }
 
-/// What is known of a task of an earlier process.
+/// State of a task adopted from an earlier process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Past {
     NotBegun,
@@ -103,7 +108,7 @@ pub enum Past {
     Ended { end: End, collected: bool },
 }
 
-/// What a cancel meets.
+/// Situation that a cancel request finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Met {
     /// Its run has to be stopped; it ends when the run has.
@@ -114,6 +119,7 @@ pub enum Met {
     Ended(End),
 }
 
+/// Scheduling state of one parent's tasks: a pure state machine without I/O.
 #[derive(Debug)]
 pub struct Board {
     rules: Rules,
@@ -177,6 +183,7 @@ impl Tally {
 }
 
 impl Board {
+    /// Creates an empty board.
     pub fn new(rules: Rules) -> Self {
         Self {
             rules,
@@ -198,7 +205,7 @@ impl Board {
         Ok(state.admission())
     }
 
-    /// Whether a task with these terms would be taken in.
+    /// Checks whether a task with these terms would be admitted.
     pub fn check_room(&self, terms: &Terms) -> Result<()> {
         let is_known = |id: &String| self.tasks.contains_key(id) || self.collected.contains_key(id);
         if let Some(unknown) = terms.depends_on.iter().find(|other| !is_known(other)) {
@@ -314,7 +321,7 @@ impl Board {
         self.tasks.get(id).is_some_and(|entry| matches!(entry.state, State::Ended(_)) && !entry.read)
     }
 
-    /// Whether a task can be asked about, and why not.
+    /// Checks that the task exists and was not collected.
     pub fn check(&mut self, id: &str) -> Result<()> {
         self.find(id).map(|_| ())
     }
@@ -324,6 +331,7 @@ impl Board {
         self.tasks.contains_key(id)
     }
 
+    /// Returns the number of running tasks.
     pub fn running(&self) -> usize {
         self.tally.running
     }
@@ -633,8 +641,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-        /// What a session would do with any order of deeds: places never leak, every task ends once, nothing starts
-        /// before its dependencies completed, and everything ends when all that runs has ended.
+        /// Checks every order of events: slots never leak, every task ends once, no task starts before its
+        /// dependencies completed, and everything ends once all running tasks ended.
         #[test]
         fn no_order_of_events_breaks_the_board(deeds in proptest::collection::vec(deed(), 1..60)) {
             let mut board = Board::new(RULES);

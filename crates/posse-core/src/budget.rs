@@ -28,7 +28,7 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// What keeps to both.
+    /// Returns the tighter of the two caps, field by field.
     pub fn least(&self, other: &Caps) -> Caps {
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min();
         Caps {
@@ -39,6 +39,7 @@ impl Caps {
     }
 }
 
+/// An amount of tokens and money.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
     pub input_tokens: u64,
@@ -46,6 +47,7 @@ pub struct Amount {
     pub cost_micros: u64,
 }
 
+/// Handle of an account in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AccountId(usize);
 
@@ -57,7 +59,7 @@ pub struct Hold {
     amount: Amount,
 }
 
-/// What was missing.
+/// A refused authorization: the resource, the need and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortfall {
     pub kind: &'static str,
@@ -171,6 +173,7 @@ impl FittedCall {
     }
 }
 
+/// The budget tree of a session: accounts with caps, spending and holds.
 #[derive(Debug)]
 pub struct Ledger {
     accounts: Vec<Account>,
@@ -191,6 +194,7 @@ const COST: &str = "cost";
 const NAMES: [&str; KINDS] = [INPUT, "output tokens", COST];
 
 impl Ledger {
+    /// Creates a ledger with one root account.
     pub fn new(caps: Caps) -> (Self, AccountId) {
         let root =
             Account { parent: None, caps: caps.array(), spent: [0; KINDS], held: [0; KINDS], open: true };
@@ -254,13 +258,13 @@ impl Ledger {
         self.settle(Hold { account, amount: Amount::default() }, spent);
     }
 
-    /// What was charged to this account: its own spending and that of the accounts below it that have no cap.
+    /// Returns the spending charged to this account, including accounts below it that have no cap of their own.
     pub fn spent(&self, account: AccountId) -> Amount {
         let [input_tokens, output_tokens, cost_micros] = self.accounts[account.0].spent;
         Amount { input_tokens, output_tokens, cost_micros }
     }
 
-    /// What could still be spent here, where that is bounded at all.
+    /// Returns the rest of each capped resource.
     pub fn left(&self, account: AccountId) -> Caps {
         let left = |kind: usize| {
             let payer = &self.accounts[self.payer(account, kind).0];

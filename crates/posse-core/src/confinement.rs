@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grant::{Grant, Tier};
 
-/// What a grant says about processes.
+/// The part of a grant that concerns processes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     /// At least this.
@@ -21,7 +21,7 @@ pub struct Confinement {
     pub reach: Reach,
 }
 
-/// Where a process may connect to. The kernel knows ports and no hosts.
+/// Ports a process may connect to. The kernel knows ports and no hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
@@ -44,7 +44,7 @@ impl Confinement {
 }
 
 impl Reach {
-    /// What both allow.
+    /// Returns the intersection of both.
     pub fn narrow(&self, other: &Reach) -> Reach {
         match (self, other) {
             (Reach::Full, any) | (any, Reach::Full) => any.clone(),

@@ -31,9 +31,9 @@ pub const SNAPSHOTS_MAX: usize = 20;
 /// Longest life of a value that has an end: a year.
 pub const TTL_S_MAX: u64 = 365 * 24 * 60 * 60;
 
-/// Who a person is who writes from outside of the session.
+/// Participant name of a person who writes from outside of the session.
 pub const OPERATOR: &str = "operator";
-/// Who the session's own task is.
+/// Participant name of the session's own task.
 pub const ORCHESTRATOR: &str = "orchestrator";
 
 /// A name that matches `[a-z0-9_]+`, with at most one namespace before a colon: `inv:findings_summary`.
@@ -41,6 +41,7 @@ pub const ORCHESTRATOR: &str = "orchestrator";
 pub struct Key(String);
 
 impl Key {
+    /// Parses a key; fails with `INVALID_KEY`.
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_key(raw) {
             let text = localized!("key-invalid", key = prefix(raw, KEY_MAX).escape_default());
@@ -54,6 +55,7 @@ impl Key {
         Self(raw)
     }
 
+    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,6 +72,7 @@ impl fmt::Display for Key {
 pub struct Label(String);
 
 impl Label {
+    /// Parses a label; fails if it is not spelled like a key.
     pub fn parse(raw: &str) -> Result<Self> {
         if !is_name(raw) {
             let text = localized!("label-invalid", label = prefix(raw, KEY_MAX).escape_default());
@@ -83,6 +86,7 @@ impl Label {
         Self(raw)
     }
 
+    /// Returns the label as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -120,22 +124,24 @@ pub struct Head {
     pub previous_version: Option<u64>,
     /// From this instant on the key does not exist.
     pub expires_at_ms: Option<u64>,
-    /// For whom it is.
+    /// Participants who may read and write the value.
     pub audience: Audience,
 }
 
 impl Head {
+    /// Tells whether the value has not expired.
     pub fn is_live(&self, now_ms: u64) -> bool {
         self.expires_at_ms.is_none_or(|end| now_ms < end)
     }
 
-    /// What a writer of a large value is told.
+    /// Returns the warning for a writer of a large value.
     pub fn warning(&self) -> Option<LocalizedText> {
         (self.tokens >= VALUE_TOKENS_WARN)
             .then(|| localized!("value-is-large", tokens = self.tokens, value_tokens_max = VALUE_TOKENS_MAX))
     }
 }
 
+/// A value with its metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub head: Head,
@@ -146,12 +152,13 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Past {
     pub act: Act,
-    /// Of a deletion: the version that was deleted, who deleted it and when.
+    /// Metadata of the version. For a deletion: the deleted version, its author and time.
     pub head: Head,
     /// `None` for a deletion, and where the history is longer than what is kept.
     pub value: Option<String>,
 }
 
+/// Kinds of history lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     Write,
@@ -159,6 +166,7 @@ pub enum Act {
 }
 
 impl Act {
+    /// Returns the wire name of the act.
     pub fn wire(self) -> &'static str {
         match self {
             Act::Write => "write",
@@ -167,6 +175,7 @@ impl Act {
     }
 }
 
+/// A request to write one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
     pub key: Key,
@@ -174,11 +183,11 @@ pub struct Write {
     /// Write only if the key has this version now; 0 if it must not exist.
     pub expected_version: Option<u64>,
     pub expires_at_ms: Option<u64>,
-    /// For whom it is from now on.
+    /// Audience changes that come with the write.
     pub audience: Wanted,
 }
 
-/// What someone wants to be different.
+/// One change to a session's context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     Write(Write),
@@ -189,6 +198,7 @@ pub enum Change {
     Restore(Label),
 }
 
+/// The effect of an applied change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changed {
     Written(Head),
@@ -197,7 +207,7 @@ pub enum Changed {
     Restored { written: u32, deleted: u32 },
 }
 
-/// What is known of a snapshot without opening it.
+/// Metadata of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     pub label: Label,
@@ -279,8 +289,8 @@ pub fn snapshot(taken: &[Label], label: &Label) -> Result<()> {
     Ok(())
 }
 
-/// What has to be written and deleted to get back to a snapshot. What shrinks comes before what grows, so that no step
-/// on the way is over the limit that both ends keep. Values that are over by now stay away.
+/// Computes the writes and deletes that lead back to a snapshot. Shrinking changes come before growing ones, so
+/// that no intermediate step exceeds a limit that both ends keep. Expired values are left out.
 pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change> {
     let wanted = || snapshot.iter().filter(|entry| entry.head.is_live(now_ms));
     let current = || current.iter().filter(|entry| entry.head.is_live(now_ms));
@@ -310,7 +320,7 @@ pub fn restore(snapshot: &[Entry], current: &[Entry], now_ms: u64) -> Vec<Change
     changes
 }
 
-/// Where a session stands in its life.
+/// Life cycle of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
     Open,
@@ -319,6 +329,7 @@ pub enum SessionState {
     Deleted,
 }
 
+/// Kinds of access to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Read,

@@ -19,6 +19,7 @@ pub use inject::{TOOLS, list_tools, place};
 /// Longest description: it is read by a model each time it chooses whom to ask.
 pub const DESCRIPTION_CHARS_MAX: usize = 1_024;
 
+/// An agent definition in normal form, whatever format it was written in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     pub name: AgentName,
@@ -36,7 +37,7 @@ pub struct Definition {
     /// The entries of `tools` as they were written, for the report of those that name nothing here.
     pub tools_written: Option<Vec<String>>,
     pub limits: DefinedLimits,
-    /// Who is asked before something happens; `None`: as the session does.
+    /// Approval behavior; `None` follows the session.
     pub approval: Option<Approval>,
     pub isolation: Isolation,
     pub output_schema: Option<Value>,
@@ -51,7 +52,7 @@ pub struct Definition {
     pub extra: BTreeMap<String, Value>,
 }
 
-/// Where the task stands in the first request.
+/// Position of the task text in the first request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskIn {
@@ -62,7 +63,7 @@ pub enum TaskIn {
     User,
 }
 
-/// Where a definition comes from.
+/// Source of a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// As shown to people; for a built-in agent `built-in`.
@@ -87,6 +88,7 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// Returns the wire name of the format.
     pub fn wire(self) -> &'static str {
         match self {
             Scope::Project { .. } => "project",
@@ -104,6 +106,7 @@ macro_rules! formats {
         pub enum Format { $($variant,)* }
 
         impl Format {
+            /// Every format, in order of precedence.
             pub const ALL: &[Format] = &[$(Format::$variant,)*];
 
             pub fn wire(self) -> &'static str {
@@ -129,14 +132,14 @@ formats! {
     Goose = "goose",
 }
 
-/// Which model, and how it is asked.
+/// Model references and call settings of a definition.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelChoice {
     /// References or aliases in the order in which they are tried; empty: the model of whoever delegates.
     pub candidates: Vec<String>,
     pub effort: Option<Effort>,
     pub temperature: Option<f32>,
-    /// What the format passes on to the provider as it is.
+    /// Options passed through to the provider unchanged.
     pub options: BTreeMap<String, Value>,
 }
 
@@ -170,16 +173,18 @@ pub struct DefinedLimits {
     pub cost_micros: Option<u64>,
 }
 
+/// Approval behavior that a definition asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Approval {
     /// Every call that changes something is asked for.
     Ask,
-    /// What would be asked for is refused.
+    /// Refuses calls that would need an approval.
     Deny,
-    /// What would be asked for is done.
+    /// Makes calls that would need an approval.
     Auto,
 }
 
+/// Isolation of a task's files from other tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
@@ -189,6 +194,7 @@ pub enum Isolation {
     Worktree,
 }
 
+/// Ways in which an agent may be started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mode {
     pub background: bool,
@@ -197,22 +203,23 @@ pub struct Mode {
     pub disabled: bool,
 }
 
-/// What the file of a skill says of itself: the same front matter as an agent's, of which only this counts.
+/// Front matter of a skill file; other keys do not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Matter {
     pub name: Option<String>,
     pub description: Option<String>,
-    /// What comes after it.
+    /// Text after the front matter.
     pub body: String,
 }
 
-/// What became of one key of a file.
+/// The treatment of one key of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
     pub key: String,
     pub fate: Fate,
 }
 
+/// Treatments of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
     Honoured,
@@ -229,10 +236,11 @@ pub struct Remark {
     pub text: LocalizedText,
     /// Counted from 1.
     pub line: Option<u32>,
-    /// What to do about it.
+    /// Suggestion for the reader.
     pub hint: Option<LocalizedText>,
 }
 
+/// Severity of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Warning,
@@ -253,6 +261,7 @@ pub struct Read {
 }
 
 impl Read {
+    /// Iterates over the remarks that are errors.
     pub fn errors(&self) -> impl Iterator<Item = &Remark> {
         self.remarks.iter().filter(|remark| remark.severity == Severity::Error)
     }
@@ -304,7 +313,7 @@ impl Definition {
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// What a task of it may spend at most.
+    /// Returns the budget caps of one task of this agent.
     pub fn caps(&self) -> Caps {
         let DefinedLimits { input_tokens, output_tokens, cost_micros, .. } = self.limits;
         Caps { input_tokens, output_tokens, cost_micros }

@@ -5,10 +5,12 @@ use std::fmt;
 
 use posse_messages::LocalizedText;
 
+/// Result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
+/// An error with a code to branch on, a message and a hint.
 #[derive(Debug)]
 pub struct Error {
     code: ErrorCode,
@@ -19,10 +21,12 @@ pub struct Error {
 
 macro_rules! codes {
     ($($variant:ident = $wire:literal,)*) => {
+        /// Stable error codes; wire names never change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode { $($variant,)* }
 
         impl ErrorCode {
+            /// Every code.
             pub const ALL: &[ErrorCode] = &[$(ErrorCode::$variant,)*];
 
             /// The name that callers branch on. It never changes.
@@ -89,28 +93,34 @@ codes! {
 }
 
 impl Error {
+    /// Creates an error without hint and source.
     pub fn new(code: ErrorCode, message: impl Into<LocalizedText>) -> Self {
         Self { code, message: message.into(), hint: None, source: None }
     }
 
+    /// Adds a hint: what the reader can do.
     pub fn hint(mut self, hint: impl Into<LocalizedText>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
+    /// Adds the underlying error.
     pub fn caused_by(mut self, source: impl Into<Source>) -> Self {
         self.source = Some(source.into());
         self
     }
 
+    /// Returns the code.
     pub fn code(&self) -> ErrorCode {
         self.code
     }
 
+    /// Returns the message, in both languages.
     pub fn message(&self) -> &LocalizedText {
         &self.message
     }
 
+    /// Returns the hint, in both languages.
     pub fn advice(&self) -> Option<&LocalizedText> {
         self.hint.as_ref()
     }

@@ -17,12 +17,13 @@ use crate::outcome::{Status, StopReason};
 use crate::reply::FailureKind;
 use crate::usage::Usage;
 
+/// A fact about a task, without prompt or result text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     Started {
         agent: String,
         model: String,
-        /// What its processes are held to.
+        /// Sandbox tier of the task's processes.
         sandbox: Tier,
     },
     Resumed {
@@ -67,7 +68,7 @@ pub enum Event {
     /// The task waits: a person has to say whether the call is made.
     ApprovalRequested {
         key: CallKey,
-        /// Where it is answered.
+        /// Id of the parked call.
         approval: String,
         tool: String,
         summary: String,

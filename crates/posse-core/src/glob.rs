@@ -11,7 +11,7 @@ const STATES_MAX: usize = 20_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     tokens: Vec<Token>,
-    /// Where a path may end.
+    /// Accepting states.
     ends: Vec<usize>,
 }
 
@@ -50,6 +50,7 @@ impl Glob {
         Self { tokens, ends }
     }
 
+    /// Tells whether the path matches.
     pub fn fits(&self, path: &str) -> bool {
         let mut reached = self.closure([0]);
         for c in path.chars() {
@@ -58,7 +59,7 @@ impl Glob {
         reached.iter().any(|at| self.ends.contains(at))
     }
 
-    /// Whether some path fits both.
+    /// Tells whether some path matches both globs.
     pub fn overlaps(&self, other: &Glob) -> bool {
         let mut seen = HashSet::from([(0, 0)]);
         let mut open = vec![(0, 0)];
@@ -78,7 +79,8 @@ impl Glob {
         false
     }
 
-    /// Whether every path that fits this one surely fits one of the others. A directory counts as within what is below it.
+    /// Tells whether every path that matches this glob surely matches one of the others. A directory counts as
+    /// within the globs below it.
     pub fn is_within(&self, others: &[Glob]) -> bool {
         let alphabet = self.alphabet(others);
         let start: Vec<BTreeSet<usize>> = others.iter().map(|other| other.closure([0])).collect();
@@ -116,7 +118,7 @@ impl Glob {
         }
     }
 
-    /// Where one is as well without any character.
+    /// Iterates over the states reachable without consuming a character.
     fn free(&self, at: usize) -> impl Iterator<Item = usize> {
         let (after, skipped) = match self.tokens.get(at) {
             Some(Token::Star | Token::Deep) => (Some(at + 1), None),
@@ -137,7 +139,7 @@ impl Glob {
         reached
     }
 
-    /// Where both are after a character that leads on in both.
+    /// Returns the pair of states after one character that advances both.
     fn common(&self, mine: usize, other: &Glob, theirs: usize) -> Option<(usize, usize)> {
         let (a, b) = (*self.tokens.get(mine)?, *other.tokens.get(theirs)?);
         let c = match (a, b) {

@@ -33,21 +33,21 @@ pub use rights::Rights;
 pub struct Grant {
     /// Canonical names.
     tools: Arc<BTreeSet<String>>,
-    /// How many more levels of delegation are allowed below this task.
+    /// Levels of delegation still allowed below this task.
     depth: u32,
-    /// How many levels of delegation are above it.
+    /// Levels of delegation above this task.
     level: u32,
     /// Conditions on calls, one set for each narrowing that had any. All must agree.
     conditions: Vec<Rights>,
     network: Network,
     autonomy: Autonomy,
     sandbox: Tier,
-    /// Whether the operator has processes confined by the kernel, so that commands can be given where paths or hosts are
+    /// The operator confines processes by the kernel, so commands can be granted where paths or hosts are
     /// restricted. A child cannot earn that by asking for a tighter tier: its parent would not have the command.
     confined: bool,
 }
 
-/// What the operator gives to a session.
+/// The operator's grant to a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Root {
     /// Canonical names.
@@ -58,12 +58,14 @@ pub struct Root {
     pub sandbox: Tier,
 }
 
+/// An ordered rule on calls of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     pub pattern: ToolPattern,
     pub verdict: Verdict,
 }
 
+/// Effect of a rule that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -72,7 +74,7 @@ pub enum Verdict {
     Deny,
 }
 
-/// How much of the machine an agent may change.
+/// The part of the machine an agent may change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -83,23 +85,23 @@ pub enum Access {
     ReadOnly,
 }
 
-/// What a task may do without a person's yes. The later, the less: a child has its parent's or a later one.
+/// Freedom to act without a person's yes. Later variants allow less; a child has its parent's or a later one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Autonomy {
-    /// What rules would have asked is done. What cannot be told is asked all the same.
+    /// Makes calls that rules would ask about. Undecidable calls are still asked about.
     Free,
-    /// What rules say is asked.
+    /// Asks as the rules say.
     #[default]
     Rules,
     /// Every call that changes something is asked.
     Asks,
-    /// Nobody is asked, and what would be asked is refused.
+    /// Refuses calls that would be asked about, without asking.
     Refuses,
 }
 
-/// How the processes that a task starts are confined. The later, the tighter: a child has its parent's or a later one.
-/// Whoever starts a process and cannot make the tier of the grant refuses the call.
+/// Confinement of a task's processes. Later variants are tighter; a child has its parent's or a later one. A call
+/// is refused where the tier cannot be enforced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -113,6 +115,7 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// Returns the wire name of the tier.
     pub fn wire(self) -> &'static str {
         match self {
             Tier::None => "off",
@@ -136,7 +139,7 @@ pub struct Call<'a> {
     pub effect: Effect,
     /// JSON text.
     pub arguments: &'a str,
-    /// Where relative paths begin; empty if that is not known.
+    /// Base of relative paths; empty if unknown.
     pub workspace: &'a str,
 }
 
@@ -150,7 +153,7 @@ pub enum Decision {
 }
 
 impl Grant {
-    /// What the operator gives to a session, apart from these as usual. The only grant that is not a narrowing.
+    /// Creates the operator's grant with default restrictions. The only grant that is not a narrowing.
     pub fn root(tools: impl IntoIterator<Item = String>, depth: u32) -> Self {
         Self::of_root(Root { tools: tools.into_iter().collect(), depth, ..Root::default() })
     }
@@ -216,7 +219,7 @@ impl Grant {
         }
     }
 
-    /// What this grant has and the other one lacks.
+    /// Lists the rights this grant has and the other one lacks.
     pub fn beyond(&self, other: &Grant) -> Vec<String> {
         self.tools.difference(&other.tools).cloned().collect()
     }
@@ -227,7 +230,7 @@ impl Grant {
         Grant { tools, ..self.clone() }
     }
 
-    /// Of the tools those that are to stay; mostly that is all of them.
+    /// Filters the tools; returns the shared set if all of them stay.
     fn only(&self, stays: impl Fn(&str) -> bool) -> Arc<BTreeSet<String>> {
         match self.tools.iter().all(|tool| stays(tool)) {
             true => self.tools.clone(),
@@ -235,7 +238,7 @@ impl Grant {
         }
     }
 
-    /// Whether any call of a tool can be allowed: the others are not shown to the model.
+    /// Tells whether some call of the tool can be allowed. Other tools are hidden from the model.
     pub fn offers(&self, tool: &str, effect: Effect) -> bool {
         self.tools.contains(tool) && self.obstacle(tool, effect).is_none()
     }
@@ -256,7 +259,7 @@ impl Grant {
         self.conditions.iter().rev().find_map(restricted).unwrap_or_else(|| vec![tool.to_owned()])
     }
 
-    /// Of a line with several commands, the one that may least decides.
+    /// Decides on a call. In a line with several commands the strictest decision wins.
     pub fn decide(&self, call: Call<'_>) -> Decision {
         let Call { tool, effect, .. } = call;
         if !self.tools.contains(tool) {
@@ -270,11 +273,12 @@ impl Grant {
         self.settle(call, objection)
     }
 
+    /// Iterates over the granted tools.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(String::as_str)
     }
 
-    /// Whether it has a tool of ours that writes files.
+    /// Tells whether a built-in tool that writes files is granted.
     pub fn can_write(&self) -> bool {
         let tools = [("write", Effect::Idempotent), ("edit", Effect::Unsafe), ("bash", Effect::Unsafe)];
         tools.iter().any(|(tool, effect)| self.offers(tool, *effect))
@@ -286,11 +290,12 @@ impl Grant {
         self.write_paths().last().map(lease::roots)
     }
 
+    /// Returns the levels of delegation still allowed.
     pub fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// How many levels of delegation there can be in all.
+    /// Returns the total levels of delegation.
     pub fn depth_max(&self) -> u32 {
         self.level.saturating_add(self.depth)
     }
@@ -300,10 +305,12 @@ impl Grant {
         &self.network
     }
 
+    /// Returns the autonomy.
     pub fn autonomy(&self) -> Autonomy {
         self.autonomy
     }
 
+    /// Returns the sandbox tier.
     pub fn sandbox(&self) -> Tier {
         self.sandbox
     }
@@ -314,8 +321,8 @@ impl Grant {
         self.conditions.iter().filter_map(|rights| rights.write_paths.as_deref())
     }
 
-    /// What somebody should know who gives this much to one agent. Whatever such an agent reads can tell it to send what else it
-    /// can read to a place of somebody's choice; two agents with a part of it each cannot be made to.
+    /// Returns a warning if one agent can read private data, read untrusted text and send data out. An injected
+    /// instruction could then leak data; two agents that share these rights cannot be made to.
     pub fn exposure(&self) -> Option<String> {
         let looks = ["read", "grep", "bash"].iter().find(|tool| self.tools.contains(**tool))?;
         let network = &self.network;
@@ -330,7 +337,7 @@ impl Grant {
         Some(fixed!("agent-exposed", looks, reaches))
     }
 
-    /// Whether only tools that change nothing may be used.
+    /// Tells whether only tools without effects are granted.
     pub fn is_read_only(&self) -> bool {
         self.conditions.iter().any(|rights| rights.access == Access::ReadOnly)
     }
@@ -363,7 +370,7 @@ impl Grant {
         self.off_network(tool)
     }
 
-    /// What a task that may not reach everything is kept from altogether: nothing holds these to some hosts.
+    /// Names the tools that a task without full network access cannot have: nothing confines them to some hosts.
     fn off_network(&self, tool: &str) -> Option<String> {
         let network = &self.network;
         if network.is_full() {
@@ -381,13 +388,13 @@ impl Grant {
         }
     }
 
-    /// Whether it makes a difference to a tool where the paths of its calls really lead.
+    /// Tells whether the resolved paths of the tool's calls matter to this grant.
     pub fn looks_at_places(&self, tool: &str) -> bool {
         self.conditions.iter().any(|rights| rights.looks_at_places(tool))
     }
 
-    /// What stands against a place that an allowed call came to: behind a link, or on its way through a directory. `place` is
-    /// relative to the workspace. Nobody was asked about it, so only what the rules asked about the call itself is settled.
+    /// Checks a path that an allowed call resolved to, behind a link or inside a directory. `place` is relative to
+    /// the workspace. Questions the rules already asked about the call count as settled; new ones are refused.
     pub fn permit_place(&self, call: Call<'_>, place: &str) -> Result<(), String> {
         let subjects = [Subject::Path(place.to_owned())];
         let why = match self.objection(call, &subjects) {
@@ -438,7 +445,7 @@ impl Grant {
         .map(Objection::Never)
     }
 
-    /// Whether an address may be reached, for whoever is led to another one on the way.
+    /// Checks an address, also one reached through a redirect.
     pub fn permit(&self, address: &Address) -> Result<(), String> {
         match self.network.allows(address.host(), address.port()) {
             true => Ok(()),
@@ -446,7 +453,7 @@ impl Grant {
         }
     }
 
-    /// What the autonomy of the task makes of an objection.
+    /// Applies the task's autonomy to an objection.
     fn settle(&self, call: Call<'_>, objection: Option<Objection>) -> Decision {
         let Call { tool, effect, .. } = call;
         let every_change = changes(tool, effect) && self.autonomy >= Autonomy::Asks;
@@ -490,7 +497,7 @@ impl Grant {
     }
 }
 
-/// What a call is about, one for each of its parts.
+/// Lists the subjects of a call, one per part of a command line.
 pub(crate) fn subjects(call: Call<'_>) -> Vec<Subject<'static>> {
     subject::of(call.tool, call.arguments, call.workspace)
 }
@@ -498,7 +505,7 @@ pub(crate) fn subjects(call: Call<'_>) -> Vec<Subject<'static>> {
 /// The tool that asks for addresses.
 const FETCH: &str = "fetch";
 
-/// What happens inside the session changes nothing outside of it.
+/// Tells whether a call changes anything outside of the session.
 fn changes(tool: &str, effect: Effect) -> bool {
     effect != Effect::Pure && !SESSION_TOOLS.contains(&tool)
 }

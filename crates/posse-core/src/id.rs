@@ -16,6 +16,7 @@ pub const AGENT_NAME_MAX: usize = 64;
 pub struct AgentName(String);
 
 impl AgentName {
+    /// Parses an agent name; fails with `INVALID_AGENT_NAME`.
     pub fn parse(raw: &str) -> Result<Self> {
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
         if raw.is_empty() || raw.len() > AGENT_NAME_MAX || !raw.chars().all(legal) {
@@ -29,6 +30,7 @@ impl AgentName {
         Ok(Self(raw.to_owned()))
     }
 
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -61,20 +63,22 @@ impl TaskId {
         raw.into()
     }
 
+    /// Returns the whole id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What a model and a person inside the session see: `t_01`, or the whole id for the session's own run.
+    /// Returns the id within its session: `t_01`, or the whole id for the session's own run.
     pub fn short(&self) -> &str {
         self.0.rsplit('.').next().unwrap_or(&self.0)
     }
 
-    /// Whether it is a session's own run.
+    /// Tells whether this is a session's own run.
     pub fn is_root(&self) -> bool {
         !self.0.contains('.')
     }
 
+    /// Returns the session's part of the id.
     pub fn session(&self) -> &str {
         self.0.split('.').next().unwrap_or(&self.0)
     }

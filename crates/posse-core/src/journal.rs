@@ -24,6 +24,7 @@ use crate::tool::Effect;
 use crate::usage::Usage;
 use crate::verify::Evidence;
 
+/// One record of a task's journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
@@ -50,7 +51,7 @@ pub enum Record {
         effect: Effect,
         epoch: u64,
     },
-    /// Somebody had to be asked about a call, and this is what was decided. `approval` is where the question is kept.
+    /// The decision on a call that needed an approval. `approval` is the id of the parked call.
     Resolved {
         key: CallKey,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,10 +97,10 @@ pub enum Record {
         lost_cost_micros: Option<u64>,
         elapsed_ms: u64,
     },
-    /// Somebody told a task at work something more.
+    /// A steering message from the parent or a person.
     Steered {
         text: String,
-        /// Of the message, so that it is not given twice.
+        /// Key of the message; it prevents a second delivery.
         key: String,
         elapsed_ms: u64,
     },
@@ -115,7 +116,7 @@ pub enum Record {
     /// Tools the task had and that the operator does not allow any more.
     Withdrawn {
         tools: Vec<String>,
-        /// What is left, where more than tools was taken away.
+        /// The remaining grant, if more than tools was withdrawn.
         #[serde(default, with = "snapshot::option", skip_serializing_if = "Option::is_none")]
         left: Option<Box<Grant>>,
         elapsed_ms: u64,
@@ -148,20 +149,20 @@ pub struct TaskStart {
     pub task: String,
     #[serde(with = "snapshot")]
     pub grant: Grant,
-    /// What the whole session may spend.
+    /// Budget caps of the whole session.
     #[serde(default)]
     pub caps: Caps,
     pub workspace: String,
     /// Commands that must succeed in the workspace before the task counts as done. They may be run more than once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verify: Vec<String>,
-    /// What whoever gets the answer should know about how it was started.
+    /// Notes for the recipient of the answer on how the task was started.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// When it may run.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub terms: Terms,
-    /// Of the request that made it.
+    /// Idempotency key of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -172,7 +173,7 @@ pub struct TaskStart {
     /// Globs that it holds for itself while it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_lease: Vec<String>,
-    /// Where its workspace is a worktree of its own: the workspace that it was made of.
+    /// The workspace that the task's worktree was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub apart_from: Option<String>,
     /// How the program that began it presents the outcome, in a form of that program's own. Whoever resumes the task
@@ -229,7 +230,7 @@ impl TaskStart {
     }
 }
 
-/// How a task was started, with what is left of its grant.
+/// Returns how a task was started, with the grant that is left.
 pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     let Some((Record::Started(start), rest)) = records.split_first() else {
         return Err(Error::new(ErrorCode::JournalInvalid, localized!("journal-without-start")));
@@ -243,7 +244,7 @@ pub fn start_of(records: &[Record]) -> Result<TaskStart> {
     Ok(start)
 }
 
-/// What a `Withdrawn` leaves of a grant. Never more than there was, whatever it says.
+/// Applies a `Withdrawn` record to a grant. Never widens it.
 pub fn remaining(grant: &Grant, tools: &[String], left: Option<&Grant>) -> Grant {
     let grant = grant.without(tools);
     left.map_or(grant.clone(), |left| grant.meet(left))
@@ -267,7 +268,7 @@ impl Record {
         }
     }
 
-    /// What it adds to what the task has used.
+    /// Returns the usage that this record adds.
     pub fn spent(&self) -> Usage {
         match self {
             Record::Replied { reply, .. } => {
@@ -297,6 +298,7 @@ impl Record {
         }
     }
 
+    /// Returns the wire name of the record's kind.
     pub fn kind(&self) -> &'static str {
         match self {
             Record::Started(_) => "started",
@@ -320,6 +322,7 @@ impl Record {
         }
     }
 
+    /// Encodes the record as JSON.
     pub fn encode(&self) -> Vec<u8> {
         let mut encoded = Vec::new();
         self.encode_into(&mut encoded);
@@ -332,6 +335,7 @@ impl Record {
             .expect("records hold no maps with foreign keys and no failing serializers");
     }
 
+    /// Decodes a record; fails with `JOURNAL_INVALID`.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         serde_json::from_slice(bytes)
             .map_err(|e| Error::new(ErrorCode::JournalInvalid, localized!("record-unreadable")).caused_by(e))

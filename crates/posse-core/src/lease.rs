@@ -15,7 +15,7 @@ const PATH_BYTES_MAX: usize = 1_024;
 /// A holder that was silent for this long may be put out, also if its process is still there. It beats every five seconds.
 pub const SILENCE_MS_MAX: u64 = 60_000;
 
-/// What happens to a task whose places somebody else holds.
+/// Reaction to paths that another task holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnConflict {
@@ -36,11 +36,11 @@ pub struct Places {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub task: TaskId,
-    /// Of this very lease: whoever loses it and gets it again has another one.
+    /// Fencing token of this lease; a lease taken again has another one.
     pub token: u64,
     pub places: Places,
     pub since_ms: u64,
-    /// Who drives the task, and when that was last heard of.
+    /// Process that drives the task; `seen_ms` is its last heartbeat.
     pub owner: String,
     pub epoch: u64,
     pub seen_ms: u64,
@@ -55,14 +55,14 @@ pub struct Command {
     pub after: u64,
 }
 
-/// What has to be known before a task writes, as of one instant.
+/// State to check before a task writes, read in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writing {
-    /// Of the task now.
+    /// Current epoch of the task.
     pub epoch: u64,
     /// When its owner was last heard of.
     pub seen_ms: u64,
-    /// Those that delegated to it, directly or not.
+    /// Tasks that delegated to it, directly or not.
     pub ancestors: Vec<TaskId>,
     /// Everybody's.
     pub leases: Vec<Lease>,
@@ -92,7 +92,7 @@ impl Places {
         Ok(Self { workspace: workspace.trim_end_matches('/').to_owned(), paths: paths.to_vec() })
     }
 
-    /// Those of these places that have a path in common with the others.
+    /// Returns the globs that overlap one of the others.
     fn common<'a>(&'a self, other: &Places) -> Vec<&'a str> {
         let theirs: Vec<Glob> = other.globs(&self.workspace);
         let mine = self.paths.iter().zip(self.globs(&other.workspace));
@@ -109,7 +109,7 @@ impl Places {
         self.paths.iter().map(glob).collect()
     }
 
-    /// Whether a file, named by its path relative to this workspace, is in one of the places.
+    /// Tells whether a file, relative to this workspace, matches one of the globs.
     fn has(&self, workspace: &str, path: &str) -> bool {
         let whole = format!("{}/{path}", workspace.trim_end_matches('/'));
         match whole.strip_prefix(&self.workspace).and_then(|rest| rest.strip_prefix('/')) {
@@ -119,7 +119,7 @@ impl Places {
     }
 }
 
-/// Whether each place is surely within the others. Those are what a task above has.
+/// Tells whether each glob is surely within the outer ones.
 pub fn are_within(paths: &[String], outer: &[String]) -> bool {
     let outer: Vec<Glob> = outer.iter().map(|path| Glob::place(path)).collect();
     paths.iter().all(|path| Glob::place(path).is_within(&outer))
@@ -143,11 +143,12 @@ pub fn roots(paths: &[String]) -> Vec<String> {
 }
 
 impl Lease {
-    /// Whether its holder was silent for too long.
+    /// Tells whether the holder's heartbeat is too old.
     pub fn is_expired(&self, now_ms: u64, silence_ms_max: u64) -> bool {
         now_ms > self.expires_ms(silence_ms_max)
     }
 
+    /// Returns the instant at which the lease expires without another heartbeat.
     pub fn expires_ms(&self, silence_ms_max: u64) -> u64 {
         self.seen_ms.saturating_add(silence_ms_max)
     }
@@ -175,8 +176,8 @@ pub fn still_writing<'a>(
     others.filter(|command| !places.common(&command.by.places).is_empty()).collect()
 }
 
-/// What a command of a task must not write because it is leased to others: directories or files relative to the workspace,
-/// in which all of it is; an empty path is the workspace.
+/// Lists the directories and files a command of this task must not write because others lease them. Paths are
+/// relative to the workspace; an empty path is the workspace.
 pub fn closed_to(now: &Writing, task: &TaskId, workspace: &str) -> Vec<String> {
     let workspace = workspace.trim_end_matches('/');
     let others =
@@ -200,7 +201,7 @@ pub fn closed_to(now: &Writing, task: &TaskId, workspace: &str) -> Vec<String> {
     closed
 }
 
-/// What a task is told that cannot have its places.
+/// Builds the error for paths that others hold.
 pub fn conflict(wanted: &Places, in_the_way: &[&Lease]) -> Error {
     let mut places: Vec<&str> = in_the_way.iter().flat_map(|lease| wanted.common(&lease.places)).collect();
     places.sort_unstable();
@@ -211,7 +212,7 @@ pub fn conflict(wanted: &Places, in_the_way: &[&Lease]) -> Error {
         .hint(localized!("lease-conflict-hint", holders = LocalizedText::join(&holders, ", ")))
 }
 
-/// What a task is told that has ended and wants places.
+/// Builds the error for a task that has ended and asks for paths.
 pub fn has_ended(task: &TaskId) -> Error {
     Error::new(ErrorCode::InvalidRequest, localized!("lease-after-end", task))
 }
@@ -220,8 +221,8 @@ fn holder(lease: &Lease) -> LocalizedText {
     localized!("lease-holder", task = lease.task, paths = lease.places.paths.join(", "))
 }
 
-/// Whether a file may be put in place now. `token` is the lease that the call was begun with, if the task has places of
-/// its own. The refusal is for the model.
+/// Checks that a file may be replaced now. `token` is the lease that the call began with, if the task has one. The
+/// refusal is for the model.
 pub fn permit(
     now: &Writing,
     task: &TaskId,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Limits of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -18,7 +19,7 @@ pub struct Limits {
     pub wall_ms_max: u64,
     /// Output tokens asked for per model call.
     pub output_tokens_per_call: u32,
-    /// How far a call's output may be raised after an answer was cut off.
+    /// Ceiling for raising a call's output limit after an answer was cut off.
     pub output_tokens_per_call_max: u32,
     /// Output tokens of the wrap-up turn.
     pub wrap_up_tokens: u32,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::edits::FileChange;
 use crate::id::CallKey;
 
+/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 pub enum Message {
@@ -25,6 +26,7 @@ pub enum Message {
     },
 }
 
+/// One block of an assistant message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
@@ -47,6 +49,7 @@ pub enum Block {
     Opaque { provider: String, json: String },
 }
 
+/// A tool call that a model asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     pub key: CallKey,
@@ -70,6 +73,7 @@ pub enum Arguments {
     Invalid(String, String),
 }
 
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
     pub key: CallKey,
@@ -93,12 +97,14 @@ pub struct ToolResult {
 }
 
 impl Message {
+    /// Creates a user message.
     pub fn user(text: impl Into<String>) -> Self {
         Message::User { text: text.into() }
     }
 }
 
 impl Block {
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Block::Text { text: text.into(), signature: None }
     }
@@ -131,6 +137,7 @@ impl Arguments {
 }
 
 impl ToolResult {
+    /// Creates a successful result.
     pub fn new(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             key: call.key,
@@ -145,10 +152,12 @@ impl ToolResult {
         }
     }
 
+    /// Creates an error result.
     pub fn error(call: &ToolCall, text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::new(call, text) }
     }
 
+    /// Creates an error result for a mistake of the model, such as broken arguments.
     pub fn mistake(call: &ToolCall, text: impl Into<String>) -> Self {
         Self { is_error: true, mistake: true, ..Self::new(call, text) }
     }
@@ -209,9 +218,7 @@ impl<'de> serde::de::Visitor<'de> for UniqueKeysVisitor {
     }
 }
 
-/// What is wrong with a history, naming the place; `None` when any provider would accept it.
-///
-/// Every call is answered exactly once, in order, right after it was asked; ids are unique; nothing is empty.
+/// Returns the first fault of a history with its position; `None` if every provider would accept it.
 pub fn find_fault(messages: &[Message]) -> Option<String> {
     let mut ids = std::collections::HashSet::new();
     let mut open: Vec<(CallKey, &str)> = Vec::new();
@@ -248,10 +255,12 @@ pub fn find_fault(messages: &[Message]) -> Option<String> {
 }
 
 impl Block {
+    /// Creates a tool call block.
     pub fn call(call: ToolCall) -> Self {
         Block::ToolCall(Arc::new(call))
     }
 
+    /// Returns the tool call, if the block is one.
     pub fn as_call(&self) -> Option<&Arc<ToolCall>> {
         match self {
             Block::ToolCall(call) => Some(call),

@@ -8,6 +8,7 @@ use crate::sections::{self, Sections};
 use crate::usage::{ByModel, Usage};
 use crate::verify::Evidence;
 
+/// The end of a run, with the text there is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub stop: StopReason,
@@ -22,10 +23,10 @@ pub struct Outcome {
     /// The answer as a value that satisfies the output schema of its agent. `Some(null)` is such a value too.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub data: Option<Value>,
-    /// What is wrong with an answer that does not satisfy it.
+    /// Violations of the output schema.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schema_errors: Vec<String>,
-    /// What the last check of the result found, one for each command.
+    /// Results of the last verification, one per command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     pub turns: u32,
@@ -50,10 +51,11 @@ pub struct Outcome {
 pub struct Doubt {
     pub key: CallKey,
     pub tool: String,
-    /// What the call was about, as in a progress line.
+    /// Subject of the call, as in a progress line.
     pub about: String,
 }
 
+/// Reasons why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -77,7 +79,7 @@ pub enum StopReason {
     VerifyFailed,
 }
 
-/// What callers branch on. A run that stopped early is never `Completed`.
+/// Status that callers branch on. A run that stopped early is never `Completed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -89,6 +91,7 @@ pub enum Status {
 }
 
 impl Outcome {
+    /// Derives the status from the stop reason and the text.
     pub fn status(&self) -> Status {
         match self.stop {
             StopReason::Answered if self.text.trim().is_empty() => Status::Failed,
@@ -110,7 +113,7 @@ impl Outcome {
         }
     }
 
-    /// Of a task that never began.
+    /// Creates the outcome of a task that never began.
     pub fn unstarted(stop: StopReason, detail: String) -> Self {
         Self {
             stop,
@@ -153,6 +156,7 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, 
 }
 
 impl StopReason {
+    /// Returns the wire name of the stop reason.
     pub fn wire(self) -> &'static str {
         match self {
             StopReason::Answered => "answered",
@@ -174,6 +178,7 @@ impl StopReason {
 }
 
 impl Status {
+    /// Returns the wire name of the status.
     pub fn wire(self) -> &'static str {
         match self {
             Status::Completed => "completed",

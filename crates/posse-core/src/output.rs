@@ -7,10 +7,11 @@ use serde_json::Value;
 /// Places at which a value is looked for in prose. Each try is cheap, and an answer with more is not meant as JSON.
 const TRIES_MAX: usize = 200;
 
+/// A JSON value found in an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Extracted {
     pub value: Value,
-    /// What stood around it, for a warning; `None` if nothing did.
+    /// The text around the value, for a warning; `None` if there was none.
     pub wrapping: Option<&'static str>,
 }
 

@@ -25,7 +25,7 @@ const PATTERN_BYTES_MAX: usize = 1_024;
 pub struct ToolPattern {
     /// Canonical, possibly with `*`.
     name: String,
-    /// What the call's subject (a command, a path, an agent's name) must look like.
+    /// Pattern for the call's subject: a command, a path, an agent's name.
     argument: Option<String>,
 }
 
@@ -87,10 +87,12 @@ impl ToolPattern {
         Self { argument: (argument != "*").then(|| argument.to_owned()), ..Self::tool(name) }
     }
 
+    /// Returns the tool name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// Returns the pattern for the subject.
     pub fn argument(&self) -> Option<&str> {
         self.argument.as_deref()
     }
@@ -124,7 +126,7 @@ fn arguments_of(names: &[String], argument: Option<&str>) -> Vec<Option<String>>
     }
 }
 
-/// What a call is about, as far as patterns can speak of it.
+/// The subject of a call, as far as patterns can match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// The call has nothing that patterns restrict, such as asking for a task's status.
@@ -144,7 +146,7 @@ pub enum Subject<'a> {
     Unclear(&'static str),
 }
 
-/// What a pattern is for.
+/// The use of a pattern: allow or deny.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// It must fit for certain.
@@ -153,7 +155,7 @@ pub enum Purpose {
     Take,
 }
 
-/// Whether a pattern fits. The later, the more.
+/// Result of matching a pattern. Later variants match more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fit {
     Not,
@@ -169,6 +171,7 @@ impl From<bool> for Fit {
 }
 
 impl Subject<'_> {
+    /// Matches the pattern against the subject.
     pub fn fit(&self, pattern: &str, purpose: Purpose) -> Fit {
         match (self, purpose) {
             (Subject::Free, _) => Fit::Surely,
@@ -214,7 +217,7 @@ fn command_fits(pattern: &str, text: &str) -> bool {
     wildcard(pattern, text) || pattern.strip_suffix(" *").is_some_and(|beginning| wildcard(beginning, text))
 }
 
-/// Whether what stands at the end of a text, from any of its words on, fits.
+/// Tells whether a suffix of the text, starting at any word, matches.
 fn command_ends(pattern: &str, text: &str) -> bool {
     let ends = |pattern: &str| wildcard_from(pattern, text, |before| before == ' ');
     ends(pattern) || pattern.strip_suffix(" *").is_some_and(ends)

@@ -10,7 +10,7 @@ const KNOWN_BYTES_MIN: usize = 8;
 /// A private key without an end is left out up to here.
 const PEM_BYTES_MAX: usize = 16 << 10;
 
-/// What is taken out of texts.
+/// Removes secrets from texts.
 #[derive(Clone)]
 pub struct Redactor {
     shapes: bool,
@@ -25,7 +25,7 @@ impl Default for Redactor {
 }
 
 impl Redactor {
-    /// Nothing is taken out, because the operator says so.
+    /// Creates a redactor that removes nothing, for operators who switch it off.
     pub fn off() -> Self {
         Self { shapes: false, known: Vec::new() }
     }
@@ -40,6 +40,7 @@ impl Redactor {
         self
     }
 
+    /// Replaces every secret by a placeholder that names its kind.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut out = Cow::Borrowed(text);
         for secret in &self.known {
@@ -168,11 +169,11 @@ fn upper(byte: u8) -> bool {
     byte.is_ascii_uppercase() || byte.is_ascii_digit()
 }
 
-/// What was found at a place.
+/// Result of looking at one position.
 enum Found {
     /// A key: what stays in front of it, how long it is with that, and what it is.
     Key { kept: usize, length: usize, what: &'static str },
-    /// Nothing, and nothing begins in the next bytes either.
+    /// No secret here, and none begins within this many bytes.
     Nothing(usize),
 }
 
@@ -209,10 +210,10 @@ fn by_shape(text: &str) -> Option<String> {
 
 /// Every key has at least so many characters of keys in a row: `-----BEGIN` has the fewest.
 const RUN_BYTES_MIN: usize = 10;
-/// How far a name can be in front of its value.
+/// Longest distance between a name and its value.
 const NAME_BYTES_MAX: usize = 32;
 
-/// Where to look next, from a place on: what is between such places holds no key. Most bytes are never looked at.
+/// Returns the next range to inspect. Bytes between such ranges hold no key; most bytes are skipped.
 fn next_place(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let is_of_key = |byte: &u8| OF_KEYS[usize::from(*byte)];
     let mut start = from;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::Block;
 use crate::usage::Usage;
 
+/// The complete reply of a model call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     pub blocks: Vec<Block>,
@@ -12,7 +13,7 @@ pub struct Reply {
     pub usage: Usage,
     /// The model that answered, as `provider:model`; differs from the one asked when a fallback stepped in.
     pub model: String,
-    /// What failed attempts before this one may have consumed: the provider can have worked although no answer came.
+    /// Possible consumption of failed attempts: the provider may have worked although no answer came.
     #[serde(default, skip_serializing_if = "Usage::is_nothing")]
     pub lost: Usage,
     /// Facts for the people watching: a fallback, a missing end marker, an estimated usage.
@@ -35,19 +36,21 @@ pub enum ReplyStop {
     Other(String),
 }
 
+/// A failed model call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelFailure {
     pub kind: FailureKind,
     /// For people: bounded, without keys, prompts or results.
     pub message: String,
     pub status: Option<u16>,
-    /// How long the provider asked us to wait, in milliseconds.
+    /// Wait the provider asked for, in milliseconds.
     pub retry_after_ms: Option<u64>,
-    /// What this and earlier failed attempts may have consumed.
+    /// Possible consumption of this and earlier failed attempts.
     #[serde(default)]
     pub lost: Usage,
 }
 
+/// Kinds of failures, by what the caller can do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -99,6 +102,7 @@ impl FailureKind {
         }
     }
 
+    /// Returns the wire name of the kind.
     pub fn wire(self) -> &'static str {
         match self {
             FailureKind::RateLimited => "rate_limited",
@@ -119,6 +123,7 @@ impl FailureKind {
 }
 
 impl ModelFailure {
+    /// Creates a failure without retry advice and consumption.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), status: None, retry_after_ms: None, lost: Usage::default() }
     }

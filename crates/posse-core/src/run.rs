@@ -39,12 +39,13 @@ pub use rules::DecisionRules;
 /// Warnings kept for the outcome; the events have them all.
 const WARNINGS_MAX: usize = 50;
 
+/// The agent loop as a pure state machine: it decides, the driver performs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     rules: DecisionRules,
     limits: Limits,
     grant: Grant,
-    /// Where relative paths begin.
+    /// Base of relative paths.
     workspace: String,
     /// Every tool that exists here, granted or not, with its effect.
     tools: Arc<BTreeMap<String, Effect>>,
@@ -54,7 +55,7 @@ pub struct Run {
     turns: u32,
     tool_calls: u32,
     file_operations: u32,
-    /// What was used before the message that is being worked on: limits count from there.
+    /// Usage before the current user message; limits count from there.
     before: Before,
     usage: Usage,
     /// The part of `usage` that replies took, by model.
@@ -138,7 +139,7 @@ pub enum Step {
     Finish(Arc<Outcome>),
 }
 
-/// How to make the next model call. The conversation itself is `Run::messages`.
+/// Parameters of the next model call. The conversation is `Run::messages`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     pub turn: u32,
@@ -158,7 +159,7 @@ impl Ask {
         }
     }
 
-    /// What is written down before the call is made.
+    /// Returns the record to write before the call is made.
     pub fn announced(&self, elapsed_ms: u64) -> Record {
         Record::Asked { turn: self.turn, estimate: self.estimate, elapsed_ms }
     }
@@ -238,6 +239,7 @@ impl Run {
         matches!(self.phase, Phase::Asking).then_some(self.turns + 1)
     }
 
+    /// Returns the next instruction for the driver.
     pub fn next_step(&self, elapsed_ms: u64) -> Step {
         if let Phase::Finished(outcome) = &self.phase {
             return Step::Finish(outcome.clone());
@@ -269,6 +271,7 @@ impl Run {
         }
     }
 
+    /// Feeds a model's reply.
     pub fn on_reply(&mut self, mut reply: Reply) {
         self.usage.add(&reply.usage);
         self.usage.add(&reply.lost);
@@ -320,6 +323,7 @@ impl Run {
         self.phase = Phase::Calling { calls, answers };
     }
 
+    /// Feeds a failed model call.
     pub fn on_failure(&mut self, failure: &ModelFailure) {
         self.usage.add(&failure.lost);
         self.unanswered += 1;
@@ -366,7 +370,7 @@ impl Run {
         self.take_stock(&calls, results);
     }
 
-    /// Somebody had to be asked about a call. What nobody was asked about is told to whoever gets the answer.
+    /// Feeds the decision on a call. Decisions without a person are noted for the recipient of the answer.
     pub fn on_resolved(&mut self, key: CallKey, verdict: Verdict, by: &By) {
         let Phase::Calling { calls, .. } = &self.phase else { return };
         let Some(planned) = calls.iter().find(|planned| planned.call.key == key) else { return };
@@ -490,6 +494,7 @@ impl Run {
         }
     }
 
+    /// Returns the conversation.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -504,10 +509,12 @@ impl Run {
         self.limits.wall_ms_max.saturating_sub(elapsed_ms.saturating_sub(self.before.elapsed_ms))
     }
 
+    /// Returns the current grant.
     pub fn grant(&self) -> &Grant {
         &self.grant
     }
 
+    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -522,10 +529,12 @@ impl Run {
         self.rules.requests_max(self.limits.turns_max).saturating_sub(self.turns_used())
     }
 
+    /// Returns the number of tool calls made.
     pub fn tool_calls(&self) -> u32 {
         self.tool_calls
     }
 
+    /// Returns the usage so far.
     pub fn usage(&self) -> &Usage {
         &self.usage
     }
@@ -540,6 +549,7 @@ impl Run {
         &self.answered_by
     }
 
+    /// Tells whether the run has ended.
     pub fn is_finished(&self) -> bool {
         matches!(self.phase, Phase::Finished(_))
     }
@@ -621,7 +631,7 @@ impl Run {
         self.tell(fixed!("answer-empty-nudge"));
     }
 
-    /// What a finished round of calls means for the run.
+    /// Draws the consequences of a finished batch of calls.
     fn take_stock(&mut self, calls: &[Arc<ToolCall>], mut results: Vec<ToolResult>) {
         for result in &results {
             self.count(&result.text);
@@ -740,7 +750,7 @@ impl Run {
     }
 }
 
-/// How a run ends whose last reply had no calls and gets no second chance.
+/// Derives the stop reason of a run whose last reply had no calls and gets no second chance.
 fn verdict(stop: ReplyStop, is_empty: bool, continuations: u32) -> (StopReason, Option<String>) {
     let failed = |why: String| (StopReason::ModelFailed, Some(why));
     match stop {

@@ -10,6 +10,7 @@ use crate::text::head_and_tail;
 /// Bytes of one part. The whole answer is kept as its text; this is what callers show.
 pub const SECTION_BYTES_MAX: usize = 64 * 1024;
 
+/// Tagged sections of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sections {
     /// Details; the whole answer where they are not marked.
@@ -41,8 +42,7 @@ fn bounded(text: &str) -> String {
     head_and_tail(text.trim(), SECTION_BYTES_MAX)
 }
 
-/// What stands between the last pair of marks. An opening mark that is never closed and a closing one that was never
-/// opened belong to no pair.
+/// Returns the text between the last pair of tags. Unpaired tags are ignored.
 fn last(text: &str, tag: &str) -> Option<String> {
     let mut open: Vec<usize> = Vec::new();
     let mut found = None;

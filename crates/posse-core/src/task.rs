@@ -17,8 +17,8 @@ pub const GENERAL: &str = "general";
 /// Looks into one question and changes nothing.
 pub const INVESTIGATOR: &str = "investigator";
 
-/// Who gets a task that is delegated with these arguments, at whichever door. Rules look at the same name, so nothing else
-/// in the arguments may choose an agent.
+/// Returns the agent that delegation arguments name, the same for every tool. Rules look at the same name, so no
+/// other argument may choose an agent.
 pub fn agent_named(arguments: &serde_json::Map<String, Value>) -> Option<&str> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     // `null` says nothing: some hosts fill in every field.
@@ -31,11 +31,12 @@ pub fn agent_named(arguments: &serde_json::Map<String, Value>) -> Option<&str> {
     text("agent").or_else(|| text("type")).or(usual)
 }
 
+/// A request to start a task.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TaskRequest {
     pub agent: String,
     pub task: String,
-    /// What the caller knows already; counted apart from the task.
+    /// Context the caller passes on; counted apart from the task.
     pub context: Option<String>,
     /// Longest task text in tokens; `None`: as the session does.
     pub task_tokens_max: Option<u64>,
@@ -46,7 +47,7 @@ pub struct TaskRequest {
     pub door: Bounds,
     /// Turns when its agent does not say; `None`: as the session does.
     pub turns_usual: Option<u32>,
-    /// What is taken from it beyond what its agent does not have anyway.
+    /// Restrictions beyond those of the agent.
     pub rights: Rights,
     /// If somebody else holds its write paths.
     pub on_conflict: OnConflict,

@@ -47,7 +47,7 @@ pub fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Op
     near.filter(|(changes, _)| *changes <= (letters / 3).max(1)).map(|(_, name)| name)
 }
 
-/// How many letters have to be put in, taken out or replaced to make one word of the other.
+/// Computes the edit distance of two words.
 fn changes(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-/// What happens if a call is made twice. A tool that does not say is treated as `Unsafe`.
-/// The later, the more careful.
+/// Consequence of making a call twice. A tool that declares none counts as `Unsafe`. Later variants need more care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -18,7 +17,7 @@ pub enum Effect {
     Unsafe,
 }
 
-/// What the model is told about a tool. The description is product text.
+/// A tool as the model sees it. The description is product text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     pub name: String,
@@ -78,7 +77,7 @@ pub fn own_name(name: &str) -> Cow<'_, str> {
     Cow::Borrowed(name)
 }
 
-/// What one name in a list of tools stands for: Copilot's `search` is two of ours.
+/// Expands a name from a list of tools: Copilot's `search` is two of ours.
 pub fn expand(name: &str) -> Vec<String> {
     let lower = name.trim().to_ascii_lowercase();
     match GROUPS.iter().find(|(group, _)| *group == lower) {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
+/// Tokens and price of model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -37,6 +38,7 @@ impl ByModel {
         &NOBODY
     }
 
+    /// Adds usage under the model's name.
     pub fn add(&mut self, model: &str, usage: &Usage) {
         let at = match self.0.binary_search_by(|(name, _)| name.as_str().cmp(model)) {
             Ok(at) => at,
@@ -49,10 +51,12 @@ impl ByModel {
         self.0[at].1.add(usage);
     }
 
+    /// Iterates over the models and their usage.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Usage)> {
         self.0.iter().map(|(model, usage)| (model.as_str(), usage))
     }
 
+    /// Tells whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -75,10 +79,12 @@ impl Serialize for ByModel {
 }
 
 impl Usage {
+    /// Tells whether all counts are zero.
     pub fn is_nothing(&self) -> bool {
         *self == Usage::default()
     }
 
+    /// Adds the other counts to these.
     pub fn add(&mut self, other: &Usage) {
         self.cost_micros = match (self.cost_micros, other.cost_micros) {
             (sum, _) if other.is_nothing() => sum,
@@ -94,7 +100,7 @@ impl Usage {
         self.estimated |= other.estimated;
     }
 
-    /// What is left of this when a part of it is taken away.
+    /// Subtracts a part.
     pub fn without(&self, part: &Usage) -> Usage {
         Usage {
             input: self.input.saturating_sub(part.input),
@@ -127,6 +133,7 @@ impl Usage {
         Usage { cost_micros, ..self }
     }
 
+    /// Prints the usage as JSON.
     pub fn to_json(&self) -> Value {
         json!({
             "input_tokens": self.input,
@@ -139,6 +146,7 @@ impl Usage {
         })
     }
 
+    /// Returns input and output tokens together.
     pub fn total(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -163,6 +171,7 @@ pub struct SpendingTotal {
 }
 
 impl SpendingTotal {
+    /// Returns input and output tokens together.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -172,6 +181,7 @@ impl SpendingTotal {
         (self.unpriced_tokens == 0).then(|| dollars(self.cost_micros))
     }
 
+    /// Adds the other sums to these.
     pub fn add(&mut self, other: &SpendingTotal) {
         self.tasks = self.tasks.saturating_add(other.tasks);
         self.turns = self.turns.saturating_add(other.turns);
@@ -206,7 +216,7 @@ impl Price {
         if cost.is_finite() && cost > 0.0 { cost.ceil() as u64 } else { 0 }
     }
 
-    /// What a call can cost at most: nobody knows beforehand which tokens will be written to a cache.
+    /// Returns the highest price a call can have: nobody knows beforehand which tokens will be written to a cache.
     pub fn micros_at_most(&self, usage: &Usage) -> u64 {
         Price { input: self.input_at_most(), cache_read: None, cache_write: None, ..*self }.micros(usage)
     }

@@ -16,7 +16,7 @@ pub const COMMAND_BYTES_MAX: usize = 4_000;
 /// Bytes kept of a command's output: enough to see what failed, and ten of them still fit into a conversation.
 pub const OUTPUT_BYTES_MAX: usize = 8_000;
 
-/// What came out of one command.
+/// The result of one verification command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     pub command: String,
@@ -26,6 +26,7 @@ pub struct Evidence {
     pub output: String,
 }
 
+/// Ways in which a command can end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
@@ -37,15 +38,18 @@ pub enum Ending {
 }
 
 impl Evidence {
+    /// Creates the evidence of a command that was not run.
     pub fn not_run(command: &str, why: impl Into<String>) -> Self {
         let ending = Ending::NotRun(why.into());
         Self { command: command.to_owned(), ending, duration_ms: 0, output: String::new() }
     }
 
+    /// Tells whether the command succeeded.
     pub fn passed(&self) -> bool {
         self.ending == Ending::Exited(0)
     }
 
+    /// Returns the exit code, if the command exited.
     pub fn exit_code(&self) -> Option<i32> {
         match self.ending {
             Ending::Exited(code) => Some(code),
@@ -53,7 +57,7 @@ impl Evidence {
         }
     }
 
-    /// How it ended, for people.
+    /// Describes the end of the command for people.
     pub fn ending(&self) -> String {
         match &self.ending {
             Ending::Exited(code) => fixed!("exit-code", code),
@@ -63,7 +67,7 @@ impl Evidence {
     }
 }
 
-/// Whether whoever asks for a check could have run its commands with `bash`: a check must not be a way around that.
+/// Checks that the requester may run the commands with `bash`: verification must not bypass the grant.
 pub fn permit(commands: &[String], asker: &Grant) -> Result<()> {
     let invalid = |text: LocalizedText| Error::new(ErrorCode::InvalidRequest, text);
     if commands.len() > COMMANDS_MAX {

@@ -14,6 +14,7 @@ const ADDRESS_BYTES_MAX: usize = 2_048;
 const HOST_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
+/// A parsed http or https address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     scheme: Scheme,
@@ -23,12 +24,14 @@ pub struct Address {
     path: String,
 }
 
+/// Supported schemes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     Http,
     Https,
 }
 
+/// A host: a name or an IP address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// Lower case, without a dot at its end.
@@ -38,6 +41,7 @@ pub enum Host {
 }
 
 impl Address {
+    /// Parses an address; fails on everything that readers interpret differently.
     pub fn parse(raw: &str) -> Result<Self, &'static str> {
         let raw = raw.trim_matches(' ');
         if raw.len() > ADDRESS_BYTES_MAX {
@@ -56,7 +60,7 @@ impl Address {
         Ok(Self { scheme, host, port, path: path_of(path)? })
     }
 
-    /// Where a redirect leads, as seen from here.
+    /// Resolves a redirect relative to this address.
     pub fn join(&self, location: &str) -> Result<Self, &'static str> {
         let location = location.trim_matches(' ');
         let before_path = location.split(['/', '?', '#']).next().unwrap_or_default();
@@ -77,18 +81,22 @@ impl Address {
         Self::parse(&format!("{scheme}://{}{path}", self.authority()))
     }
 
+    /// Tells whether the scheme is https.
     pub fn is_tls(&self) -> bool {
         self.scheme == Scheme::Https
     }
 
+    /// Returns the scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
+    /// Returns the host.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
+    /// Returns the port, the scheme's default if none is given.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -108,6 +116,7 @@ impl Address {
 }
 
 impl Scheme {
+    /// Returns the scheme as written in addresses.
     pub fn wire(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -130,6 +139,7 @@ const BAD_PORT: &str = "this is no port";
 const BAD_PATH: &str = "the path contains a control character or a backslash";
 
 impl Host {
+    /// Parses a host.
     pub fn parse(raw: &str) -> Result<Self, &'static str> {
         if let Some(inner) = raw.strip_prefix('[') {
             let inner = inner.strip_suffix(']').ok_or(BAD_HOST)?;

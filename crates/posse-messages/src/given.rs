@@ -10,6 +10,7 @@ use crate::localized::LocalizedText;
 /// Beyond this a number is not exact in Fluent, which counts in floating point.
 const EXACT_MAX: u64 = 1 << 53;
 
+/// An argument of a message, with its conversion chosen by type.
 pub struct Given<'a, T: ?Sized>(pub &'a T);
 
 /// The value of an argument in the language of this process, and in English where that differs.
@@ -36,6 +37,7 @@ pub trait Number {
     fn value(&self) -> Argument;
 }
 
+/// Conversion of text arguments.
 pub trait Text {
     fn value(&self) -> Argument;
 }

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+/// Languages of the message catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
     English,
@@ -14,6 +15,7 @@ pub enum Language {
 }
 
 impl Language {
+    /// Every language.
     pub const ALL: [Self; 6] =
         [Self::English, Self::German, Self::Spanish, Self::French, Self::Japanese, Self::Chinese];
 
@@ -29,7 +31,8 @@ impl Language {
         }
     }
 
-    /// Of `de`, `de-AT` or `de_DE.UTF-8@euro`. `C` and `POSIX` are English. Traditional Chinese is not the Chinese there is.
+    /// Parses a locale such as `de`, `de-AT` or `de_DE.UTF-8@euro`. `C` and `POSIX` are English. Traditional
+    /// Chinese is not supported.
     pub fn of(locale: &str) -> Option<Self> {
         let plain = locale.split(['.', '@']).next().unwrap_or_default().trim();
         if ["C", "POSIX"].contains(&plain) {
@@ -50,6 +53,7 @@ pub fn speak(language: Language) {
     let _ = SPOKEN.set(language);
 }
 
+/// Returns the language of this process.
 pub fn language() -> Language {
     SPOKEN.get().copied().unwrap_or(Language::English)
 }

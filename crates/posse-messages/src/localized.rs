@@ -15,6 +15,7 @@ pub struct LocalizedText {
 }
 
 impl LocalizedText {
+    /// Creates a text from both languages.
     pub fn new(local: impl Into<String>, english: impl Into<String>) -> Self {
         let (local, english) = (local.into(), english.into());
         let english = (english != local).then(|| english.into());

@@ -25,6 +25,7 @@ use crate::http::KeyHeader;
 use crate::sse::Event;
 use crate::tokens::{Count, Counts};
 
+/// Default base URL.
 pub const BASE_URL: &str = "https://api.anthropic.com";
 
 /// The tag of blocks that only Anthropic understands.
@@ -33,8 +34,10 @@ const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 /// The smallest thinking budget the API takes.
 const THINKING_TOKENS_MIN: u32 = 1024;
 
+/// Client for Anthropic's Messages API.
 pub type Anthropic = Client<Messages>;
 
+/// The Messages wire format.
 #[derive(Debug, Clone, Default)]
 pub struct Messages;
 

@@ -16,9 +16,10 @@ const PARTS_MAX: usize = 4096;
 /// A model can write any name; nobody has a tool with a longer one.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// Where a part stands in the reply. Parts are sorted by it in the end.
+/// Position of a part in the reply; parts are sorted by it in the end.
 pub type Place = (u64, u64);
 
+/// Assembles a reply from streamed fragments.
 pub struct Assembler<'d> {
     parts: Vec<Part>,
     calls: usize,
@@ -40,10 +41,12 @@ enum Content {
 }
 
 impl<'d> Assembler<'d> {
+    /// Creates an assembler that shows deltas to this sink.
     pub fn new(deltas: &'d dyn Deltas) -> Self {
         Self { parts: Vec::new(), calls: 0, bytes: 0, deltas }
     }
 
+    /// Returns the number of bytes received.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -59,19 +62,22 @@ impl<'d> Assembler<'d> {
         tokens.sum()
     }
 
+    /// Returns the delta sink.
     pub fn deltas(&self) -> &'d dyn Deltas {
         self.deltas
     }
 
-    /// What is added from now on was already shown.
+    /// Stops showing deltas: later fragments were already shown.
     pub fn mute(&mut self) {
         self.deltas = &NoDeltas;
     }
 
+    /// Returns the number of tool calls.
     pub fn calls(&self) -> usize {
         self.calls
     }
 
+    /// Appends text to the part at this position.
     pub fn text(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
         let empty = || Content::Text { text: String::new(), signature: None };
         if let Content::Text { text, .. } = self.part(place, empty)? {
@@ -84,6 +90,7 @@ impl<'d> Assembler<'d> {
         Ok(())
     }
 
+    /// Appends thinking to the part at this position.
     pub fn thinking(&mut self, place: Place, fragment: &str) -> Result<(), ModelFailure> {
         let empty = || Content::Thinking { text: String::new(), signature: None };
         if let Content::Thinking { text, .. } = self.part(place, empty)? {
@@ -152,6 +159,7 @@ impl<'d> Assembler<'d> {
         Ok(())
     }
 
+    /// Adds a provider-specific block that is passed back unchanged.
     pub fn opaque(&mut self, place: Place, provider: &'static str, json: String) -> Result<(), ModelFailure> {
         self.bytes += json.len() as u64;
         self.part(place, || Content::Opaque { provider, json })?;

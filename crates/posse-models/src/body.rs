@@ -12,10 +12,10 @@ use posse_runtime::ports::ModelRequest;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// What the first request has beside the system prompt, roughly: a short task and a few tools.
+/// Rough size of the first request besides the system prompt: a short task and a few tools.
 const FIRST_BYTES: usize = 1_536;
 
-/// How one wire format writes a conversation. The JSON object is `head`, the messages, `tail`.
+/// Writer of conversations in one wire format. The JSON object is `head`, the messages, `tail`.
 pub trait Encoder {
     /// Distinguishes formats in a memo that several models share.
     const WIRE: &'static str;
@@ -29,7 +29,7 @@ pub trait Encoder {
     fn tail(&self, request: &ModelRequest<'_>, out: &mut Out) -> Result<(), ModelFailure>;
 }
 
-/// How the text of the last message stops.
+/// Ending of the last message's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ending {
     /// The message is complete, or nothing was written.
@@ -39,7 +39,7 @@ pub enum Ending {
     Open { close: &'static str, mark: &'static str },
 }
 
-/// What one run remembers between its calls.
+/// Encoded prefix that a run keeps between its calls.
 #[derive(Default)]
 pub struct BodyMemo {
     key: Option<Key>,
@@ -52,25 +52,26 @@ pub struct BodyMemo {
     work: Work,
 }
 
-/// What building bodies has cost so far, for the proof that a turn's cost does not grow with the history.
+/// Cost of building bodies so far: the proof that a turn's cost does not grow with the history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     /// Bytes that were turned from values into JSON.
     pub serialised: u64,
     /// Bytes of prefix that had to be copied because the last request still held them.
     pub copied: u64,
-    /// How often the body was built from nothing.
+    /// Number of builds from scratch.
     pub rebuilds: u64,
 }
 
 impl BodyMemo {
+    /// Returns the cost so far.
     pub fn work(&self) -> Work {
         self.work
     }
 }
 
-/// What the prefix was built from, apart from the messages. System and tools are compared by value: that is one
-/// memory comparison of a constant size, and it cannot be fooled by a reused address.
+/// Inputs of the prefix besides the messages. System and tools are compared by value: one memory comparison of a
+/// constant size, which a reused address cannot fool.
 #[derive(PartialEq)]
 struct Key {
     wire: &'static str,
@@ -179,14 +180,17 @@ fn cut_back(body: Bytes, prefix: usize) -> (BytesMut, u64) {
 pub struct Encoded(Bytes);
 
 impl Encoded {
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Tells whether the body is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Copies the body.
     pub fn to_vec(&self) -> Vec<u8> {
         self.0.to_vec()
     }
@@ -209,6 +213,7 @@ pub struct Out {
 }
 
 impl Out {
+    /// Appends text unescaped.
     pub fn raw(&mut self, text: &str) {
         self.buffer.extend_from_slice(text.as_bytes());
     }

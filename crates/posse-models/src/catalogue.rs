@@ -20,6 +20,7 @@ pub struct ModelRef {
 }
 
 impl ModelRef {
+    /// Parses `provider:model`.
     pub fn parse(reference: &str) -> Result<Self> {
         let reference = reference.trim();
         let shown = || posse_core::text::prefix(reference, 100).escape_debug();
@@ -48,10 +49,12 @@ impl ModelRef {
         Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
     }
 
+    /// Returns the provider.
     pub fn provider(&self) -> &str {
         &self.provider
     }
 
+    /// Returns the model name.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -78,15 +81,15 @@ pub fn vendor_of(name: &str) -> Option<&'static str> {
     BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, provider)| *provider)
 }
 
-/// How much a model takes and gives, in tokens.
+/// Token limits of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family {
-    /// What a prompt may fill.
+    /// Context window.
     pub context_window: u64,
     pub output_max: u32,
 }
 
-/// What is known about a model, by its name or the last part of its path.
+/// Finds the limits of a model by its name or the last part of its path.
 pub fn family(model: &ModelRef) -> Option<Family> {
     let name = last_part(&model.model);
     let (_, context_window, output_max) =
@@ -160,7 +163,7 @@ const FAMILIES: &[(&str, u64, u32)] = &[
 /// Prices by model name; see `prices.toml` for the form of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
-    /// Those of the user come first: whatever fits there wins.
+    /// Tables in order of precedence, the user's first.
     tables: Vec<BTreeMap<String, Price>>,
 }
 
@@ -168,6 +171,7 @@ impl Prices {
     /// The text of the built-in table, for people who want to edit a copy.
     pub const BUILT_IN: &str = include_str!("prices.toml");
 
+    /// Returns the built-in prices.
     pub fn built_in() -> Self {
         let table = toml::from_str(Self::BUILT_IN).expect("the built-in table is parsed by a test");
         Self { tables: vec![table] }
@@ -226,8 +230,8 @@ fn fits(key: &str, name: &str) -> bool {
     }
 }
 
-/// Nothing, or a date, a number of three digits and more, `latest`, `preview` or `exp`. A short number first would
-/// be another model: `claude-opus-4` and `claude-opus-4-5`.
+/// Tells whether the rest of a name is a version: empty, a date, a number of at least three digits, `latest`,
+/// `preview` or `exp`. A leading short number means another model: `claude-opus-4` and `claude-opus-4-5`.
 fn is_version(rest: &str) -> bool {
     if rest.is_empty() {
         return true;

@@ -25,6 +25,7 @@ pub trait Format: Default + Debug + Clone + Send + Sync + 'static {
 }
 
 impl<F: Format> Client<F> {
+    /// Creates a client; fails if TLS cannot be set up.
     pub fn new(endpoint: Endpoint, model: impl Into<String>) -> Result<Self> {
         Ok(Self::over(Transport::new(endpoint)?, model))
     }

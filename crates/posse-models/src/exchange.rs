@@ -52,13 +52,13 @@ impl Deref for Text<'_> {
 pub(crate) trait Reader: Send {
     fn event(&mut self, event: &Event, reply: &mut Assembler<'_>) -> Result<Progress, ReadError>;
     fn whole(&mut self, body: &str, reply: &mut Assembler<'_>) -> Result<(), ReadError>;
-    /// What the answer said about its end. `None`: it never said why it stopped.
+    /// Returns the end the answer announced; `None` if it never said why it stopped.
     fn ended(&mut self, reply: &mut Assembler<'_>) -> Option<Ended>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Nothing but the next bytes will tell.
+    /// More bytes are needed.
     More,
     /// The reason for the stop is known. What may follow is usage and the end marker.
     Ending,
@@ -77,7 +77,7 @@ pub(crate) struct Ended {
 pub(crate) enum ReadError {
     /// The provider reported an error.
     Provider(ProviderError),
-    /// What it sent cannot be read.
+    /// The answer cannot be parsed.
     Unreadable(String),
     Failed(ModelFailure),
 }

@@ -30,6 +30,7 @@ impl ProviderError {
         Self::from_value(&value)
     }
 
+    /// Reads an error object.
     pub fn from_value(value: &Value) -> Option<Self> {
         let value = value.get(0).unwrap_or(value);
         let error = match value.get("error") {
@@ -189,8 +190,8 @@ pub(crate) fn excerpt(foreign: &str, redact: &dyn Fn(&str) -> String) -> String 
     if short.len() < clean.len() { format!("{short}…") } else { short.to_owned() }
 }
 
-/// How long to wait, from `retry-after-ms` or either form of `retry-after`. A time in the past is 0; what makes no
-/// sense is nothing. `now` is the server's own clock where it tells it.
+/// Computes the wait from `retry-after-ms` or either form of `retry-after`. A time in the past is 0; nonsense is
+/// `None`. `now` is the server's own clock where it sends one.
 pub(crate) fn retry_after_ms(
     retry_after_ms: Option<&str>,
     retry_after: Option<&str>,

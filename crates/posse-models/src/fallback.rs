@@ -22,6 +22,7 @@ pub struct Fallback {
 }
 
 impl Fallback {
+    /// Creates a model that falls back to `others` in order.
     pub fn new(first: Arc<dyn Model>, others: Vec<Arc<dyn Model>>) -> Self {
         Self { first, others, default: None }
     }
@@ -136,7 +137,7 @@ impl Model for Fallback {
     }
 }
 
-/// What a model may still use after others have tried.
+/// Allowance of a fallback after earlier models tried.
 struct AfterOthers<'a> {
     allowance: &'a dyn Allowance,
     lost: Usage,

@@ -23,6 +23,7 @@ use crate::http::KeyHeader;
 use crate::sse::Event;
 use crate::tokens::{Count, Counts};
 
+/// Default base URL.
 pub const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
 
 /// The tag of parts that only Gemini understands.
@@ -30,8 +31,10 @@ const PROVIDER: &str = "gemini";
 /// The API's own stand-in for the signature of a call that another model made.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
+/// Client for Gemini's generateContent API.
 pub type Gemini = Client<GenerateContent>;
 
+/// The generateContent wire format.
 #[derive(Debug, Clone, Default)]
 pub struct GenerateContent;
 
@@ -240,7 +243,7 @@ pub(crate) struct CandidateReader {
     newest: Newest,
 }
 
-/// What an unsigned fragment may continue.
+/// Part that an unsigned fragment may continue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Newest {
     Text,

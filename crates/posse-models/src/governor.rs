@@ -27,11 +27,11 @@ pub const MAX_IN_FLIGHT: usize = 16;
 /// A nonsense `Retry-After` must not lock a key for the life of the process.
 pub(crate) const COOL_DOWN_MAX: Duration = Duration::from_secs(3600);
 
-/// Those who waited for the end of a pause do not all call in the same instant, but within this time.
+/// Jitter after a shared cool-down, so that waiting calls do not start at the same instant.
 const SPREAD: Duration = Duration::from_millis(500);
 
-/// What a level of urgency is worth: a call goes before less urgent ones that came at most this much earlier. So nobody
-/// waits for ever, however many urgent ones come.
+/// Head start per level of urgency: a call overtakes less urgent ones that came at most this much earlier. No call
+/// starves.
 const HEAD_START: Duration = Duration::from_secs(10);
 
 /// Time in the queue does not count against a run, so it has an end of its own.
@@ -40,6 +40,7 @@ pub(crate) const QUEUED_MAX: Duration = Duration::from_secs(3600);
 /// Other processes do not say when they give a place back, so it is looked for at this distance, more or less.
 const POLL: Duration = Duration::from_millis(20);
 
+/// Rate governor of one provider key: in-flight limit, shared cool-down, priority queue.
 pub struct Governor {
     began: Instant,
     state: Mutex<State>,
@@ -49,7 +50,7 @@ pub struct Governor {
 
 struct State {
     window: Window,
-    /// Of this process.
+    /// In-flight calls of this process.
     under_way: usize,
     commons: Option<Commons>,
     /// The end of the last pause.
@@ -230,7 +231,7 @@ impl State {
         self.share(|window| window.to_words(), pause);
     }
 
-    /// What became of a call that was let through in `round`.
+    /// Updates the window with the outcome of a call admitted in `round`.
     fn learn(&mut self, answer: &Answer, round: u64) {
         let under_way = match &mut self.commons {
             Some(commons) if !self.window.is_widest() || matches!(answer, Answer::Refused(_)) => {
@@ -283,7 +284,7 @@ impl State {
         rank
     }
 
-    /// How long nobody calls from now on.
+    /// Returns the rest of the cool-down.
     fn pause(&self, now: Instant) -> Option<Duration> {
         self.opens.map(|at| at.saturating_duration_since(now)).filter(|left| !left.is_zero())
     }
@@ -341,10 +342,12 @@ enum Answer {
 }
 
 impl Permit {
+    /// Reports success and releases the slot.
     pub fn succeeded(mut self) {
         self.answer = Answer::Succeeded;
     }
 
+    /// Reports a rate limit with its cool-down and releases the slot.
     pub fn refused(mut self, pause: Duration) {
         self.answer = Answer::Refused(pause);
     }
@@ -368,7 +371,7 @@ impl Drop for Permit {
     }
 }
 
-/// Somebody in the queue; leaves it when dropped.
+/// A waiter in the queue; leaves it when dropped.
 struct Queued<'a> {
     governor: &'a Governor,
     rank: Rank,

@@ -37,6 +37,7 @@ const USER_AGENT: &str = concat!("posse/", env!("CARGO_PKG_VERSION"));
 pub struct Secret(Arc<str>);
 
 impl Secret {
+    /// Wraps a secret.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into().into())
     }
@@ -53,8 +54,8 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where the key comes from. It is read for every call, and once more when the provider refuses it: keys are rotated
-/// while runs are under way.
+/// Source of an API key. It is read for every call, and again when the provider refuses it: keys rotate while runs
+/// are under way.
 #[derive(Clone)]
 pub struct Credential {
     read: Arc<dyn Fn() -> Option<Secret> + Send + Sync>,
@@ -67,10 +68,12 @@ impl Credential {
         Self::from_fn(|| None)
     }
 
+    /// Creates a fixed credential.
     pub fn fixed(secret: Secret) -> Self {
         Self::from_fn(move || Some(secret.clone()))
     }
 
+    /// Creates a credential that is read by a function.
     pub fn from_fn(read: impl Fn() -> Option<Secret> + Send + Sync + 'static) -> Self {
         Self { read: Arc::new(read), origin: None }
     }
@@ -84,7 +87,7 @@ impl Credential {
         (self.read)()
     }
 
-    /// What to check when the key that was sent, or that none was sent, is refused.
+    /// Returns advice for a refused or missing key.
     fn what_to_check(&self, sent: bool) -> Option<String> {
         match (sent, &self.origin) {
             (true, Some(origin)) => Some(fixed!("key-is-from", origin)),
@@ -101,6 +104,7 @@ impl fmt::Debug for Credential {
     }
 }
 
+/// Address and credential of a provider.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     pub base_url: String,
@@ -108,11 +112,12 @@ pub struct Endpoint {
     /// Sent with every request, for gateways. Their values are treated as secrets.
     pub headers: Vec<(String, Secret)>,
     pub connect_timeout: Duration,
-    /// How long to wait for the end marker after a stream has said why it stopped.
+    /// Time to wait for the end marker after a stream has said why it stopped.
     pub end_grace: Duration,
 }
 
 impl Endpoint {
+    /// Creates an endpoint with default timeouts.
     pub fn new(base_url: impl Into<String>, credential: Credential) -> Self {
         Self {
             base_url: base_url.into(),
@@ -124,7 +129,7 @@ impl Endpoint {
     }
 }
 
-/// What a wire calls, and how it wants the key and says what it is.
+/// Path, key header and static headers of a wire format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     /// Below the base URL.
@@ -133,7 +138,7 @@ pub(crate) struct Call {
     pub headers: &'static [(&'static str, &'static str)],
 }
 
-/// How a wire wants the key.
+/// Header that carries the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyHeader {
     Bearer,
@@ -156,7 +161,7 @@ struct Inner {
     prepared: Mutex<Vec<Prepared>>,
 }
 
-/// What is the same in every request of a call, as long as the key is.
+/// Request head that stays the same as long as the key does.
 #[derive(Debug)]
 struct Prepared {
     call: Call,
@@ -165,6 +170,7 @@ struct Prepared {
 }
 
 impl Transport {
+    /// Creates a transport; fails if TLS cannot be set up.
     pub fn new(endpoint: Endpoint) -> Result<Self, Error> {
         let invalid =
             |why: LocalizedText| Error::new(ErrorCode::ConfigInvalid, why).hint(localized!("base-url-hint"));
@@ -393,7 +399,7 @@ impl From<ModelFailure> for Rejection {
 pub(crate) struct Incoming {
     body: Body,
     status: StatusCode,
-    /// How long to wait before asking again, in milliseconds, if that was said.
+    /// Wait the provider asked for, in milliseconds.
     wait: Option<u64>,
     pub content_type: String,
     received: usize,
@@ -402,6 +408,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
+    /// Returns a redactor for the key of this call.
     pub fn redactor(&self) -> Redactor {
         Redactor::new(&self.transport, self.key.as_ref())
     }
@@ -420,6 +427,7 @@ impl Incoming {
         Ok(chunk)
     }
 
+    /// Reads the whole body.
     pub async fn whole(&mut self, deltas: &dyn Deltas) -> Result<Vec<u8>, ModelFailure> {
         let announced = self.body.size_hint().lower();
         if announced > REPLY_BYTES_MAX as u64 {
@@ -455,7 +463,7 @@ impl Incoming {
         }
     }
 
-    /// What an answer without success says.
+    /// Reads an error response.
     async fn rejection(self) -> Rejection {
         let (status, wait, redactor) = (self.status.as_u16(), self.wait, self.redactor());
         let body = self.error_body().await;
@@ -504,6 +512,7 @@ impl Redactor {
         Self(configured.chain(key).filter(|secret| secret.reveal().len() >= 6).cloned().collect())
     }
 
+    /// Removes secrets from a text.
     pub fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.reveal().trim(), "[key]"))
     }

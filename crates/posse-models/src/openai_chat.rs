@@ -23,9 +23,10 @@ use crate::http::KeyHeader;
 use crate::sse::Event;
 use crate::tokens::{Count, Counts};
 
+/// Default base URL.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
 
-/// Where servers differ in what they accept.
+/// Differences between servers of the Chat Completions format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dialect {
     /// `max_completion_tokens` or `max_tokens`.
@@ -37,18 +38,21 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// Returns the dialect of OpenAI itself.
     pub fn openai() -> Self {
         Self { output_limit: "max_completion_tokens", stream_usage: true, reasoning_back: false }
     }
 
-    /// What nearly every compatible server understands.
+    /// Returns the dialect that nearly every compatible server understands.
     pub fn compatible() -> Self {
         Self { output_limit: "max_tokens", stream_usage: true, reasoning_back: false }
     }
 }
 
+/// Client for the Chat Completions API and compatible servers.
 pub type OpenAiChat = Client<ChatCompletions>;
 
+/// The Chat Completions wire format.
 #[derive(Debug, Clone)]
 pub struct ChatCompletions {
     dialect: Dialect,
@@ -65,6 +69,7 @@ impl Format for ChatCompletions {
 }
 
 impl OpenAiChat {
+    /// Sets the dialect.
     pub fn dialect(self, dialect: Dialect) -> Self {
         Self { format: ChatCompletions { dialect }, ..self }
     }
@@ -434,9 +439,9 @@ impl ChatReader {
         Ok(())
     }
 
-    /// Which call a fragment belongs to: its index; but a named fragment with a new id is a new call even if the index
-    /// was used (some servers number every call 0), and one without an index continues the newest call unless it
-    /// begins another.
+    /// Resolves the call that a fragment belongs to. The index decides, except that a named fragment with a new id
+    /// starts a new call (some servers number every call 0), and a fragment without an index continues the newest
+    /// call unless it begins another.
     fn place(&self, index: Option<u64>, id: &str, name: &str, reply: &Assembler<'_>) -> Place {
         let next = FIRST_CALL.saturating_add(reply.calls() as u64);
         let begins = |place: Place| {

@@ -30,8 +30,10 @@ const PROVIDER: &str = "openai-responses";
 /// A reply with more items is broken.
 const ITEMS_MAX: usize = 4096;
 
+/// Client for OpenAI's Responses API.
 pub type OpenAiResponses = Client<Responses>;
 
+/// The Responses wire format.
 #[derive(Debug, Clone, Default)]
 pub struct Responses;
 

@@ -60,6 +60,7 @@ pub struct Record {
 }
 
 impl Record {
+    /// Wraps a model and records its answers.
     pub fn new(inner: Arc<dyn Model>, recorder: Arc<Recorder>) -> Self {
         Self { inner, recorder }
     }
@@ -157,7 +158,7 @@ impl Replay {
         Ok(Self { model: model.to_owned(), exchanges, given })
     }
 
-    /// How many answers nobody has asked for yet.
+    /// Returns the number of unused answers.
     pub fn leftover(&self) -> usize {
         self.given.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|given| !**given).count()
     }
@@ -222,7 +223,7 @@ enum Answer {
     Failure(ModelFailure),
 }
 
-/// What was asked, part by part, as hashes in hexadecimal.
+/// Hashes of a request, part by part, in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Fingerprint {
     system: String,
@@ -258,7 +259,7 @@ impl Fingerprint {
         (self.common_messages(other), std::cmp::Reverse(self.messages.len().abs_diff(other.messages.len())))
     }
 
-    /// Where a request begins to differ from this recorded one.
+    /// Describes where a request differs from the recorded one.
     fn difference(&self, asked: &Self) -> String {
         let common = self.common_messages(asked);
         let (recorded, now) = (self.messages.len(), asked.messages.len());

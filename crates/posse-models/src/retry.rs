@@ -17,13 +17,14 @@ use posse_runtime::ports::{Allowance, BoxFuture, Delta, Deltas, Model, ModelRequ
 
 use crate::governor::{Closed, Governor, Permit, QUEUED_MAX};
 
+/// Retry limits and backoff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Calls made in all, the first included.
     pub attempts_max: u32,
     /// The shortest wait before a retry, also when the provider asks for none.
     pub backoff_min: Duration,
-    /// Where the doubling of the wait ends.
+    /// Upper bound of the exponential backoff.
     pub backoff_max: Duration,
     /// When the provider asks for a longer wait than this, the call fails at once and says when the limit resets.
     pub wait_max: Duration,
@@ -126,7 +127,7 @@ impl Retry {
         Err(ModelFailure { retry_after_ms, ..ModelFailure::new(FailureKind::RateLimited, message) })
     }
 
-    /// What a retry waits at least: what the provider asked for, and a little also when it asked for nothing.
+    /// Returns the shortest wait before a retry: the provider's, or a small default.
     fn floor(&self, failure: &ModelFailure) -> Duration {
         Duration::from_millis(failure.retry_after_ms.unwrap_or(0)).max(self.policy.backoff_min)
     }
@@ -240,8 +241,8 @@ impl Deltas for Shown<'_> {
     }
 }
 
-/// What a failed attempt may have cost. The model's own figure counts; otherwise it is estimated when the provider
-/// has, or may well have, read the request.
+/// Estimates the cost of a failed attempt. The model's own figure counts; otherwise it is estimated if the provider
+/// has, or may have, read the request.
 fn consumed(failure: &ModelFailure, request: &ModelRequest<'_>, shown: &Shown<'_>) -> Usage {
     if !failure.lost.is_nothing() {
         return failure.lost;

@@ -64,16 +64,18 @@ pub struct Step {
     /// The step is played again until a result of its calls contains this. The results are looked up in the messages
     /// at every call, so they have to stay there: poll with calls whose results are small.
     pub repeat_until: Option<String>,
-    /// How often the step is played at most; 200 when it is left out.
+    /// Limit on repetitions of the step; 200 by default.
     pub repeat_max: Option<u32>,
 }
 
+/// A tool call of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptedCall {
     pub tool: String,
     pub arguments: ScriptedArguments,
 }
 
+/// Arguments of a scripted call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScriptedArguments {
     /// Placeholders in its strings are filled in.
@@ -82,6 +84,7 @@ pub enum ScriptedArguments {
     Raw(String),
 }
 
+/// Usage that a step reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ScriptedUsage {
@@ -92,6 +95,7 @@ pub struct ScriptedUsage {
     pub reasoning: u64,
 }
 
+/// Failure that a step plays.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedFailure {
@@ -114,6 +118,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
+    /// Creates a scripted model.
     pub fn new(name: impl Into<String>, steps: Vec<Step>) -> Self {
         Self { name: name.into(), steps, played: Mutex::default() }
     }
@@ -231,13 +236,13 @@ impl Model for Scripted {
     }
 }
 
-/// Where a conversation stands in a script.
+/// Position of a conversation in its script.
 #[derive(Debug, Clone, Copy)]
 struct Position {
     step: usize,
     /// The turn that is being answered, from 1.
     turn: u32,
-    /// How many messages there were when the step was first played: what a repeated step refers to stays the same.
+    /// Number of messages when the step was first played, so that placeholders of a repeated step stay the same.
     began: usize,
 }
 

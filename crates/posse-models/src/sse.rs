@@ -6,6 +6,7 @@
 /// A Responses stream repeats the whole reply in its last event, so an event may be as long as a long reply.
 pub const EVENT_BYTES_MAX: usize = 16 << 20;
 
+/// One server-sent event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// The `event:` field; empty when there was none.
@@ -17,9 +18,11 @@ pub struct Event {
     pub cut: bool,
 }
 
+/// An event exceeded the size limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong;
 
+/// Incremental parser of server-sent events.
 #[derive(Debug)]
 pub struct Parser {
     /// The unfinished line, only used when a line spans chunks.
@@ -40,6 +43,7 @@ impl Default for Parser {
 }
 
 impl Parser {
+    /// Creates a parser with a size limit per event.
     pub fn with_max(max: usize) -> Self {
         Self {
             line: Vec::new(),

@@ -67,6 +67,7 @@ pub(crate) fn lenient<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
 }
 
 impl Count {
+    /// Returns the count, 0 if absent or malformed.
     pub fn or_zero(self) -> u64 {
         match self {
             Count::Known(count) => count,
@@ -92,7 +93,7 @@ impl Count {
     }
 }
 
-/// What a reply said about its cost, in our terms: `input` and `output` are totals.
+/// Usage that a reply reported, in our terms: `input` and `output` are totals.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub input: Count,

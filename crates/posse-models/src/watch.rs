@@ -9,6 +9,7 @@ use posse_messages::fixed;
 use posse_runtime::ports::{BoxFuture, Delta, Deltas, Model, ModelRequest};
 use tokio::time::{Instant, sleep_until};
 
+/// Timeouts after which a silent call counts as stalled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patience {
     /// Without any byte. Providers ping every few seconds while a model thinks.
@@ -36,6 +37,7 @@ pub struct Watched {
 }
 
 impl Watched {
+    /// Wraps a model with stall detection.
     pub fn new(inner: Arc<dyn Model>, patience: Patience) -> Self {
         Self { inner, patience }
     }
@@ -74,7 +76,7 @@ impl Watched {
     }
 }
 
-/// What a call waited for in vain, and how long.
+/// The phase and duration of a stall.
 #[derive(Clone, Copy)]
 enum Hang {
     TooLong(Duration),

@@ -24,17 +24,18 @@ impl Account {
         Self { ledger: Arc::new(Mutex::new(ledger)), id }
     }
 
+    /// Opens a child account with its own caps, reserved from this one.
     pub fn child(&self, caps: Caps) -> Result<Self, Shortfall> {
         let id = self.lock().open(self.id, caps)?;
         Ok(Self { ledger: self.ledger.clone(), id })
     }
 
-    /// What was charged here so far.
+    /// Returns the spending charged to this account so far.
     pub fn spent(&self) -> Amount {
         self.lock().spent(self.id)
     }
 
-    /// What could still be spent here, where that is bounded at all.
+    /// Returns the rest of each capped resource.
     pub fn left(&self) -> Caps {
         self.lock().left(self.id)
     }
@@ -87,6 +88,7 @@ pub struct Tariff {
 type ModelPrice = (String, Option<Price>);
 
 impl Tariff {
+    /// Creates a tariff from model names and prices.
     pub fn new(models: impl IntoIterator<Item = (String, Option<Price>)>) -> Self {
         Self { models: models.into_iter().collect(), default: None }
     }
@@ -112,7 +114,7 @@ impl Tariff {
         self.models.iter().find(|(_, price)| price.is_none()).map(|(model, _)| model.as_str())
     }
 
-    /// What a task has cost in millionths of a dollar; `None` if something it used has no price.
+    /// Returns the cost of a task in millionths of a dollar; `None` if a part has no price.
     pub fn cost(&self, usage: &Usage, answered_by: &ByModel) -> Option<u64> {
         let (mut micros, mut lost) = (0u64, *usage);
         for (model, part) in answered_by.iter() {
@@ -125,7 +127,7 @@ impl Tariff {
         Some(micros.saturating_add(self.dearest()?.micros(&lost)))
     }
 
-    /// What a task has used, for a ledger.
+    /// Converts a task's usage into an amount for the ledger.
     pub(crate) fn used(&self, usage: &Usage, answered_by: &ByModel) -> Amount {
         in_tokens(usage, self.cost(usage, answered_by).unwrap_or(0))
     }
@@ -194,6 +196,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// Holds the estimated cost of a call; fails if the budget does not cover it.
     pub fn open(account: &Arc<Account>, tariff: &Tariff, need: &CallNeed) -> Result<Self, Shortfall> {
         let (hold, call) = account.hold(tariff, need)?;
         Ok(Self { account: account.clone(), hold: Some(hold), call })
@@ -230,7 +233,7 @@ struct Payments {
     /// `None` after another attempt was refused.
     hold: Option<Hold>,
     call: FittedCall,
-    /// What was charged for attempts that failed.
+    /// Usage charged for failed attempts.
     charged: Usage,
     /// The default model's, once that is asked.
     tariff: Option<Tariff>,
@@ -260,12 +263,13 @@ impl<'a> Purse<'a> {
         self.payments().output_tokens()
     }
 
-    /// How long the call waited for its turn so far. That is not the run's time.
+    /// Returns the time the call waited in the rate governor's queue. It does not count as the run's time.
     pub fn queued(&self) -> Duration {
         let queue = self.queue();
         queue.before + queue.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
+    /// Tells whether the call waits in the queue now.
     pub fn is_queued(&self) -> bool {
         self.queue().since.is_some()
     }
@@ -313,7 +317,7 @@ impl<'a> Purse<'a> {
         self.payments().tariff(self.tariff).priced_lost(usage)
     }
 
-    /// What attempts that failed have used so far.
+    /// Returns the usage of failed attempts so far.
     pub fn charged(&self) -> Usage {
         self.payments().charged
     }

@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 use crate::ports::{ChangeRequest, ContextStore};
 
-/// How soon somebody who waits for a key hears of it. A look reads no values.
+/// Poll interval while waiting for a key. A poll reads no values.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Who asks, and where.
+/// The participant and session of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Caller<'a> {
     pub session: &'a str,
@@ -22,6 +22,7 @@ pub struct Caller<'a> {
     pub idempotency_key: Option<&'a str>,
 }
 
+/// Performs a request against the store.
 pub async fn perform(store: &dyn ContextStore, caller: Caller<'_>, request: Request) -> Result<Answer> {
     let (session, now_ms) = (caller.session, now_ms());
     let asked = match request {

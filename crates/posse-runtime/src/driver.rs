@@ -38,7 +38,7 @@ use crate::ports::{Memo, ModelRequest, NewTask, OpenModel, Payload, Store, ToolU
 use crate::schema::check_settings;
 use crate::toolbox::Toolbox;
 
-/// What a run is driven with.
+/// Dependencies of a run.
 pub struct Ports {
     pub model: OpenModel,
     pub tools: Toolbox,
@@ -46,18 +46,18 @@ pub struct Ports {
     pub observers: Observers,
     pub budget: Arc<Account>,
     pub stop: Stop,
-    /// What it is told while it works.
+    /// Steering messages that reach the run before its next turn.
     pub inbox: Inbox,
     /// Without one, a task that has to be verified fails.
     pub verifier: Option<Arc<dyn Verifier>>,
-    /// Whose leases may be taken.
+    /// Decides which lease holders count as dead.
     pub holders: Holders,
     /// Keeps what a task changed that works apart from others.
     pub worktrees: Option<Arc<dyn Worktrees>>,
 }
 
-/// What a tool needs to run an agent of its own inside the run that called it. Whatever it runs gets no more than that
-/// run has.
+/// Context for a tool that runs an agent inside the run that called it. The nested run gets at most the rights of
+/// its caller.
 pub struct Nesting {
     pub grant: Arc<Grant>,
     pub limits: Limits,
@@ -105,6 +105,7 @@ impl Stop {
         Self { soon, now, above: None }
     }
 
+    /// Creates child tokens: cancelling the parent cancels them, not the other way round.
     pub fn child(&self) -> Self {
         let above = Some([self.soon.clone(), self.now.clone()]);
         Self { soon: self.soon.child_token(), now: self.now.child_token(), above }
@@ -135,16 +136,17 @@ pub async fn start(
     run_created(ports, id, start, beginning).await
 }
 
-/// What a task has before its first step.
+/// A task ready for its first step.
 pub struct Beginning {
     system: String,
     offered: Vec<ToolSpec>,
     run: Box<Run>,
-    /// What the first request costs at most, if that was written down with the task.
+    /// Hold for the first request, if that was recorded with the task.
     held: Option<Held>,
 }
 
 impl Beginning {
+    /// Prepares a run without an announced first request.
     pub fn of(ports: &Ports, start: &TaskStart) -> Self {
         let offered = ports.tools.offered(&start.grant);
         let (system, _) = start.opening();
@@ -153,8 +155,8 @@ impl Beginning {
         Self { system, offered, run, held: None }
     }
 
-    /// How a task that is driven at once is written down: with its first request, so that both are one step. Like every request it is
-    /// announced only if it can be paid.
+    /// Returns the records of a task that starts at once: the task and its first request in one write. The request
+    /// is announced only if the budget covers it.
     pub fn written(&mut self, ports: &Ports, start: &Arc<TaskStart>) -> Vec<Record> {
         let mut records = vec![Record::Started(start.clone())];
         // Nothing is asked before it has its places, and that may take a while.
@@ -238,7 +240,7 @@ async fn drive(ports: &Ports, mut life: Life<'_>, mut run: Box<Run>) -> Result<A
     }
 }
 
-/// What a run needs while it is driven by this process.
+/// State of a run while this process drives it.
 struct Life<'a> {
     scene: Scene<'a>,
     journal: Journal,
@@ -390,7 +392,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// What it was told meanwhile goes into the next request.
+    /// Moves steering messages into the next request.
     fn listen(&mut self, run: &mut Run) {
         let Some(turn) = run.turn_to_ask() else { return };
         for message in self.scene.ports.inbox.take(turn) {
@@ -438,7 +440,7 @@ impl<'a> Life<'a> {
 }
 
 impl Scene<'_> {
-    /// Of a task that worked apart from others, everything that it changed is kept before it has ended.
+    /// Saves the changes of a task in its own worktree before the task ends.
     async fn keep_changes(&self, outcome: &mut Arc<Outcome>) {
         let Scene { ports, id, start, .. } = self;
         let Some(worktrees) = ports.worktrees.as_ref().filter(|_| start.apart_from.is_some()) else { return };
@@ -480,7 +482,7 @@ impl Scene<'_> {
         Duration::from_millis(run.time_left_ms(self.elapsed_ms()))
     }
 
-    /// Nothing is put together for nobody.
+    /// Builds and sends an event; skips building it without observers.
     fn event(&self, event: impl FnOnce() -> Event) {
         if !self.ports.observers.is_empty() {
             self.ports.observers.event(&self.id, &event());

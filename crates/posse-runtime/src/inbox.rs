@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// More than this unread is a sender that does not wait for anything.
 const UNREAD_MAX: usize = 20;
 
+/// Queue of steering messages for one task.
 #[derive(Clone, Default)]
 pub struct Inbox(Arc<Mutex<Inner>>);
 
@@ -26,14 +27,15 @@ pub(crate) trait ChildNews: Send + Sync {
     fn loose_ends(&self) -> Vec<String>;
 }
 
+/// A steering message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Of the message, so that it is not given twice.
+    /// Idempotency key of the message.
     pub key: String,
     pub text: String,
 }
 
-/// What became of a message.
+/// Delivery state of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
     Queued,
@@ -48,6 +50,7 @@ pub enum Receipt {
 }
 
 impl Inbox {
+    /// Queues a message and returns its receipt.
     pub fn send(&self, message: Message) -> Receipt {
         if let Some(receipt) = self.receipt(&message.key) {
             return receipt;
@@ -63,6 +66,7 @@ impl Inbox {
         Receipt::Queued
     }
 
+    /// Returns the receipt of the message with this key.
     pub fn receipt(&self, key: &str) -> Option<Receipt> {
         let inner = self.lock();
         let delivered = inner.delivered.iter().find(|(known, _)| known == key);
@@ -88,7 +92,7 @@ impl Inbox {
         self.children().map(|children| children.loose_ends()).unwrap_or_default()
     }
 
-    /// What is to be said before this turn.
+    /// Takes the messages to deliver before this turn.
     pub(crate) fn take(&self, turn: u32) -> Vec<Message> {
         let ends = self.children().map(|children| children.take_ends()).unwrap_or_default();
         let mut inner = self.lock();
@@ -102,7 +106,7 @@ impl Inbox {
         self.lock().delivered.push((key, turn));
     }
 
-    /// Nobody reads any more.
+    /// Closes the inbox; later messages are missed.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
     }

@@ -22,11 +22,12 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
+    /// Opens the journal of a task at this epoch.
     pub fn new(store: Arc<dyn Store>, task: TaskId, epoch: u64) -> Self {
         Self { store, task, epoch, announced: false, noted: Vec::new(), queued: Vec::new() }
     }
 
-    /// Where a record is written down. It is on its way to the disk after `send` or `commit`.
+    /// Queues a record. `send` or `commit` writes it.
     pub fn note(&mut self, record: Record) {
         self.announced = false;
         self.noted.push(record);
@@ -47,6 +48,7 @@ impl Journal {
         }
     }
 
+    /// Writes the queued records and waits until they are durable.
     pub async fn commit(&mut self) -> Result<()> {
         // What follows is not written if what comes before it could not be.
         for written in self.queued.drain(..) {

@@ -18,26 +18,27 @@ use crate::images::ImageLedger;
 use crate::ports::{LeaseRequest, Store, TaskRow};
 use crate::toolbox::Toolbox;
 
-/// How often a task that waits for its lease looks whether it is free.
+/// Poll interval of a task that waits for its lease.
 pub(crate) const LOOK: Duration = Duration::from_millis(250);
 
-/// Which holders of leases count as gone.
+/// Decides which lease holders count as dead.
 #[derive(Clone, Copy)]
 pub struct Holders {
-    /// Whether the process that drives a running task still lives.
+    /// Tells whether the process that drives a running task is alive.
     pub lives: fn(&TaskRow) -> bool,
     /// One that was not heard of for longer than this is gone, whatever its process does.
     pub silence_ms_max: u64,
 }
 
 impl Default for Holders {
-    /// Nobody is taken for dead; silence alone counts.
+    /// Declares no process dead; only silence counts.
     fn default() -> Self {
         Self { lives: |_| true, silence_ms_max: SILENCE_MS_MAX }
     }
 }
 
 impl Holders {
+    /// Builds a lease request for a task's paths.
     pub async fn request(&self, store: &dyn Store, task: &TaskId, places: Places) -> Result<LeaseRequest> {
         let held = store.leases().await?;
         let mut dead = Vec::new();
@@ -146,7 +147,7 @@ pub struct Fence {
     failure: Mutex<Option<Error>>,
 }
 
-/// Whether a task may still write, for whoever watches over a process of it.
+/// Standing of a task's right to write, for the supervisor of its process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holding {
     Held,
@@ -158,14 +159,15 @@ pub enum Holding {
 /// A process that may write, from before its start to its end.
 pub struct Running {
     fence: Arc<Fence>,
-    /// Of the note that it runs, where the task has no lease that says the same.
+    /// Id of the running-command note, if the task has no lease of its own.
     command: Option<u64>,
-    /// What it must not write because it is leased to others: relative to the workspace, with all that is in it; an empty path is
-    /// the workspace.
+    /// Paths leased to others that the process must not write: relative to the workspace, with everything below; an
+    /// empty path is the workspace.
     pub closed: Vec<String>,
 }
 
 impl Running {
+    /// Returns the guard that checks the lease before each write.
     pub fn fence(&self) -> &Arc<Fence> {
         &self.fence
     }
@@ -182,7 +184,7 @@ impl Drop for Running {
     }
 }
 
-/// Of the lease that a task has on its places, or gets now. The inner error is for the model.
+/// Returns the fencing token of the task's lease, acquiring it if needed. The inner error is for the model.
 async fn token(ports: &Ports, task: &TaskId, epoch: u64, places: Places) -> Result<Result<u64, String>> {
     let now = ports.store.writing(task).await?;
     let own = now.leases.iter().find(|lease| lease.task == *task && lease.places == places);
@@ -281,7 +283,7 @@ impl Fence {
         self.epoch
     }
 
-    /// How long the owner of a task may be silent before somebody else may write where it may.
+    /// Returns how long an owner may be silent before others may take its lease.
     pub fn silence(&self) -> Duration {
         Duration::from_millis(self.silence_ms_max)
     }

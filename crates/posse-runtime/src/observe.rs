@@ -9,36 +9,43 @@ use posse_core::id::TaskId;
 use crate::panics::describe;
 use crate::ports::{Delta, Deltas, Observer, Payload};
 
+/// A list of observers that all see the same events.
 #[derive(Clone, Default)]
 pub struct Observers(Vec<Arc<dyn Observer>>);
 
 impl Observers {
+    /// Creates a list of observers.
     pub fn new(observers: Vec<Arc<dyn Observer>>) -> Self {
         Self(observers)
     }
 
+    /// Returns the list with one more observer.
     pub fn with(&self, observer: Arc<dyn Observer>) -> Self {
         let mut observers = self.0.clone();
         observers.push(observer);
         Self(observers)
     }
 
+    /// Tells whether there is no observer.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// Sends an event to every observer.
     pub fn event(&self, task: &TaskId, event: &Event) {
         for observer in &self.0 {
             contained(task, || observer.event(task, event));
         }
     }
 
+    /// Sends a delta to every observer.
     pub fn delta(&self, task: &TaskId, delta: Delta<'_>) {
         for observer in &self.0 {
             contained(task, || observer.delta(task, delta));
         }
     }
 
+    /// Sends a payload to every observer.
     pub fn payload(&self, task: &TaskId, payload: Payload<'_>) {
         for observer in &self.0 {
             contained(task, || observer.payload(task, payload));
@@ -70,7 +77,7 @@ impl Deltas for TaskDeltas<'_> {
     }
 }
 
-/// What a trace hook sees: everything, text included.
+/// An item of a trace hook: events with their full text.
 #[derive(Debug)]
 pub enum Trace<'a> {
     Event(&'a Event),

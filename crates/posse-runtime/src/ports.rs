@@ -31,6 +31,7 @@ use crate::budget::Tariff;
 use crate::driver::Nesting;
 use crate::leases::Fence;
 
+/// A boxed future, as object-safe traits need it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A model behind any wire format. Retry, fallback, recording and watching are models that wrap a model.
@@ -62,11 +63,11 @@ pub trait Models: Send + Sync {
     }
 }
 
-/// Who can be delegated to. It may change while a session runs; a task keeps the agent it started with.
+/// Source of agents to delegate to. It may change while a session runs; a task keeps the agent it started with.
 pub trait Agents: Send + Sync {
     fn list(&self) -> Vec<Arc<Definition>>;
 
-    /// Of a definition that is there and cannot be used, the error says why.
+    /// Finds a definition; for a broken one, the error says why it cannot be used.
     fn find(&self, name: &str) -> Result<Arc<Definition>>;
 
     /// Definitions that are broken: they are in no list, and asking for one by name gives the same error.
@@ -74,7 +75,7 @@ pub trait Agents: Send + Sync {
         Vec::new()
     }
 
-    /// What a person should know about those that could not be used.
+    /// Returns a remark for people about definitions that cannot be used.
     fn remark(&self) -> Option<String> {
         None
     }
@@ -118,13 +119,15 @@ pub fn unknown_agent<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Er
 /// Names in an error message; a model can ask for the others.
 const AGENTS_NAMED: usize = 50;
 
+/// A model with its prices.
 #[derive(Clone)]
 pub struct OpenModel {
     pub model: Arc<dyn Model>,
-    /// What it and its fallbacks cost.
+    /// Prices of the model and its fallbacks.
     pub tariff: Tariff,
 }
 
+/// One model call.
 pub struct ModelRequest<'a> {
     pub system: &'a str,
     pub messages: &'a [Message],
@@ -139,15 +142,15 @@ pub struct ModelRequest<'a> {
     pub unanswered: u32,
     /// Changes when an old message changed. While it stays, `messages` has only grown.
     pub generation: u64,
-    /// What the model remembers between the calls of one run: the bytes it has serialised so far.
+    /// Memory of the model between the calls of one run: the bytes serialized so far.
     pub memo: &'a mut Memo,
     pub allowance: &'a dyn Allowance,
-    /// Who goes first when a provider cannot serve all at once.
+    /// Rank in the provider's queue.
     pub urgency: Urgency,
 }
 
-/// What a call may still use. A model that makes more than one attempt asks before each further one, so that attempts
-/// without an answer cannot use up more than there is.
+/// Budget of a call. A model that retries asks before each further attempt, so that failed attempts cannot exceed
+/// the budget.
 pub trait Allowance: Send + Sync {
     /// A wait that is longer than this is in vain.
     fn time_left(&self) -> Duration;
@@ -168,7 +171,7 @@ pub trait Allowance: Send + Sync {
     fn served(&self);
 }
 
-/// Nobody counts.
+/// An allowance without limits.
 pub struct Unlimited;
 
 impl Allowance for Unlimited {
@@ -185,6 +188,7 @@ impl Allowance for Unlimited {
     fn served(&self) {}
 }
 
+/// Whether the model may, must or must not call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolUse {
     Auto,
@@ -217,6 +221,7 @@ impl ModelRequest<'_> {
 pub struct Memo(Option<Box<dyn Any + Send>>);
 
 impl Memo {
+    /// Returns the stored value of this type, creating it if absent.
     pub fn value<T: Default + Send + 'static>(&mut self) -> &mut T {
         if !self.0.as_ref().is_some_and(|held| held.is::<T>()) {
             self.0 = Some(Box::new(T::default()));
@@ -232,6 +237,7 @@ pub trait Deltas: Send + Sync {
     fn delta(&self, delta: Delta<'_>);
 }
 
+/// A piece of a reply as it arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delta<'a> {
     Text(&'a str),
@@ -252,7 +258,7 @@ pub enum Delta<'a> {
     },
 }
 
-/// Nobody watches.
+/// A sink that ignores deltas.
 pub struct NoDeltas;
 
 impl Deltas for NoDeltas {
@@ -264,8 +270,8 @@ impl Deltas for NoDeltas {
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
-    /// Whether it says itself what is wrong with its arguments, better than a comparison with its schema would. Then
-    /// `arguments` is the text of an object and nothing more is known about it.
+    /// Tells whether the tool checks its own arguments and reports errors better than a schema would. `arguments`
+    /// is then any JSON object.
     fn checks_arguments(&self) -> bool {
         false
     }
@@ -276,8 +282,8 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// What whoever is asked about this call should see beside its arguments. An error is the answer to a call that would
-    /// fail anyway: nobody is asked in vain.
+    /// Returns a preview of the call for the person who decides on it. An error answers a call that would fail
+    /// anyway, without asking.
     fn propose(&self, _input: &ToolInput<'_>) -> Result<Proposal, ToolOutput> {
         Ok(Proposal::default())
     }
@@ -286,15 +292,16 @@ pub trait Tool: Send + Sync {
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput>;
 }
 
-/// How a tool presents a call.
+/// A tool's presentation of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Proposal {
     /// The most important about it, an object.
     pub shown: Option<Value>,
-    /// What the model is told if somebody says no, instead of the usual words.
+    /// Refusal text for the model, instead of the default.
     pub refusal: Option<&'static str>,
 }
 
+/// Input of a tool call.
 pub struct ToolInput<'a> {
     pub key: CallKey,
     /// JSON text of an object that satisfies the tool's schema.
@@ -304,22 +311,24 @@ pub struct ToolInput<'a> {
     pub context: &'a ToolContext,
 }
 
+/// Context of a tool call.
 #[derive(Clone)]
 pub struct ToolContext {
     pub task: TaskId,
-    /// What the task may do: for what cannot be decided before the call is under way.
+    /// The task's grant, for decisions that can only be made while the call runs.
     pub grant: Arc<Grant>,
     pub cancel: CancellationToken,
-    /// What is left of the run's wall time.
+    /// Rest of the run's wall time.
     pub time_left: Duration,
     /// Bytes of output that make sense to return.
     pub output_bytes_max: usize,
-    /// What a tool needs that runs an agent of its own; `None` outside of a run.
+    /// Context for running a nested agent; `None` outside of a run.
     pub nesting: Option<Arc<Nesting>>,
     /// Asked right before a file is put in place; without one, nobody else can be meant.
     pub fence: Option<Arc<Fence>>,
 }
 
+/// Output of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolOutput {
     pub text: String,
@@ -334,18 +343,22 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
+    /// Creates a successful output.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
+    /// Creates an error.
     pub fn error(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
+    /// Creates an error caused by the model, such as wrong arguments.
     pub fn mistake(text: impl Into<String>) -> Self {
         Self { mistake: true, ..Self::error(text) }
     }
 
+    /// Creates an error of a call whose effect is in doubt.
     pub fn cut_off(text: impl Into<String>) -> Self {
         Self { cut_off: true, ..Self::error(text) }
     }
@@ -363,12 +376,13 @@ pub struct ProposedCall<'a> {
     pub task: &'a TaskId,
     pub tool: &'a str,
     pub arguments: &'a str,
-    /// What the tool says about it.
+    /// The tool's own presentation.
     pub shown: Option<&'a Value>,
     /// Why a person should be asked, if a rule says so.
     pub why: Option<&'a str>,
 }
 
+/// Decision of a program's approver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
     Granted,
@@ -414,7 +428,7 @@ pub trait Worktrees: Send + Sync {
 #[derive(Clone)]
 pub struct Worktree {
     pub workspace: String,
-    /// Those of the session's tools that are bound to a directory, bound to this one.
+    /// Directory-bound tools of the session, bound to this worktree.
     pub tools: Vec<Arc<dyn Tool>>,
     pub verifier: Option<Arc<dyn Verifier>>,
 }
@@ -435,7 +449,7 @@ pub trait ApprovalStore: Send + Sync {
         answer: approval::Answer,
     ) -> BoxFuture<'a, Result<Parked>>;
 
-    /// Nobody waits for the answers to this task's questions any more.
+    /// Closes the open questions of a task that no longer waits for answers.
     fn close_approvals<'a>(&'a self, task: &'a TaskId, why: &'a str) -> BoxFuture<'a, Result<()>>;
 
     /// `APPROVAL_NOT_FOUND` if there is none.
@@ -445,12 +459,12 @@ pub trait ApprovalStore: Send + Sync {
     fn approvals(&self, query: ApprovalQuery) -> BoxFuture<'_, Result<Vec<Parked>>>;
 }
 
-/// Which approvals are meant.
+/// Filter for approvals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalQuery {
     /// The newest ones, whatever became of them.
     Newest(u32),
-    /// Those that wait, of tasks that have not ended.
+    /// Open questions of tasks that have not ended.
     Open,
     /// Answers of a session that hold for more than one call.
     Standing(String),
@@ -540,7 +554,7 @@ pub trait Store: ContextStore + ApprovalStore {
         self.find_tasks(TaskQuery { limit, ..TaskQuery::default() })
     }
 
-    /// Those that fit, newest first.
+    /// Lists matching tasks, newest first.
     fn find_tasks(&self, query: TaskQuery) -> BoxFuture<'_, Result<Vec<TaskRow>>>;
 
     /// Sums of a task and of everything below it.
@@ -559,7 +573,7 @@ pub trait Store: ContextStore + ApprovalStore {
     }
 }
 
-/// Which tasks are meant; every part that is given has to fit.
+/// Filter for tasks; all given parts must match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskQuery {
     pub of: Which,
@@ -574,11 +588,13 @@ impl Default for TaskQuery {
 }
 
 impl TaskQuery {
+    /// Creates a query without further restrictions.
     pub fn of(of: Which) -> Self {
         Self { of, ..Self::default() }
     }
 }
 
+/// Groups of tasks to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Which {
     All,
@@ -592,6 +608,7 @@ pub enum Which {
 }
 
 impl Which {
+    /// Tells whether the row matches.
     pub fn fits(&self, row: &TaskRow) -> bool {
         match self {
             Which::All => true,
@@ -603,6 +620,7 @@ impl Which {
     }
 }
 
+/// A task to create, with its first records.
 #[derive(Debug, Clone)]
 pub struct NewTask {
     pub id: TaskId,
@@ -610,10 +628,11 @@ pub struct NewTask {
     pub agent: String,
     pub owner: String,
     pub records: Vec<Record>,
-    /// What it holds from its beginning. If it cannot have that, it is not created.
+    /// Lease to acquire with the creation. The task is not created without it.
     pub lease: Option<LeaseRequest>,
 }
 
+/// A request for a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRequest {
     pub places: Places,
@@ -625,13 +644,13 @@ pub struct LeaseRequest {
 }
 
 impl LeaseRequest {
-    /// Whether a lease that stands in the way is to be ended for this request.
+    /// Tells whether a conflicting lease may be ended for this request.
     pub fn ends(&self, lease: &Lease) -> bool {
         self.dead.contains(&lease.token) || lease.is_expired(self.now_ms, self.silence_ms_max)
     }
 }
 
-/// What listings show. `status` is `running` until a `Finished` record was appended.
+/// A task as listings show it. `status` is `running` until a `Finished` record was appended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskRow {
     pub id: TaskId,
@@ -647,7 +666,7 @@ pub struct TaskRow {
     pub updated_ms: u64,
     /// The last sign of life of its owner: what it wrote for this task, or its last `beat`.
     pub seen_ms: u64,
-    /// Somebody wants it to end.
+    /// A cancel was requested.
     pub cancel_requested: bool,
     /// Summed over `Replied` and `Unanswered` records.
     pub input_tokens: u64,
@@ -727,9 +746,9 @@ pub struct KeptAgent {
     pub name: String,
     /// Grows when it is defined again.
     pub version: u32,
-    /// Of the call that made it.
+    /// Idempotency key of the call that defined it.
     pub key: String,
-    /// What that call said, as JSON text.
+    /// Arguments of that call, as JSON.
     pub arguments: String,
 }
 
@@ -765,7 +784,7 @@ pub trait ContextStore: Send + Sync {
     /// Makes one change, whole or not at all. A request that was made before is not made again: it gets the same answer.
     fn change_context(&self, request: ChangeRequest) -> BoxFuture<'_, Result<Changed>>;
 
-    /// What there is, by key, without values.
+    /// Lists the keys of a session without their values.
     fn context_keys<'a>(&'a self, session: &'a str, now_ms: u64) -> BoxFuture<'a, Result<Vec<Head>>>;
 
     /// The values of these keys as of one instant, in the order asked for; keys that do not exist are left out.
@@ -787,14 +806,15 @@ pub trait ContextStore: Send + Sync {
     /// Oldest first.
     fn snapshots<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<Vec<Snapshot>>>;
 
-    /// What was copied, by key. `KEY_NOT_FOUND` if there is no such snapshot.
+    /// Returns the entries of a snapshot; fails with `KEY_NOT_FOUND`.
     fn snapshot<'a>(&'a self, session: &'a str, label: &'a Label) -> BoxFuture<'a, Result<Vec<Entry>>>;
 }
 
+/// A requested change of a session's context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeRequest {
     pub session: String,
-    /// Who wants it.
+    /// Participant who requests it.
     pub participant: String,
     /// The same for every attempt at this change, in any process.
     pub idempotency_key: Option<String>,
@@ -802,18 +822,18 @@ pub struct ChangeRequest {
     pub now_ms: u64,
 }
 
-/// What listings show of a session.
+/// A session as listings show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: String,
-    /// Of the session's own task; empty if it has none.
+    /// Title of the session's own task; empty without one.
     pub title: String,
     /// The directory that its tasks work in, or were copied from.
     pub workspace: String,
     pub created_ms: u64,
     pub archived_ms: Option<u64>,
     pub tasks: u64,
-    /// What is in the shared context now.
+    /// Number of keys in the shared context.
     pub keys: u64,
     pub tokens: u64,
 }
@@ -822,11 +842,11 @@ pub struct SessionRow {
 pub trait Observer: Send + Sync {
     fn event(&self, task: &TaskId, event: &Event);
     fn delta(&self, _task: &TaskId, _delta: Delta<'_>) {}
-    /// What events leave out: the text itself, right before the event that it belongs to.
+    /// Receives the full text right before the event it belongs to.
     fn payload(&self, _task: &TaskId, _payload: Payload<'_>) {}
 }
 
-/// What was asked, said and done, in full. Whoever writes it down was told to.
+/// Full texts of a run, for observers that are allowed to record them.
 #[derive(Debug, Clone, Copy)]
 pub enum Payload<'a> {
     /// A task begins, or goes on.

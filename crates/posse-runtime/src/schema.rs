@@ -21,7 +21,7 @@ impl Schema {
             .map_err(|e| prefix(&e.to_string(), ERROR_BYTES_MAX).to_owned())
     }
 
-    /// What is wrong with a value, each with its place; `whole` is what the value itself is called.
+    /// Returns the violations of a value, each with its path; `whole` names the value itself.
     pub fn errors(&self, value: &Value, whole: &str) -> Vec<String> {
         if self.0.is_valid(value) {
             return Vec::new();

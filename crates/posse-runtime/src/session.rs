@@ -67,7 +67,7 @@ pub const RULES: Rules = Rules { running_max: 5, open_max: 200, on_limit: OnLimi
 /// Running tasks of a whole session in which agents delegate too: recursion must not multiply what one parent may have.
 const TREE_RUNNING_MAX: usize = 64;
 
-/// How long children may take to write down that they were cancelled.
+/// Time for children to record their cancellation.
 const CHILD_GRACE: Duration = Duration::from_secs(3);
 
 /// Turns of a delegated task when its definition does not say.
@@ -78,11 +78,12 @@ const SUBAGENT_SUFFIX: &str = include_str!("../prompts/subagent_suffix.md");
 /// The same for those that have none: no prompt names a tool that its reader lacks.
 const SUBAGENT_SUFFIX_ALONE: &str = include_str!("../prompts/subagent_suffix_alone.md");
 
+/// Everything a session is built from.
 pub struct SessionConfig {
     pub id: String,
     /// Names this process in the store, so that others can tell whether it still lives.
     pub owner: String,
-    /// Whether the process that drives a running task still lives.
+    /// Tells whether the process that drives a running task is alive.
     pub lives: fn(&TaskRow) -> bool,
     pub workspace: String,
     pub store: Arc<dyn Store>,
@@ -90,10 +91,10 @@ pub struct SessionConfig {
     pub tools: Toolbox,
     pub observers: Observers,
     pub agents: Arc<dyn Agents>,
-    /// What the operator allows to this session.
+    /// The operator's grant to this session.
     pub grant: Grant,
     pub caps: Caps,
-    /// How many tasks each parent may have.
+    /// Limits on the tasks of each parent.
     pub rules: Rules,
     pub stop: Stop,
     /// Runs the commands that check results. Without one, a task that has to be verified fails.
@@ -108,6 +109,7 @@ pub struct SessionConfig {
     pub apart_from: Option<String>,
 }
 
+/// One orchestrator with its tasks, agents, shared context and budget.
 pub struct Session {
     this: Weak<Session>,
     id: String,
@@ -119,7 +121,7 @@ pub struct Session {
     workspace: String,
     store: Arc<dyn Store>,
     models: Arc<dyn Models>,
-    /// What the session's own task has; its children can also ask it.
+    /// Tools of the session's own task; its children can also ask it questions.
     tools: Toolbox,
     children_tools: Toolbox,
     observers: Observers,
@@ -135,12 +137,13 @@ pub struct Session {
     /// Made while the session runs.
     defined: Mutex<BTreeMap<AgentName, Defined>>,
     numbers: TaskNumbers,
-    /// What it drove was let go of: nothing is taken up any more.
+    /// The session has let go of its tasks and adopts nothing any more.
     leaving: AtomicBool,
     families: Mutex<HashMap<TaskId, Arc<Family>>>,
 }
 
 impl Session {
+    /// Creates a session.
     pub fn new(config: SessionConfig) -> Result<Arc<Self>> {
         let mut failure = None;
         let session = Arc::new_cyclic(|this: &Weak<Session>| {
@@ -185,6 +188,7 @@ impl Session {
         failure.map_or(Ok(session), Err)
     }
 
+    /// Returns the session's id.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -268,7 +272,7 @@ impl Session {
         })
     }
 
-    /// What whoever delegates is told about it; nothing for those who cannot.
+    /// Returns the delegation guidance for the system prompt; `None` for agents that cannot delegate.
     fn guidance(&self, grant: &Grant) -> Option<String> {
         let delegates = grant.depth() > 0 && grant.offers(DELEGATION, Effect::Idempotent);
         let effects = self.tools.effects();
@@ -318,7 +322,7 @@ impl Session {
         left
     }
 
-    /// What the whole session has used so far, children included.
+    /// Returns the spending of the whole session, children included.
     pub fn spent(&self) -> Amount {
         self.budget.spent()
     }
@@ -328,6 +332,7 @@ impl Session {
         self.store.context_keys(&self.id, now_ms()).await
     }
 
+    /// Iterates over the names of all tools.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
         self.tools.names()
     }
@@ -464,7 +469,7 @@ impl Session {
         }
     }
 
-    /// What a request comes to for this parent. Nothing has happened yet.
+    /// Resolves a request for this parent into a task start, without side effects.
     fn prepare(&self, parent: &Parent, request: TaskRequest) -> Result<TaskStart> {
         let mut definition = self.find_agent(&request.agent)?;
         // The time in acai's files is a default: a call may say otherwise.
@@ -598,7 +603,7 @@ impl Session {
         }));
     }
 
-    /// What the board decided.
+    /// Performs the board's decisions.
     async fn perform(&self, family: &Arc<Family>, moves: Vec<Move>) {
         for step in moves {
             match step {
@@ -742,7 +747,7 @@ impl Session {
         Ok((task, met))
     }
 
-    /// Whoever delegates: the session's own task, or a child that may.
+    /// Returns the task table of a parent: the session's own task, or a child that may delegate.
     pub(crate) fn family(&self, parent: &TaskId) -> Result<Arc<Family>> {
         if let Some(family) = self.known_family(parent) {
             return Ok(family);
@@ -767,7 +772,7 @@ impl Session {
         Ok(family)
     }
 
-    /// Where the parent of a task works, if that is apart from others.
+    /// Returns the worktree of the task's parent, if it has one.
     fn place_above(&self, id: &TaskId) -> Option<Worktree> {
         let families = self.families();
         let family = families.values().find(|family| family.task(id.short()).is_ok())?;
@@ -802,7 +807,7 @@ impl Session {
         family
     }
 
-    /// Who a task is for shared context.
+    /// Returns the participant name of a task in shared context.
     pub(crate) fn participant(&self, task: &TaskId) -> String {
         match self.find_task(task) {
             Some(task) => format!("subagent:{}:{}", task.agent, task.id.short()),
@@ -885,11 +890,11 @@ impl Session {
 struct Entered {
     ports: Ports,
     admission: Admission,
-    /// Of one that has its place.
+    /// The prepared run, for a task that starts at once.
     beginning: Option<Beginning>,
 }
 
-/// How a task that has its place is driven.
+/// Ways to drive an admitted task.
 enum Course {
     /// It was created by this process: right before, with its first request, or earlier.
     Created(Option<Box<Beginning>>),
@@ -908,7 +913,7 @@ impl From<Begin> for Course {
 struct Fitted {
     agent: Agent,
     grant: Grant,
-    /// What had to be done differently from what the definition asks for.
+    /// Deviations from the definition.
     notes: Vec<String>,
 }
 
@@ -917,7 +922,7 @@ enum Tools {
     OfChildren,
 }
 
-/// Whoever has tools that bring in what others wrote is told what the marks around it mean.
+/// Explains provenance marks to agents whose tools bring in foreign content.
 fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
     if grant.tools().any(is_foreign) {
         agent.system_prompt.push_str("\n\n");
@@ -925,7 +930,7 @@ fn tell_of_marks(agent: &mut Agent, grant: &Grant) {
     }
 }
 
-/// What a delegated task may use when its definition does not say.
+/// Returns the default limits of a delegated task.
 pub fn usual(parent: &Limits) -> Limits {
     at_most(parent, TURNS_USUAL)
 }

@@ -22,18 +22,19 @@ use crate::panics::Contained;
 use crate::ports::{Approver, LeftoverSweep, Proposal, Tool, ToolInput, ToolOutput};
 use crate::schema::Schema;
 
+/// The tools of a run, with policy and redaction.
 #[derive(Clone, Default)]
 pub struct Toolbox {
     /// By canonical name. Only delegation has more than one door.
     entries: Arc<BTreeMap<String, Vec<Entry>>>,
     /// By the same names.
     effects: Arc<BTreeMap<String, Effect>>,
-    /// Whose tools are shown, if not only those of the task itself.
+    /// Grant that decides which tools are shown, if not the task's own.
     shown: Option<Arc<Grant>>,
     approver: Option<Arc<dyn Approver>>,
-    /// What is taken out of results before anybody sees them.
+    /// Removes secrets from results before anybody sees them.
     redactor: Arc<Redactor>,
-    /// What becomes of calls that a person has to be asked about when there is no approver.
+    /// Policy for calls that need an approval when there is no approver.
     policy: Arc<Policy>,
     /// Ends what tools of a dead driver left running.
     sweep: Option<LeftoverSweep>,
@@ -54,6 +55,7 @@ pub(crate) enum Answer {
 }
 
 impl Toolbox {
+    /// Creates a toolbox; fails on two tools of one name.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self> {
         let mut entries: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for tool in tools {
@@ -141,7 +143,7 @@ impl Toolbox {
         &self.policy
     }
 
-    /// How the tool presents a call that somebody is asked about; `Err` if it cannot be made anyway.
+    /// Returns the tool's preview of a call; fails if the call cannot be made.
     pub(crate) fn propose(&self, name: &str, input: &ToolInput<'_>) -> Result<Proposal, Answer> {
         let Some(entry) = self.find(name) else { return Ok(Proposal::default()) };
         if let Some(complaint) = entry.complaint(input.arguments) {
@@ -161,11 +163,12 @@ impl Toolbox {
         self.find(name).is_some_and(|entry| entry.tool.delegates())
     }
 
-    /// What can be granted.
+    /// Iterates over the names that can be granted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
     }
 
+    /// Returns the declared effect of each tool.
     pub fn effects(&self) -> Arc<BTreeMap<String, Effect>> {
         self.effects.clone()
     }
@@ -176,7 +179,7 @@ impl Toolbox {
         specs.iter().map(|spec| size(spec) as u64 / 4 + 10).sum()
     }
 
-    /// What a task is told about: only tools it may call, so that it does not waste turns on the others.
+    /// Returns the descriptions of the tools a task may call; others would only waste turns.
     pub fn offered(&self, grant: &Grant) -> Vec<ToolSpec> {
         let grant = self.shown.as_deref().unwrap_or(grant);
         let granted = grant.tools().filter_map(|name| self.entries.get(name)).flatten();
@@ -213,7 +216,7 @@ impl Toolbox {
     }
 }
 
-/// Of several doors to one right, the most careful effect counts.
+/// Collects the effects; of several tools under one right, the most careful counts.
 fn effects_of(entries: &BTreeMap<String, Vec<Entry>>) -> BTreeMap<String, Effect> {
     let most_careful = |doors: &[Entry]| doors.iter().map(|door| door.tool.spec().effect).max();
     let known = entries.iter().filter_map(|(name, doors)| Some((name.clone(), most_careful(doors)?)));
@@ -225,7 +228,7 @@ impl Entry {
         own_name(&self.tool.spec().name)
     }
 
-    /// What is wrong with the arguments, with the path to each place.
+    /// Returns the violations of the arguments, each with its path.
     fn complaint(&self, arguments: &str) -> Option<String> {
         if self.tool.checks_arguments() {
             return None;

@@ -12,14 +12,14 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use crate::fault::{self, Fault};
 
-/// What is done with an approval.
+/// An operation on approvals.
 pub(crate) enum Act {
     Park(Request),
     Answer { id: String, hash: String, answer: Answer },
     Close { task: TaskId, why: String },
 }
 
-/// What was written; nothing for what concerns several.
+/// Performs the operation; returns the parked call, or `None` for operations on several.
 pub(crate) fn write(connection: &Connection, act: &Act) -> rusqlite::Result<Result<Option<Parked>, Fault>> {
     match act {
         Act::Park(request) => park(connection, request).map(|parked| parked.map(Some)),

@@ -25,14 +25,14 @@ use crate::signed;
 /// An owner that was silent for a day is forgotten; nobody waits that long for one.
 const SILENT_MS_MAX: i64 = 86_400_000;
 
-/// What a job wrote.
+/// Result of a write job.
 #[derive(Debug, Clone)]
 pub(crate) enum Written {
     Records,
     Epoch(u64),
-    /// Of a lease.
+    /// Fencing token of a lease.
     Token(u64),
-    /// What somebody wants, or that somebody lives.
+    /// A cancel request or a heartbeat was stored.
     Sign,
     Context(Changed),
     Session,
@@ -40,7 +40,7 @@ pub(crate) enum Written {
     Approval(Option<Box<Parked>>),
 }
 
-/// What is to be written, with its records encoded.
+/// A write job with its records encoded.
 pub(crate) enum Job {
     Create {
         task: NewTask,
@@ -97,11 +97,13 @@ pub(crate) enum Job {
 }
 
 impl Job {
+    /// Creates a job that inserts a task.
     pub fn create(task: NewTask) -> Self {
         let entries = Entries::of(&task.records);
         Job::Create { task, entries }
     }
 
+    /// Creates a job that appends records.
     pub fn append(task: TaskId, epoch: u64, records: &[Record]) -> Self {
         Job::Append { task, epoch: signed(epoch), entries: Entries::of(records) }
     }
@@ -118,6 +120,7 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
+    /// Creates the committer on the writing connection.
     pub fn new(connection: Connection, path: PathBuf, busy_max: Duration) -> Self {
         Self {
             connection,

@@ -15,11 +15,11 @@ use crate::fault::{self, Fault};
 use crate::reader::unsigned;
 use crate::signed;
 
-/// What goes with a session that is deleted.
+/// Tables whose rows go with a deleted session.
 const OF_SESSION: [&str; 5] =
     ["context", "context_history", "context_snapshots", "context_snapshot_entries", "session_agents"];
 
-/// What an operator or a door does with a session as a whole.
+/// An operation on a session as a whole.
 #[derive(Debug, Clone)]
 pub(crate) enum SessionChange {
     /// In this workspace.
@@ -218,7 +218,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// What a change with this key was answered, if it was made before.
+    /// Returns the stored answer of a change with this idempotency key.
     fn answered_before(&self, key: &str) -> rusqlite::Result<Option<Changed>> {
         let past = self
             .connection

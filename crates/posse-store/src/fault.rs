@@ -18,10 +18,12 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// Creates a fault without hint and cause.
     pub fn new(code: ErrorCode, message: impl Into<LocalizedText>) -> Self {
         Self { code, message: message.into(), hint: None, cause: None }
     }
 
+    /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<LocalizedText>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -46,7 +48,7 @@ impl From<Fault> for Error {
     }
 }
 
-/// What the rules of shared context refused.
+/// Converts a refusal of the shared context rules.
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
         let hint = error.advice().cloned();

@@ -29,7 +29,7 @@ const TOKENS_LATER_MAX: u64 = 1 << 40;
 /// Tasks whose places are remembered; beyond it they are looked up again.
 const PLACES_MAX: usize = 4_096;
 
-/// What a row usually needs at least, so that it does not grow in small steps.
+/// Initial capacity of a row's payload, so that it does not grow in small steps.
 const PAYLOAD_BYTES: usize = 640;
 
 /// The status of a task that has not finished.
@@ -64,7 +64,7 @@ pub(crate) struct Entries {
     pub status: Option<&'static str>,
 }
 
-/// What records add to the columns of the task's row.
+/// Amounts that records add to the task's row.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     turns: i64,
@@ -100,7 +100,7 @@ impl Sums {
 /// A row of the journal: records of one append, of which at most the first is a reply.
 struct Entry {
     records: i64,
-    /// What they are, in order.
+    /// Kinds of the records, in order.
     kinds: String,
     /// One line for each.
     payload: Vec<u8>,
@@ -134,6 +134,7 @@ impl Entry {
 }
 
 impl Entries {
+    /// Encodes records into rows.
     pub fn of(records: &[Record]) -> Self {
         let mut entries = Entries {
             rows: Vec::with_capacity(1),
@@ -169,7 +170,7 @@ impl Entries {
     }
 }
 
-/// What many jobs of one transaction do: looking a statement up costs a good part of what it does.
+/// Prepared statements of one transaction: looking a statement up costs a good part of running it.
 pub(crate) struct Statements<'a> {
     pub connection: &'a Connection,
     insert: Prepared<'a>,
@@ -182,6 +183,7 @@ pub(crate) struct Statements<'a> {
 type Prepared<'a> = RefCell<Option<CachedStatement<'a>>>;
 
 impl<'a> Statements<'a> {
+    /// Prepares the statements lazily on this connection.
     pub fn new(connection: &'a Connection) -> Self {
         Self {
             connection,
@@ -292,8 +294,8 @@ pub(crate) fn append(
     Ok(Ok(Written::Records))
 }
 
-/// Where the next records of tasks go, the session of the last new one and whether tasks hold something, for as long as nobody else
-/// writes to the store.
+/// Cached positions of tasks' next records, the session of the newest task and whether any lease exists; valid
+/// while no other process writes.
 #[derive(Default)]
 pub(crate) struct Known {
     /// Differs when another connection has changed something.
@@ -316,7 +318,7 @@ impl Known {
         Ok(())
     }
 
-    /// What was written may be undone, or is not by `append`.
+    /// Clears the cache after a rollback or a write that bypassed `append`.
     pub fn forget(&mut self) {
         self.places.clear();
         self.session = None;
@@ -348,14 +350,14 @@ impl Known {
     }
 }
 
-/// Where a task's next record goes.
+/// Position of a task's next record.
 #[derive(Clone, Copy)]
 struct Place {
     /// The task's number.
     task: i64,
     counted: i64,
     next: i64,
-    /// What the records from `counted` on add, where that is known without reading them.
+    /// Sums of the records from `counted` on, where they are known without reading.
     uncounted: Option<Sums>,
 }
 

@@ -65,10 +65,10 @@ pub(crate) fn release(connection: &Connection, task: i64) -> rusqlite::Result<()
 
 pub(crate) const RELEASE: &str = "DELETE FROM leases WHERE task = ?1";
 
-/// Whether any task holds something that ends with it.
+/// Query whether any task holds something that ends with it.
 pub(crate) const ANY: &str = "SELECT EXISTS (SELECT 1 FROM leases) OR EXISTS (SELECT 1 FROM commands)";
 
-/// Of a task that ends.
+/// Statement that removes the command notes of a task that ends.
 pub(crate) const END_COMMANDS: &str = "DELETE FROM commands WHERE task = ?1";
 
 pub(crate) fn begin_command(

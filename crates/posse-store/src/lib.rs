@@ -40,11 +40,11 @@ use crate::writer::Writer;
 pub use crate::open::Health;
 pub use crate::retention::{RewriteConsent, SpaceReturn, StoreSize, TaskTree};
 
-/// How patient a store is.
+/// Timeouts of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// How long a write waits for other processes before it fails with `STORE_BUSY`. A transaction takes
-    /// milliseconds, so whoever holds the lock for this long is stopped or hangs.
+    /// Time a write waits for other processes before it fails with `STORE_BUSY`. A transaction takes milliseconds,
+    /// so a lock held for this long belongs to a stopped or hung process.
     pub busy_max: Duration,
 }
 
@@ -89,6 +89,7 @@ impl SqliteStore {
         Self::open_with(path, Settings::default())
     }
 
+    /// Opens or creates a store with these settings.
     pub fn open_with(path: impl AsRef<Path>, settings: Settings) -> Result<Self> {
         let path = open::prepare_file(path.as_ref())?;
         let connection = open::connect(&path, settings.busy_max)?;
@@ -98,12 +99,12 @@ impl SqliteStore {
         Ok(Self { path, reader, keeper, writer })
     }
 
-    /// Where the file is, with the links of its directory resolved.
+    /// Returns the path of the file, with the links of its directory resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How many tasks there are.
+    /// Returns the number of tasks.
     pub async fn count(&self) -> Result<u64> {
         self.reader.read(reader::count).await
     }

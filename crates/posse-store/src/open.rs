@@ -21,8 +21,8 @@ const CHECKPOINT_PAGES: u32 = 500;
 /// The log file keeps at most this size after a copy.
 const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 
-/// What the writer keeps in memory. It appends: of what it wrote it needs only the last pages of the tables again. But what a commit
-/// changes stays until it is written, and what is read beside that should stay as well: many tasks that begin at once change dozens of pages.
+/// Page cache of the writer. It appends and rereads only the last pages of its tables. Changed pages stay until the
+/// commit, and pages read beside them should stay as well: many tasks that begin at once change dozens of pages.
 const CACHE_KIB: u32 = 256;
 
 /// Readers wait only for the short moments of opening and recovery.
@@ -31,7 +31,7 @@ const READ_BUSY_MAX: Duration = Duration::from_secs(5);
 /// Findings of an integrity check that are shown; the first ones say what kind of damage it is.
 const FINDINGS_MAX: u32 = 10;
 
-/// What a check found in a sound store.
+/// Result of an integrity check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     pub schema: u32,

@@ -32,6 +32,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// Creates a reader; it opens its connection at the first query.
     pub fn new(path: PathBuf) -> Self {
         Self { path, connection: Arc::default() }
     }

@@ -3,7 +3,7 @@
 use posse_core::text::visible;
 use posse_messages::fixed;
 
-/// What is kept free for the notes at the end of an answer.
+/// Room reserved for the notes at the end of an answer.
 pub(crate) const NOTES_BYTES: usize = 512;
 
 /// `1234567` as `1,234,567`.
@@ -58,10 +58,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
+    /// Creates a list with these limits.
     pub fn new(lines_max: usize, bytes_max: usize) -> Self {
         Self { text: String::new(), lines_left: lines_max, bytes_left: bytes_max, full: false }
     }
 
+    /// Adds a line; returns false once the list is full.
     pub fn push(&mut self, line: &str) -> bool {
         if self.full || self.lines_left == 0 || line.len() + 1 > self.bytes_left {
             self.full = true;
@@ -74,6 +76,7 @@ impl Lines {
         true
     }
 
+    /// Tells whether a line did not fit.
     pub fn is_full(&self) -> bool {
         self.full
     }
@@ -93,7 +96,7 @@ impl Lines {
 /// The beginning of `bytes` as text of at most `max` bytes.
 pub(crate) struct Decoded {
     pub text: String,
-    /// How many of the given bytes the text stands for.
+    /// Number of input bytes that the text covers.
     pub used: usize,
     /// Bytes that are not UTF-8 were replaced by U+FFFD.
     pub lossy: bool,

@@ -19,9 +19,10 @@ const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 pub(crate) const TIMEOUT_MAX: Duration = Duration::from_secs(600);
 /// The kernel takes at most 128 KiB as one argument of a program.
 const COMMAND_MAX: usize = 100_000;
-/// What notes and the exit code may take of the room for the output.
+/// Room reserved for notes and the exit code.
 const NOTES: usize = 600;
 
+/// The `bash` tool.
 pub struct Bash {
     spec: ToolSpec,
     launch: Launch,
@@ -45,6 +46,7 @@ processes too. Long output is shortened in the middle: send it to a file and loo
 const SCHEMA: &str = r#"{"type":"object","properties":{"command":{"type":"string","minLength":1,"maxLength":100000,"description":"The command, for bash."},"timeout_ms":{"type":"integer","minimum":1,"maximum":600000,"description":"Milliseconds after which the command is stopped. 120000 unless given."},"description":{"type":"string","description":"What the command is for, in a few words, for the person watching."}},"required":["command"],"additionalProperties":false}"#;
 
 impl Bash {
+    /// Creates the tool.
     pub fn new(launch: Launch) -> Self {
         let spec = ToolSpec {
             name: "bash".into(),

@@ -26,6 +26,7 @@ pub struct Confinement {
     pub(crate) rulesets: Rulesets,
 }
 
+/// Resource limits of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProcessLimits {
@@ -38,7 +39,7 @@ pub struct ProcessLimits {
     pub memory_bytes_max: Option<u64>,
 }
 
-/// What a command reaches. Paths are absolute; its workspace is the directory it is started in.
+/// The reach of a command. Paths are absolute; its workspace is the directory it starts in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Walls {
@@ -46,9 +47,9 @@ pub struct Walls {
     /// The version of Landlock to ask for. A kernel that lacks any of it refuses, and so do we.
     pub landlock: u32,
     pub read: Vec<PathBuf>,
-    /// What may be read instead of the workspace.
+    /// Readable paths that replace the workspace.
     pub instead: Option<Vec<PathBuf>>,
-    /// Where the program of the command itself is. Not closed to it, whatever is around it.
+    /// Paths of the command's own program. They stay readable whatever surrounds them.
     pub programs: Vec<PathBuf>,
     /// Never to be read or written, also where something above is.
     pub closed: Vec<PathBuf>,
@@ -61,24 +62,24 @@ pub struct Walls {
     pub scratch: PathBuf,
     pub network: Reach,
     pub top: Top,
-    /// Whether the workspace is a copy that only this task has. Then its top is open: what is made there reaches nobody before a
-    /// person has looked at it.
+    /// The workspace is a private copy of this task. Its top is then writable: a person reviews new files before
+    /// they reach anybody.
     pub apart: bool,
     /// At tier T2.
     pub bubblewrap: Option<PathBuf>,
-    /// How to start this program once more as a helper, at tier T2.
+    /// Command line that starts this program again as a helper, at tier T2.
     pub again: Vec<String>,
     /// Names that no command may write in the workspace.
     pub protection: FileProtection,
     /// Protected files that exist, relative to the workspace.
     pub guarded: Vec<PathBuf>,
-    /// Of tier T1: how many rulesets come along.
+    /// Number of rulesets passed along, at tier T1.
     pub rulesets: usize,
     /// Inside of name spaces: which files may be meant by the paths.
     pub(crate) known: Option<BTreeSet<Number>>,
 }
 
-/// Whether commands may make new entries at the top of the workspace.
+/// Policy for new entries at the top of the workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Top {
@@ -106,7 +107,7 @@ impl ProcessLimits {
     }
 }
 
-/// Of the whole machine: counting those of one user would mean to look at each process.
+/// Counts the threads of the whole machine: counting one user's would mean to inspect each process.
 fn threads() -> io::Result<u64> {
     let load = std::fs::read_to_string("/proc/loadavg")?;
     let count = load.split_ascii_whitespace().nth(3).and_then(|field| field.split('/').nth(1)?.parse().ok());
@@ -122,7 +123,7 @@ pub(crate) fn limit(resource: Resource, max: Option<u64>) -> io::Result<()> {
 }
 
 impl Confinement {
-    /// What a helper has to be told: where rulesets come along, nothing of what they say.
+    /// Returns the part a helper has to be told; passed rulesets are left out.
     pub(crate) fn told(&self) -> Self {
         let mut told = self.clone();
         if let Some(walls) = told.walls.as_mut().filter(|walls| walls.rulesets > 0) {
@@ -141,7 +142,7 @@ impl Confinement {
         told
     }
 
-    /// Whether the command is started inside of name spaces by another program.
+    /// Tells whether another program starts the command inside of namespaces.
     pub(crate) fn is_wrapped(&self) -> bool {
         self.walls.as_ref().is_some_and(|walls| walls.bubblewrap.is_some())
     }

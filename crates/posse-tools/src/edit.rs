@@ -88,7 +88,7 @@ pub(crate) fn content_after(arguments: &Arguments, content: &[u8]) -> Option<Vec
     change.checked("", content, arguments).ok()
 }
 
-/// Where the old text is, and what to put there, in the line ends of the file.
+/// Position of the old text and its replacement, with the file's line endings.
 struct Change {
     old: Vec<u8>,
     new: Vec<u8>,
@@ -252,7 +252,7 @@ fn to_crlf(text: &str) -> Vec<u8> {
     text.replace("\r\n", "\n").replace('\n', "\r\n").into_bytes()
 }
 
-/// What is closest to a text that was not found.
+/// Describes the closest match of a text that was not found.
 fn near_miss(content: &[u8], old: &str) -> String {
     if old.lines().any(|line| !line.is_empty()) && old.lines().all(|l| l.is_empty() || has_line_number(l)) {
         return fixed!("line-numbers-included");

@@ -19,7 +19,7 @@ use crate::html;
 
 /// As much as a reader would scroll through. What is longer is cut, and that is said.
 const PAGE_BYTES_MAX: usize = 2 << 20;
-/// What is kept of a page that says why there is none.
+/// Limit on the body kept of an error response.
 const ERROR_BYTES_MAX: usize = 2_000;
 const REDIRECTS_MAX: usize = 5;
 /// For all hops together.
@@ -47,12 +47,14 @@ struct Arguments {
     offset: Option<u64>,
 }
 
+/// The `fetch` tool.
 pub struct Fetch {
     spec: ToolSpec,
     client: Arc<Pinned>,
 }
 
 impl Fetch {
+    /// Creates the tool.
     pub fn new(client: Pinned) -> Self {
         Self { spec: describe("fetch", Effect::Pure, DESCRIPTION, SCHEMA), client: Arc::new(client) }
     }
@@ -191,7 +193,7 @@ impl Kind {
     }
 }
 
-/// Where a text is from.
+/// Source of a fetched text.
 struct Origin {
     address: Address,
     redirects: usize,

@@ -56,7 +56,7 @@ pub fn content_after(tool: &str, arguments: &str, before: Option<&[u8]>) -> Opti
     }
 }
 
-/// What the tools share.
+/// Shared state of the file tools.
 pub(crate) struct Desk {
     pub workspace: Arc<Workspace>,
     pub seen: Seen,
@@ -77,15 +77,15 @@ pub(crate) struct Job {
     tool: String,
     effect: Effect,
     arguments: String,
-    /// How the task's workspace is written where its grant speaks of absolute paths.
+    /// The workspace as the grant writes it in absolute paths.
     root: String,
     fence: Option<Arc<Fence>>,
     runtime: Handle,
 }
 
 impl Job {
-    /// Whether it has to be looked where things really are: the grant decided by the path as it was written, and links inside
-    /// of the workspace lead elsewhere.
+    /// Tells whether resolved paths must be checked: the grant decided on the path as written, and links inside of
+    /// the workspace can lead elsewhere.
     pub fn minds_places(&self) -> bool {
         self.desk.workspace.has_closed() || self.grant.looks_at_places(&self.tool)
     }
@@ -111,7 +111,7 @@ impl Job {
         })
     }
 
-    /// What of a directory a search leaves out; `start` is where the search begins, and really is at `place`.
+    /// Returns a filter for directories that a search skips; `start` is the search root, which resolves to `place`.
     pub fn leaves_out(&self, start: &Path, place: Option<PathBuf>) -> impl Fn(&Path) -> bool {
         move |path: &Path| match (&place, path.strip_prefix(start)) {
             (None, _) => false,
@@ -133,7 +133,7 @@ impl Job {
         self.fence.as_ref()?.saved(self.key, &path.to_string_lossy())
     }
 
-    /// Whether a file may be put in place now; `place` is where it really is, relative to the workspace.
+    /// Checks that a file may be replaced now; `place` is its resolved path relative to the workspace.
     pub fn permit(&self, place: &Path) -> Result<(), String> {
         match &self.fence {
             Some(fence) => self.runtime.block_on(fence.permit(&place.to_string_lossy())),

@@ -197,7 +197,7 @@ struct Search<'a> {
 struct Tally {
     matches: u64,
     files: u64,
-    /// What was found and does not fit.
+    /// Matches beyond the limit.
     matches_hidden: u64,
     files_hidden: u64,
     binary: u64,
@@ -291,7 +291,7 @@ impl Search<'_> {
     }
 }
 
-/// What one file has to show.
+/// Matches of one file.
 struct Found<'a> {
     matcher: &'a RegexMatcher,
     keep: usize,

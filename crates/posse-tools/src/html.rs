@@ -7,7 +7,7 @@ use posse_core::web::Address;
 const LINKS_MAX: usize = 8;
 const LIST_DEPTH_MAX: usize = 12;
 
-/// What is inside of these is not for readers.
+/// Elements whose content is not for readers.
 const UNSEEN: &[&str] = &[
     "script", "style", "noscript", "template", "svg", "iframe", "object", "select", "textarea", "nav", "head",
 ];
@@ -175,11 +175,11 @@ struct Writer<'a> {
     bytes_max: usize,
     is_full: bool,
     base: &'a Address,
-    /// What must be written before the next text.
+    /// Separator to write before the next text.
     gap: Gap,
     pre: usize,
     lists: usize,
-    /// Where open links lead, and where their text begins.
+    /// Targets of open links and the start of their text.
     links: Vec<Option<String>>,
 }
 
@@ -323,8 +323,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What comes behind an element that is not shown. One inside of another of its name is not counted: pages that need
-/// that are rare, and what is left over is only text.
+/// Returns the text behind a hidden element. Nested elements of the same name are not counted: such pages are rare,
+/// and only text is left over.
 fn behind<'p>(name: &str, text: &'p str) -> &'p str {
     let bytes = text.as_bytes();
     let mut from = 0;

@@ -144,7 +144,7 @@ impl Attached {
 /// A process that was run.
 pub(crate) struct Ran {
     pub report: Report,
-    /// What it was held to.
+    /// Hint about the sandbox, if the process ran in one.
     pub walled: Option<Walled>,
 }
 
@@ -162,7 +162,7 @@ pub(crate) enum NotRun {
 pub(crate) struct Held {
     sandbox: Arc<Sandbox>,
     workspace: PathBuf,
-    /// What was protected and there. `None` if it cannot have made any.
+    /// Protected paths before the process ran; `None` if it cannot have created any.
     before: Option<Vec<PathBuf>>,
     /// That it may be writing, as others see it.
     running: Option<Running>,
@@ -182,12 +182,12 @@ async fn census(place: Option<PathBuf>) -> Option<FileCensus> {
     aside(move || FileCensus::take(&place)).await.flatten()
 }
 
-/// What looks at many files is not for a thread that others wait for. `None` if it panicked.
+/// Runs work that inspects many files on a blocking thread. `None` if it panicked.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-/// Whoever watches learns it from us and not from the model.
+/// Reports stopped and surviving processes as an event: observers hear it from us and not from the model.
 fn tell(report: &Report, context: &ToolContext) {
     protected_notes(report).into_iter().for_each(|text| note(context, text));
 }
@@ -198,7 +198,7 @@ fn note(context: &ToolContext, note: String) {
     }
 }
 
-/// What there is to say about protected files that a command has made.
+/// Describes protected files that a command created.
 pub(crate) fn protected_notes(report: &Report) -> Vec<String> {
     let listed = |paths: &[String]| {
         let shown: Vec<String> = paths.iter().map(|path| show(Path::new(path))).collect();
@@ -214,9 +214,9 @@ pub(crate) fn protected_notes(report: &Report) -> Vec<String> {
     notes
 }
 
-/// How deep a task may still delegate.
+/// Variable with the remaining delegation depth.
 pub const DEPTH: &str = "POSSE_DEPTH";
-/// What it may still spend, in millionths of a US dollar.
+/// Variable with the remaining budget, in millionths of a US dollar.
 pub const COST_LEFT: &str = "POSSE_COST_LEFT_MICROS";
 
 /// A Posse that is started inside a task delegates no deeper and spends no more than the task could.
@@ -255,7 +255,7 @@ const TOOLCHAINS: &[&str] = &[
     "RBENV_ROOT",
 ];
 
-/// What commands may see of the runtime's environment: an allow-list, never "everything but".
+/// The part of the runtime's environment that commands see: an allow-list.
 #[derive(Clone, Default)]
 pub struct Environment {
     all: Vec<(OsString, OsString)>,
@@ -274,11 +274,12 @@ impl Environment {
         Self { all: all.into_iter().collect(), allowed, withheld }
     }
 
-    /// Whether every command gets it.
+    /// Tells whether every command gets the variable.
     pub fn passes(&self, name: &str) -> bool {
         self.allows(OsStr::new(name), &[])
     }
 
+    /// Tells whether no command gets the variable.
     pub fn is_withheld(&self, name: &str) -> bool {
         self.withheld.iter().any(|withheld| withheld == name)
     }
@@ -288,7 +289,7 @@ impl Environment {
         self.all.iter().filter(|(name, _)| self.allows(name, also)).cloned().collect()
     }
 
-    /// Where the toolchains are that every command is told about.
+    /// Returns the toolchain directories that every command is told about.
     pub fn toolchains(&self) -> Vec<PathBuf> {
         let told = self.select(&[]).into_iter();
         let named = told.filter(|(name, _)| TOOLCHAINS.iter().any(|toolchain| name == toolchain));

@@ -31,7 +31,7 @@ pub mod workspace;
 pub mod worktree;
 mod write;
 
-/// Whether a tool of this name is ours; a user's own tool can never be.
+/// Tells whether a built-in tool has this name; a user's own tool can never take it.
 pub fn is_built_in(name: &str) -> bool {
     own::BUILT_IN.contains(&name)
 }

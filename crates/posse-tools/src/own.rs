@@ -66,11 +66,11 @@ pub struct OwnTool {
     whose: Whose,
 }
 
-/// Who says what a tool is and gets.
+/// Author of a tool's manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
     User,
-    /// Whoever wrote the project: what its manifest says about itself is not believed.
+    /// The project's author: the manifest's claims about itself are not trusted.
     Project,
 }
 
@@ -136,7 +136,7 @@ impl OwnTool {
         Ok(self)
     }
 
-    /// Of what would be run. `None` if it cannot be read now.
+    /// Returns a digest of what would be run; `None` if it cannot be read now.
     pub fn digest(&self) -> Option<String> {
         let mut hash = Sha256::new();
         let mut files = vec![self.manifest.as_path()];
@@ -167,7 +167,7 @@ impl OwnTool {
     }
 }
 
-/// Where the files of an own tool are that is this program: the directory of its manifest.
+/// Returns the manifest directory of the own tool that this program belongs to.
 pub(crate) fn directory_of(program: &Path) -> Option<&Path> {
     const UP_MAX: usize = 4;
     let above = program.ancestors().skip(1).take(UP_MAX);
@@ -383,8 +383,7 @@ fn syntax(path: &Path, text: &str, error: &serde_json::Error) -> Error {
     Error::new(ErrorCode::ToolInvalid, format!("{}:{line}:{column}: {key}{message}", path.display()))
 }
 
-/// Where the value of a top-level key begins, counted from 1. The text is known to be a JSON object with that key or
-/// without it, in which case the beginning of the file has to do.
+/// Returns line and column of a top-level key's value, counted from 1; the start of the file if the key is absent.
 fn position(text: &str, key: &str) -> (usize, usize) {
     let at = keys(text).into_iter().find(|(name, _)| name == key).map_or(0, |(_, at)| at);
     let before = &text.as_bytes()[..at];

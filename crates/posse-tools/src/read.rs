@@ -115,7 +115,7 @@ struct Pager<'a> {
 struct Page {
     lines: Lines,
     last: u64,
-    /// Where the first line that is not shown begins.
+    /// Offset of the first line that is not shown.
     end: u64,
     crlf: bool,
     lossy: bool,

@@ -23,7 +23,7 @@ use crate::workspace::{
     OpenFile, WHOLE_BYTES_MAX, Workspace, open_beneath, open_directory, open_for_reading, or_dot, show,
 };
 
-/// How long another task may keep a directory locked; it holds the lock for one comparison and one rename.
+/// Attempts to lock a directory. Another task holds the lock for one comparison and one rename.
 const LOCK_TRIES: usize = 1000;
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
@@ -52,6 +52,7 @@ pub(crate) enum Parents {
 }
 
 impl<'a> Target<'a> {
+    /// Opens the parent directory and checks that the task may write the file.
     pub fn find(job: &'a Job, path: &Path, parents: Parents) -> Result<Self, String> {
         let workspace: &Workspace = &job.desk.workspace;
         let Some(name) = path.file_name() else {
@@ -80,8 +81,8 @@ impl<'a> Target<'a> {
         Ok(target)
     }
 
-    /// Where it really is now, relative to the workspace, if the task may have it there: links on the way to it are resolved,
-    /// and the directory may have been moved.
+    /// Returns the resolved path relative to the workspace, if the task may write there. Links are resolved, and
+    /// the directory may have been moved.
     fn place(&self) -> Result<PathBuf, String> {
         let place = self.job.desk.workspace.place_of(&self.path, self.directory.as_fd())?.join(&self.name);
         self.job.desk.workspace.refuse_protected(&place)?;
@@ -89,8 +90,8 @@ impl<'a> Target<'a> {
         Ok(place)
     }
 
-    /// What the name stands for now, `None` if nothing. A link is refused: replacing it would leave its target as it
-    /// was, which is never what was meant.
+    /// Reads the current file, `None` if there is none. Refuses a link: replacing it would leave its target
+    /// unchanged, which is never meant.
     pub fn now(&self) -> Result<Option<Existing>, String> {
         let opened = open_for_reading(self.directory.as_fd(), Path::new(&self.name), OFlags::NOFOLLOW);
         match opened {
@@ -208,7 +209,7 @@ pub(crate) fn shown_before(workspace: &Workspace, path: &Path) -> Option<Option<
     open.whole(IMAGE_BYTES_MAX as u64).ok()?.map(Some)
 }
 
-/// What a name stands for, as far as a patch can tell it.
+/// The entry behind a name, as far as a patch can express it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Content {
     File { bytes: Vec<u8>, program: bool },
@@ -348,7 +349,7 @@ impl<'a> Temporary<'a> {
         Err(Errno::EXIST)
     }
 
-    /// Whoever may read it may run it, or nobody may.
+    /// Sets the executable bits for everyone who may read, or for nobody.
     fn make_program(&mut self, program: bool) -> Result<(), Errno> {
         let mode = rustix::fs::fstat(&self.file)?.st_mode & 0o777;
         let mode = if program { mode | (mode & 0o444) >> 2 } else { mode & !0o111 };

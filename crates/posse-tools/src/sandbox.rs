@@ -43,7 +43,7 @@ const LANDLOCK_OF_T2: u32 = 1;
 /// The first that knows ports.
 const LANDLOCK_OF_PORTS: u32 = 4;
 
-/// What the operator wants.
+/// Sandbox tier that the operator asks for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Wish {
@@ -56,17 +56,17 @@ pub enum Wish {
     Off,
 }
 
-/// What the operator says about all processes.
+/// The operator's settings for all processes.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub wish: Wish,
-    /// What any process may connect to at most.
+    /// Upper bound of network access of any process.
     pub network: Reach,
-    /// Where tools and toolchains of the user are, and what must never be seen of it.
+    /// The user's home: tools and toolchains are readable, secrets never.
     pub home: Option<PathBuf>,
-    /// Where programs are looked for.
+    /// Search path for programs.
     pub search: OsString,
-    /// Where toolchains are, as variables say that commands get. Read like those at home.
+    /// Toolchain directories named by variables that commands get; readable like those at home.
     pub toolchains: Vec<PathBuf>,
     /// Absolute paths that commands may read beyond the usual ones.
     pub read: Vec<PathBuf>,
@@ -74,7 +74,7 @@ pub struct Settings {
     pub write: Vec<PathBuf>,
     /// Absolute paths of our own: state and configuration.
     pub closed: Vec<PathBuf>,
-    /// Where a directory for temporary files is made.
+    /// Parent of the directory for temporary files.
     pub temporary: PathBuf,
     pub limits: ProcessLimits,
     pub top: Top,
@@ -102,6 +102,7 @@ impl Default for Settings {
     }
 }
 
+/// Builds the confinement of processes.
 pub struct Sandbox {
     settings: Settings,
     machine: OnceLock<Machine>,
@@ -111,7 +112,7 @@ pub struct Sandbox {
     kept: Kept,
 }
 
-/// What there is to build with.
+/// Sandbox mechanisms available on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Machine {
     landlock: u32,
@@ -121,6 +122,7 @@ struct Machine {
 }
 
 impl Sandbox {
+    /// Detects the mechanisms and creates the sandbox.
     pub fn new(settings: Settings) -> Arc<Self> {
         let (machine, read, closed) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         Arc::new(Self { settings, machine, read, closed, scratch: OnceLock::new(), kept: Kept::default() })
@@ -140,7 +142,7 @@ impl Sandbox {
         }
     }
 
-    /// What a command may do, for the model that writes it and for the doctor.
+    /// Describes the rights of a command, for the model and for the doctor.
     pub fn describe(&self) -> String {
         match self.tier() {
             Ok(Tier::None) => "not confined: a command can do what its user can".to_owned(),
@@ -149,7 +151,7 @@ impl Sandbox {
         }
     }
 
-    /// What whoever writes a command for a workspace has to know.
+    /// Returns the rules that the author of a command has to know.
     pub fn rules(&self, workspace: Option<&Path>) -> String {
         let tier = match self.tier() {
             Ok(Tier::None) => return "Commands are not confined.".to_owned(),
@@ -182,7 +184,7 @@ impl Sandbox {
         )
     }
 
-    /// Whether the operator wants the top of the workspace open and the tier in force keeps it closed.
+    /// Tells whether the operator wants the top of the workspace open but the tier in force keeps it closed.
     pub fn ignores_top(&self) -> bool {
         self.settings.top == Top::Open && self.tier() == Ok(Tier::Kernel)
     }
@@ -265,7 +267,7 @@ impl Sandbox {
         Ok(ConfinedProcess { confinement, environment, protected })
     }
 
-    /// What is protected in a workspace and was not there before.
+    /// Returns protected files that were created since.
     pub(crate) fn appeared(&self, workspace: &Path, before: &[PathBuf]) -> Vec<PathBuf> {
         let protection = self.settings.protection.within(workspace);
         let mut now = self.kept.protected(workspace, &protection).unwrap_or_default();
@@ -294,11 +296,12 @@ impl Sandbox {
         &self.settings.temporary
     }
 
+    /// Returns the table of protected names.
     pub fn protection(&self) -> &FileProtection {
         &self.settings.protection
     }
 
-    /// What no process reads or writes, and no file tool either: as it is written, and where it leads.
+    /// Returns the paths that no process and no file tool opens: as written and resolved.
     pub fn closed(&self) -> &[PathBuf] {
         self.closed.get_or_init(|| {
             let Settings { home, toolchains, closed, .. } = &self.settings;
@@ -334,7 +337,7 @@ pub(crate) struct ConfinedProcess {
     pub protected: Option<Vec<PathBuf>>,
 }
 
-/// What is known of one process that is to be started.
+/// A process about to be started.
 pub(crate) struct Scene<'a> {
     pub task: &'a TaskId,
     pub policy: Policy,
@@ -342,11 +345,12 @@ pub(crate) struct Scene<'a> {
     pub workspace: &'a Path,
     pub supervisor: &'a Supervisor,
     pub programs: Vec<PathBuf>,
-    /// What others hold, relative to the workspace.
+    /// Paths that others hold, relative to the workspace.
     pub leased: Vec<PathBuf>,
 }
 
 impl<'a> Scene<'a> {
+    /// Collects what the confinement of a process depends on.
     pub fn of(
         context: &'a ToolContext,
         program: &OsStr,
@@ -368,7 +372,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Whether the task may not do everything that its user can.
+    /// Tells whether the task may do less than its user.
     pub fn is_restricted(&self) -> bool {
         let Policy { write, read, reach, .. } = &self.policy;
         !write.is_empty() || read.is_some() || *reach != Reach::Full
@@ -382,7 +386,7 @@ fn programs(program: &Path) -> Vec<PathBuf> {
 }
 
 impl Scene<'_> {
-    /// Whether somebody else holds a place, or some of it.
+    /// Tells whether another task holds the path or a part of it.
     fn is_leased(&self, path: &Path) -> bool {
         let leased = self.leased.iter().map(|leased| self.workspace.join(leased));
         leased.into_iter().any(|leased| path.starts_with(&leased) || leased.starts_with(path))
@@ -414,7 +418,7 @@ impl Machine {
         }
     }
 
-    /// Whether a tier can be built, or why not.
+    /// Checks that a tier can be enforced; the error says why not.
     fn has(&self, tier: Tier) -> Result<(), String> {
         let needed = match tier {
             Tier::None => return Ok(()),

@@ -20,7 +20,7 @@ pub fn sha256(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What identifies a file's content.
+/// Identifies a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stamp {
     Content([u8; 32]),
@@ -33,10 +33,12 @@ pub(crate) enum Stamp {
 }
 
 impl Stamp {
+    /// Hashes the content.
     pub fn of_content(content: &[u8]) -> Self {
         Stamp::Content(Sha256::digest(content).into())
     }
 
+    /// Builds a stamp from file metadata.
     pub fn of_metadata(stat: &Stat) -> Self {
         let changed_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
         Stamp::Metadata { size: stat.st_size, changed_ns, inode: stat.st_ino }
@@ -59,6 +61,7 @@ struct Sight {
 }
 
 impl Seen {
+    /// Remembers the version of a file that a task has read.
     pub fn note(&self, task: &TaskId, path: &Path, stamp: Stamp, turn: u32) {
         let mut table = self.table();
         table.sights += 1;

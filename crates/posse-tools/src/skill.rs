@@ -17,7 +17,7 @@ use crate::files::{Answer, Job, describe};
 use crate::walk::{Kind, Options, entries, walk};
 use crate::workspace::{Workspace, show};
 
-/// Where a project keeps skills, nearest first.
+/// Skill directories of a project, nearest first.
 pub const PROJECT_FOLDERS: [&str; 2] = [".posse/skills", ".claude/skills"];
 const SKILLS_MAX: usize = 200;
 const FOLDER_ENTRIES_MAX: usize = 1000;
@@ -39,7 +39,7 @@ const SCHEMA: &str = r#"{
   "additionalProperties": false
 }"#;
 
-/// How the front matter of a file is read. Whoever builds the tools brings it: the parser is that of agent files.
+/// Parser of a file's front matter, provided by the composition root: the same one that reads agent files.
 pub type ReadMatter = fn(&str) -> Matter;
 
 /// The skills a task can use. The default has none.
@@ -58,7 +58,7 @@ struct Skill {
     matter: ReadMatter,
 }
 
-/// Where skills are looked for, and how they are read.
+/// Skill directories and their parser.
 struct Source<'a> {
     base: &'a Arc<Workspace>,
     matter: ReadMatter,
@@ -87,6 +87,7 @@ impl Skills {
         (skills, warnings)
     }
 
+    /// Iterates over the names of the skills.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.list.iter().map(|skill| skill.name.as_str())
     }

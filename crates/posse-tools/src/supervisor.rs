@@ -38,13 +38,13 @@ use crate::confinement::Confinement;
 /// hundreds of calls at once.
 const HEAD_MAX: usize = 64 * 1024;
 const TAIL_MAX: usize = 64 * 1024;
-/// How long a command may clean up after it was asked to end.
+/// Time to clean up after a command was asked to end.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long background children that hold the output may still write after the command ended,
+/// Time for background children that hold the output to write after the command ended,
 const DRAIN: Duration = Duration::from_secs(2);
 /// and how long they may be silent meanwhile.
 const QUIET: Duration = Duration::from_millis(200);
-/// What the helper may need beyond all that before it counts as lost.
+/// Extra time before a helper counts as lost.
 const SLACK: Duration = Duration::from_secs(2);
 /// No wait is without an end, whatever a caller says.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
@@ -58,7 +58,7 @@ const EPOCH_MARK: &str = "POSSE_EPOCH";
 /// Environment variable that marks every process of one call, for the case that its helper is lost.
 const CALL_MARK: &str = "POSSE_CALL";
 
-/// How to start the helper.
+/// Command line that starts the helper.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
     /// An absolute path; `/proc/self/exe` for a program that calls [`supervise_main`] itself.
@@ -79,7 +79,7 @@ pub struct Job {
     pub streams: Streams,
     pub timeout: Duration,
     pub confinement: Confinement,
-    /// Where others may come to write what the command may: who says that its task still holds that.
+    /// Lease check for writes of the command, where others could come to write the same files.
     pub pulse: Option<Pulse>,
 }
 
@@ -97,6 +97,7 @@ impl Job {
 pub struct Pulse(Arc<Fence>);
 
 impl Pulse {
+    /// Creates a pulse from a lease guard.
     pub fn of(fence: Arc<Fence>) -> Self {
         Self(fence)
     }
@@ -105,12 +106,12 @@ impl Pulse {
         self.0.silence() / 2
     }
 
-    /// How often it is looked.
+    /// Returns the interval of lease checks.
     fn interval(&self) -> Duration {
         (self.0.silence() / 16).min(Duration::from_secs(1))
     }
 
-    /// What the helper is to be told next.
+    /// Waits for the next check and returns the message for the helper.
     async fn next(&self) -> Option<&'static [u8]> {
         tokio::time::sleep(self.interval()).await;
         match self.0.holding().await {
@@ -121,11 +122,12 @@ impl Pulse {
     }
 }
 
-/// What a helper hears on its control socket.
+/// Messages on a helper's control socket.
 const CANCEL: &[u8] = b"k";
 const BEAT: &[u8] = b"b";
 const LOST: &[u8] = b"l";
 
+/// Working directory of a command.
 #[derive(Debug, Clone)]
 pub enum Directory {
     Path(PathBuf),
@@ -134,7 +136,7 @@ pub enum Directory {
 }
 
 impl Directory {
-    /// Where it is now, links resolved.
+    /// Resolves the current path of the directory.
     pub(crate) fn place(&self) -> io::Result<PathBuf> {
         match self {
             Directory::Path(path) => std::fs::canonicalize(path),
@@ -150,16 +152,17 @@ impl Directory {
     }
 }
 
+/// Handling of a command's output streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Streams {
     /// Standard output and standard error are one stream in order of arrival, as on a terminal.
     Merged,
     Separate,
-    /// Whoever started it talks with the command; only standard error is kept, as `Report::out`.
+    /// The starter talks with the command; only standard error is kept, as `out` of the report.
     Attached,
 }
 
-/// How a command ended and what it wrote.
+/// End and output of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub end: End,
@@ -181,6 +184,7 @@ pub struct Report {
     pub helper_peak_kb: u64,
 }
 
+/// Ways in which a command can end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
     Exited {
@@ -202,6 +206,7 @@ pub enum End {
     Unknown,
 }
 
+/// Reasons why we ended a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stop {
     TimedOut,
@@ -218,11 +223,11 @@ pub struct Output {
     pub total: u64,
 }
 
-/// What the helper is told besides the command, as JSON in its first argument.
+/// Instructions for the helper besides the command, sent as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     timeout_ms: u64,
-    /// How long it may be without a sign of life, if there are any.
+    /// Longest silence of the pulse, if there is one.
     patience_ms: Option<u64>,
     grace_ms: u64,
     drain_ms: u64,
@@ -337,7 +342,7 @@ impl Supervisor {
     }
 }
 
-/// What becomes the command's standard input, and its standard output if that is not kept. Its helper has them as 1 and 2.
+/// Standard input of the command, and its standard output unless that is kept. The helper has them as 1 and 2.
 struct Ends {
     stdin: Stdio,
     stdout: Stdio,

@@ -15,7 +15,7 @@ use crate::supervisor::{End, Job, Report, Stop, Streams};
 
 /// A whole test suite may take its time; the run's own time is a bound as well.
 const TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// What notes may take of the room for the output.
+/// Room reserved for notes.
 const NOTES: usize = 300;
 
 /// Runs commands in the workspace under the supervisor.
@@ -25,6 +25,7 @@ pub struct Commands {
 }
 
 impl Commands {
+    /// Creates the verifier.
     pub fn new(launch: Launch) -> Self {
         let shell = shell(&launch);
         Self { launch, shell }

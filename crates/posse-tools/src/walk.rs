@@ -47,7 +47,7 @@ pub(crate) struct Options<'a> {
     /// Show names that begin with a dot (never `.git`).
     pub hidden: bool,
     pub depth_max: usize,
-    /// Whether an entry is none of the task's business, by its path from the workspace root.
+    /// Tells whether an entry is outside of the task's grant, by its path from the workspace root.
     pub refuses: &'a dyn Fn(&Path) -> bool,
 }
 
@@ -57,7 +57,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// How the walk went, for the notes.
+/// Statistics of a walk, for the notes.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub entries: u64,
@@ -66,13 +66,14 @@ pub(crate) struct Report {
     /// Directories deeper than any walk goes.
     pub too_deep: u64,
     pub unreadable: u64,
-    /// What the task may not look at.
+    /// Entries outside of the task's grant.
     pub refused: u64,
     pub cancelled: bool,
     pub too_many: bool,
 }
 
 impl Report {
+    /// Returns the notes for the model.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.cancelled {

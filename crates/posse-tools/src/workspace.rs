@@ -25,17 +25,18 @@ const NAME_BYTES_MAX: usize = 255;
 /// somebody moves directories all the time.
 const RESOLVE_TRIES: usize = 128;
 
-/// What the kernel adds to the name of a file that was removed while it was open.
+/// Suffix the kernel adds to the name of a removed open file.
 const REMOVED: &[u8] = b" (deleted)";
 
 /// Files up to this size are handled as a whole: hashed, edited, written. Larger ones are only paged through.
 pub(crate) const WHOLE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
+/// A directory that file tools cannot leave.
 pub struct Workspace {
     handle: OwnedFd,
     /// The spellings of the root under which absolute paths are accepted: as given, and with links resolved.
     spellings: Vec<PathBuf>,
-    /// What nobody opens here, relative to the root.
+    /// Paths that no tool opens, relative to the root.
     closed: Vec<PathBuf>,
     protection: FileProtection,
 }
@@ -226,7 +227,7 @@ impl Workspace {
         Ok(current)
     }
 
-    /// Where what is open really is, relative to the root: links on the way to it are resolved.
+    /// Resolves an open file's path relative to the root.
     pub(crate) fn place_of(&self, path: &Path, open: BorrowedFd<'_>) -> Result<PathBuf, String> {
         let real = |fd: BorrowedFd<'_>| std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
         let relative = real(open).and_then(|place| {
@@ -247,7 +248,7 @@ impl Workspace {
         Ok(there.is_ok_and(|there| (there.st_dev, there.st_ino) == (open.st_dev, open.st_ino)))
     }
 
-    /// Whether some of it is closed.
+    /// Tells whether a part of the workspace is closed.
     pub(crate) fn has_closed(&self) -> bool {
         !self.closed.is_empty()
     }
@@ -326,6 +327,7 @@ pub(crate) fn open_directory(directory: BorrowedFd<'_>, path: &Path) -> Result<O
 }
 
 impl OpenFile {
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         u64::try_from(self.stat.st_size).unwrap_or(0)
     }
@@ -392,7 +394,7 @@ mod tests {
         }
     }
 
-    /// Where the kernel says an open file is.
+    /// Returns the kernel's path of an open file.
     fn place_of(file: &impl AsFd) -> PathBuf {
         std::fs::read_link(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())).unwrap()
     }

@@ -24,7 +24,7 @@ use self::git::{Call, Git};
 
 pub use self::apply::Applied;
 
-/// Where the worktrees of all tasks are.
+/// The directory with the worktrees of all tasks.
 #[derive(Debug, Clone)]
 pub struct Worktrees {
     root: PathBuf,
@@ -38,7 +38,7 @@ pub struct Worktree {
     about: About,
 }
 
-/// What is known of a worktree; it is whole once this is written.
+/// Metadata of a worktree; written last, so a worktree without it is incomplete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct About {
     /// The work tree that it was made of.
@@ -74,7 +74,7 @@ enum Kind {
     Repository,
 }
 
-/// What git makes of files must be exactly the files, and nothing in the tree may say otherwise.
+/// Git attributes that keep files byte for byte, whatever the tree says.
 const ATTRIBUTES: &str = "* -text !eol -filter -ident -working-tree-encoding !diff !merge\n";
 const CONFIGURATION: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tfilemode = true\n\tsymlinks = true\n\
     \tautocrlf = false\n\tquotePath = false\n\tlogAllRefUpdates = false\n";
@@ -109,6 +109,7 @@ impl Worktrees {
         Ok(made)
     }
 
+    /// Finds the worktree of a task.
     pub fn find(&self, task: &TaskId) -> Result<Option<Worktree>> {
         let root = self.place(task);
         let about = match fs::read(root.join("about.json")) {
@@ -184,7 +185,7 @@ impl Worktrees {
 }
 
 impl Worktree {
-    /// Where the task works.
+    /// Returns the directory the task works in.
     pub fn workspace(&self) -> PathBuf {
         self.root.join("tree").join(&self.about.below)
     }
@@ -194,11 +195,12 @@ impl Worktree {
         &self.about.origin
     }
 
-    /// Where what the task changed is kept.
+    /// Returns the path of the saved patch.
     pub fn patch(&self) -> PathBuf {
         self.root.join("changes.patch")
     }
 
+    /// Tells whether the changes were applied.
     pub fn is_applied(&self) -> bool {
         self.about.applied
     }
@@ -362,7 +364,7 @@ fn arrange(root: &Path) -> Result<()> {
     write(&repository.join("info/attributes"), ATTRIBUTES.as_bytes())
 }
 
-/// Of what `git init` wrote, only the format of the objects is kept.
+/// Keeps only the object format of the configuration that `git init` wrote.
 fn own_configuration(made: &str) -> String {
     let format = made.lines().find(|line| line.trim_start().to_ascii_lowercase().starts_with("objectformat"));
     match format {

@@ -64,8 +64,8 @@ pub struct SubAgent {
 
 type Hook = dyn Fn(&Trace<'_>) + Send + Sync;
 
-/// How hard a model thinks. Providers differ: those that count thinking in tokens (Anthropic, Gemini) take a budget and
-/// make one of an effort; the others (OpenAI) know only efforts and ignore a budget.
+/// Thinking of a model. Providers that count thinking in tokens (Anthropic, Gemini) take a budget and derive one
+/// from an effort; the others (OpenAI) know only efforts and ignore a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
     /// Tokens.
@@ -106,7 +106,7 @@ impl SubAgent {
         }
     }
 
-    /// What the model and its fallbacks cost, so that a budget in money can be kept.
+    /// Sets the prices of the model and its fallbacks, so that a budget in money can be kept.
     pub fn tariff(mut self, tariff: Tariff) -> Self {
         self.model.tariff = tariff;
         self
@@ -118,7 +118,8 @@ impl SubAgent {
         self
     }
 
-    /// What the caller's model is told. Say what the agent is for, so that it gets the tasks it is good at.
+    /// Sets the description for the caller's model. Say what the agent is for, so that it gets the tasks it is good
+    /// at.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.spec.description = description.into();
         self
@@ -147,6 +148,7 @@ impl SubAgent {
         self
     }
 
+    /// Sets the sampling temperature.
     pub fn temperature(mut self, temperature: f32) -> Self {
         self.temperature = Some(temperature);
         self
@@ -194,7 +196,8 @@ impl SubAgent {
         self
     }
 
-    /// How hard its model thinks, whatever its caller's does. See [`Thinking`] for what each provider makes of it.
+    /// Sets the thinking of its model, independent of the caller's. See [`Thinking`] for what each provider makes
+    /// of it.
     pub fn thinking(mut self, thinking: Thinking) -> Self {
         self.thinking = Some(thinking);
         self
@@ -329,7 +332,7 @@ impl Tool for SubAgent {
         true
     }
 
-    /// Nothing is held while the agent runs, so it may itself call what its caller has.
+    /// Holds nothing while the agent runs, so that it may itself call what its caller has.
     fn call<'a>(&'a self, input: ToolInput<'a>) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let arguments: Value = serde_json::from_str(input.arguments).unwrap_or_default();

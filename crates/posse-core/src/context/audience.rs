@@ -10,6 +10,7 @@ use crate::text::prefix;
 
 /// Patterns in one list, and characters of one: a list that a person can still judge.
 pub const PATTERNS_MAX: usize = 16;
+/// Longest participant pattern, in bytes.
 pub const PATTERN_MAX: usize = 128;
 
 /// Patterns of participants, such as `subagent:researcher:*`.
@@ -26,7 +27,7 @@ impl Default for Audience {
     }
 }
 
-/// What a write wants to be different about it; what it leaves out stays.
+/// Audience changes of a write; absent fields stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub readable_by: Option<Vec<String>>,
@@ -34,6 +35,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Parses participant patterns; fails on malformed ones.
     pub fn parse(readable_by: Option<Vec<String>>, writable_by: Option<Vec<String>>) -> Result<Self> {
         for (name, list) in [("readable_by", &readable_by), ("writable_by", &writable_by)] {
             list.as_deref().map_or(Ok(()), |patterns| check(name, patterns))?;
@@ -76,10 +78,12 @@ fn check(name: &str, patterns: &[String]) -> Result<()> {
 }
 
 impl Audience {
+    /// Tells whether the participant may read the value.
     pub fn may_read(&self, participant: &str) -> bool {
         is_in(&self.readable_by, participant)
     }
 
+    /// Tells whether the participant may write the value.
     pub fn may_write(&self, participant: &str) -> bool {
         is_in(&self.writable_by, participant)
     }

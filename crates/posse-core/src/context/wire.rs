@@ -27,12 +27,12 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
     pub keys: Vec<Key>,
-    /// What the caller has seen, 0 for a key that was not there; for other keys what is there now.
+    /// Versions the caller has seen, 0 for an absent key; unlisted keys count from their current version.
     pub known: BTreeMap<Key, u64>,
     pub timeout_s: u64,
 }
 
-/// How long a caller waits who does not say, and at most.
+/// Default and longest wait.
 const WAIT_S: u64 = 60;
 const WAIT_S_MAX: u64 = 300;
 
@@ -52,6 +52,7 @@ const ACTIONS: &[ActionFields] = &[
 ];
 
 impl Request {
+    /// Parses the JSON arguments of the `shared_context` tool.
     pub fn parse(arguments: &str) -> Result<Self> {
         let reader = ArgumentReader::of_action(arguments, ACTIONS)?;
         let any = 0..=u64::MAX;
@@ -86,6 +87,7 @@ impl Request {
         }
     }
 
+    /// Builds a request for several keys.
     pub fn read_batch(keys: &[String]) -> Result<Self> {
         if keys.len() > KEYS_MAX {
             return Err(invalid(localized!("keys-too-many", keys_max = KEYS_MAX)));
@@ -93,6 +95,7 @@ impl Request {
         Ok(Self::ReadBatch(keys.iter().map(|key| Key::parse(key)).collect::<Result<_>>()?))
     }
 
+    /// Builds a request for a key's history.
     pub fn read_history(key: Key, versions: Option<u32>) -> Result<Self> {
         match versions.unwrap_or(HISTORY_MAX) {
             0 => Err(invalid(localized!("versions-too-few"))),
@@ -100,6 +103,7 @@ impl Request {
         }
     }
 
+    /// Builds a request that waits for changes of keys.
     pub fn wait(keys: &[String], known: BTreeMap<String, u64>, timeout_s: Option<u64>) -> Result<Self> {
         let Self::ReadBatch(keys) = Self::read_batch(keys)? else { unreachable!("it makes one of these") };
         if keys.is_empty() {
@@ -116,6 +120,7 @@ impl Request {
         }
     }
 
+    /// Builds a write request.
     pub fn write(
         key: Key,
         value: String,
@@ -135,12 +140,12 @@ fn invalid(text: impl Into<LocalizedText>) -> Error {
     Error::new(ErrorCode::InvalidRequest, text)
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Keys {
         heads: Vec<Head>,
-        /// Those that are not for the caller: how many, and how much room they take.
+        /// Number of entries the caller may not read; `bytes` counts them too.
         hidden: u64,
         hidden_tokens: u64,
     },
@@ -159,7 +164,7 @@ pub enum Answer {
     Waited(Waited),
 }
 
-/// What a wait ended with; nothing if its time was over.
+/// Changes that ended a wait; empty on timeout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waited {
     pub written: Vec<Head>,
@@ -167,7 +172,7 @@ pub struct Waited {
 }
 
 impl Wait {
-    /// What the caller is compared with from now on: what it said, or else what is there.
+    /// Returns the versions to compare with from now on: the caller's, otherwise the current ones.
     pub fn baseline(&self, now: &[Head]) -> BTreeMap<Key, u64> {
         let version = |key: &Key| now.iter().find(|head| head.key == *key).map_or(0, |head| head.version);
         self.keys
@@ -176,7 +181,7 @@ impl Wait {
             .collect()
     }
 
-    /// What is different from the baseline.
+    /// Returns the changes since the baseline.
     pub fn news(baseline: &BTreeMap<Key, u64>, now: &[Head]) -> Waited {
         let mut news = Waited::default();
         for (key, known) in baseline {
@@ -191,12 +196,14 @@ impl Wait {
 }
 
 impl Waited {
+    /// Tells whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.written.is_empty() && self.deleted.is_empty()
     }
 }
 
 impl Answer {
+    /// Prints the answer as JSON.
     pub fn to_json(&self) -> Value {
         match self {
             Answer::Keys { heads, hidden, hidden_tokens } => {
@@ -260,6 +267,7 @@ fn changed(changed: &Changed) -> Value {
     }
 }
 
+/// Prints a snapshot's metadata as JSON.
 pub fn snapshot(taken: &Snapshot) -> Value {
     json!({
         "label": taken.label.as_str(),

@@ -3,7 +3,7 @@
 use super::TaskIn;
 use crate::tool::ToolSpec;
 
-/// What an author writes where the task shall stand. Exactly this, without spaces.
+/// Placeholder for the task text in a prompt: exactly this, without spaces.
 pub const PLACEHOLDER: &str = "{{task}}";
 
 /// The first message when the task is in the system prompt: a request needs one.

@@ -36,14 +36,17 @@ enum Hosts {
 }
 
 impl Network {
+    /// Allows every host.
     pub fn full() -> Self {
         Self(Arc::new(BTreeSet::from([HostPattern { hosts: Hosts::All, port: None }])))
     }
 
+    /// Allows no host.
     pub fn none() -> Self {
         Self(Arc::default())
     }
 
+    /// Parses host patterns.
     pub fn parse(hosts: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let hosts = hosts.into_iter().map(|host| HostPattern::parse(host.as_ref()));
         let hosts: BTreeSet<HostPattern> = hosts.take(HOSTS_MAX + 1).collect::<Result<_>>()?;
@@ -53,19 +56,22 @@ impl Network {
         Ok(Self(Arc::new(hosts)))
     }
 
+    /// Tells whether the host and port may be reached.
     pub fn allows(&self, host: &Host, port: u16) -> bool {
         self.0.iter().any(|pattern| pattern.fits(host, port))
     }
 
+    /// Tells whether every host is allowed.
     pub fn is_full(&self) -> bool {
         self.0.iter().any(|pattern| pattern.hosts == Hosts::All && pattern.port.is_none())
     }
 
+    /// Tells whether no host is allowed.
     pub fn is_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What a process can be given: ports that are open for every host. It cannot be held to a host.
+    /// Returns the ports a process can be given. The kernel cannot restrict hosts.
     pub fn reach(&self) -> Reach {
         if self.is_full() {
             return Reach::Full;
@@ -75,13 +81,13 @@ impl Network {
         if ports.is_empty() { Reach::None } else { Reach::Ports(ports) }
     }
 
-    /// What both allow.
+    /// Returns the intersection of both.
     pub fn narrow(&self, other: &Network) -> Network {
         let pairs = self.0.iter().flat_map(|mine| other.0.iter().filter_map(|theirs| mine.common(theirs)));
         Network(Arc::new(pairs.collect()))
     }
 
-    /// Whether everything that the other allows is allowed here.
+    /// Tells whether everything the other allows is allowed here.
     pub fn contains(&self, other: &Network) -> bool {
         // Neither finitely many hosts nor finitely many ports make up a pattern that is open, so one alone must cover it.
         let is_covered = |theirs: &HostPattern| self.0.iter().any(|mine| mine.covers(theirs));
@@ -90,6 +96,7 @@ impl Network {
 }
 
 impl HostPattern {
+    /// Parses one host pattern.
     pub fn parse(raw: &str) -> Result<Self> {
         let wrong = |why: LocalizedText| {
             let shown = visible(prefix(raw.trim(), 80)).into_owned();
@@ -120,6 +127,7 @@ impl HostPattern {
         Ok(Self { hosts, port })
     }
 
+    /// Tells whether the host and port match.
     pub fn fits(&self, host: &Host, port: u16) -> bool {
         self.port.is_none_or(|only| only == port)
             && match (&self.hosts, host) {

@@ -8,7 +8,7 @@ use super::{Access, Autonomy, Rule, Tier, Verdict, subject};
 use crate::pattern::{Fit, Purpose, Subject, ToolPattern};
 use crate::tool::Effect;
 
-/// What an agent asks for. What it does not mention is left as its parent has it.
+/// Rights an agent asks for. Absent fields leave the parent's rights as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rights {
@@ -31,20 +31,20 @@ pub struct Rights {
     /// Hosts it may reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// What it may do without a person's yes, at most.
+    /// Upper bound of the autonomy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub autonomy: Option<Autonomy>,
-    /// How its processes are confined, at least.
+    /// Lower bound of the confinement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Tier>,
 }
 
-/// What stands against a call. The later, the more.
+/// An objection to a call. Later variants weigh more.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Objection {
     /// A rule wants a person to be asked.
     Rule(String),
-    /// Whether a rule allows the call cannot be told: only a person can.
+    /// Undecidable by rule: only a person can decide.
     Doubt(String),
     Never(String),
 }
@@ -54,7 +54,7 @@ pub(super) struct Case<'a> {
     pub tool: &'a str,
     pub effect: Effect,
     pub workspace: &'a str,
-    /// Whether the kernel holds processes to the paths and the network of the grant.
+    /// The kernel enforces the paths and the network of the grant on processes.
     pub is_confined: bool,
 }
 
@@ -70,14 +70,14 @@ impl Rights {
         self.tools.iter().flatten().any(|pattern| pattern.names(tool))
     }
 
-    /// Whether some call of the tool may be allowed, as far as names tell.
+    /// Tells whether some call of the tool may be allowed, judging by names alone.
     pub fn mentions(&self, tool: &str) -> bool {
         let listed = self.tools.as_ref().is_none_or(|patterns| patterns.iter().any(|p| p.names(tool)));
         let denied = self.deny.iter().any(|p| p.names(tool) && p.argument().is_none());
         listed && !denied && !self.is_ruled_out(tool)
     }
 
-    /// Whether the rules refuse every call of the tool.
+    /// Tells whether the rules refuse every call of the tool.
     fn is_ruled_out(&self, tool: &str) -> bool {
         let mut ruled_out = false;
         for rule in self.rules.iter().filter(|rule| rule.pattern.names(tool)) {
@@ -90,7 +90,7 @@ impl Rights {
         ruled_out
     }
 
-    /// What of this has to be looked at for each call; the rest is a part of the grant.
+    /// Returns the rights to check on each call; the rest is already part of the grant.
     pub(super) fn conditions(&self) -> Option<Rights> {
         let with_argument = |patterns: &[ToolPattern]| patterns.iter().any(|p| p.argument().is_some());
         let has_some = self.tools.as_deref().is_some_and(with_argument)
@@ -102,7 +102,7 @@ impl Rights {
         has_some.then(|| Rights { network: None, autonomy: None, sandbox: None, ..self.clone() })
     }
 
-    /// Whether any of this is about the paths of a tool's calls.
+    /// Tells whether a rule concerns the paths of the tool's calls.
     pub(super) fn looks_at_places(&self, tool: &str) -> bool {
         let about = |p: &ToolPattern| p.argument().is_some() && p.names(tool);
         self.tools.iter().flatten().chain(&self.deny).any(about)
@@ -246,6 +246,7 @@ impl Objection {
         }
     }
 
+    /// Returns the rank for comparing objections.
     pub fn weight(&self) -> u8 {
         match self {
             Objection::Rule(_) => 0,
@@ -254,6 +255,7 @@ impl Objection {
         }
     }
 
+    /// Rewrites the text of the objection.
     pub fn map(self, change: impl FnOnce(String) -> String) -> Self {
         match self {
             Objection::Rule(why) => Objection::Rule(change(why)),

@@ -1,12 +1,13 @@
 //! A command line as far as it can be understood without a shell: words, quoted text without substitutions, and simple
 //! commands joined by `|`, `&&`, `||` or `;`. Everything else is not understood, and says so.
 
+/// Refusal of a line that is more than plain commands.
 pub const UNCLEAR: &str = "only plain commands can be checked: words and quoted text, joined by |, &&, || or ;, without \
                            substitution, redirection or wildcards";
 const EMPTY: &str = "the command is empty";
 const VARIABLES: &str = "a command that sets variables cannot be checked";
 
-/// What begins something else than a simple command.
+/// Words that begin something other than a simple command.
 const RESERVED: &[&str] = &[
     "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "select",
     "in", "function", "coproc",
@@ -47,8 +48,8 @@ pub fn commands(line: &str) -> Result<Vec<Vec<String>>, &'static str> {
     lexer.finish()
 }
 
-/// What looks like a command in a line that is not understood: quotes and backslashes are left out, and everything that
-/// could begin a command does. For patterns that take away; the line as a whole stays a doubt.
+/// Splits a line that is not understood into everything that could be a command, ignoring quotes and backslashes.
+/// For deny patterns only; the line as a whole stays undecidable.
 pub fn pieces(line: &str) -> Vec<Vec<String>> {
     let bare: String = line.replace("\\\n", "").chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
     let mut pieces = Vec::new();
@@ -218,7 +219,7 @@ mod tests {
         }
     }
 
-    /// What a shell makes of the words, each behind a mark.
+    /// Runs a shell on the words and returns them, each behind a mark.
     fn as_the_shell_reads(line: &str) -> String {
         // Nothing can be written there, and a wildcard would find something.
         let output = Command::new("sh")

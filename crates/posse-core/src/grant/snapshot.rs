@@ -29,12 +29,14 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// Serializes a grant for the journal.
 pub fn serialize<S: Serializer>(grant: &Grant, serializer: S) -> Result<S::Ok, S::Error> {
     let Grant { tools, depth, level, conditions, network, autonomy, sandbox, confined } = grant.clone();
     let tools = Arc::unwrap_or_clone(tools);
     Snapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined }.serialize(serializer)
 }
 
+/// Deserializes a grant from the journal, the only other way to obtain one.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Grant, D::Error> {
     let Snapshot { tools, depth, level, conditions, network, autonomy, sandbox, confined } =
         Snapshot::deserialize(deserializer)?;
@@ -46,6 +48,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Grant, 
 pub mod option {
     use super::*;
 
+    /// Serializes an optional grant for the journal.
     #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
     pub fn serialize<S: Serializer>(grant: &Option<Box<Grant>>, serializer: S) -> Result<S::Ok, S::Error> {
         match grant {
@@ -54,6 +57,7 @@ pub mod option {
         }
     }
 
+    /// Deserializes an optional grant from the journal.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Grant>>, D::Error> {
         super::deserialize(deserializer).map(|grant| Some(Box::new(grant)))
     }

@@ -92,7 +92,7 @@ pub fn absolute(root: &str, workspace: &str) -> Option<String> {
     }
 }
 
-/// What is below one of each.
+/// Returns the roots that lie below a root of both lists.
 pub fn common(one: &[String], other: &[String]) -> Vec<String> {
     let pairs = one.iter().flat_map(|a| other.iter().map(move |b| (a, b)));
     let mut all: Vec<String> = pairs
@@ -104,7 +104,7 @@ pub fn common(one: &[String], other: &[String]) -> Vec<String> {
     all
 }
 
-/// Whether a path of a call (relative to the workspace, or absolute and elsewhere) is a directory or below it.
+/// Tells whether a path of a call (relative to the workspace, or absolute) is the root or below it.
 pub fn is_below(root: &str, path: &str, workspace: &str) -> bool {
     match (absolute(root, workspace), absolute(path, workspace)) {
         (Some(root), Some(path)) => holds(&root, &path),

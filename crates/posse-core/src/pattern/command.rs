@@ -5,10 +5,11 @@ use super::hidden::{Hidden, Kind, base_name, hidden, is_option};
 use super::{Fit, command_ends, command_fits, line, wildcard};
 use crate::grant::shell;
 
-/// Of more words, each of which could begin a command, nobody says what they do. What is denied is looked for in all.
+/// Longest command that is analyzed. Beyond it every word could begin a command; deny patterns are matched against
+/// all of them.
 const WORDS_MAX: usize = 200;
 
-/// How many shells are looked into, one inside the other.
+/// Deepest nesting of shells that is analyzed.
 const SHELLS_MAX: usize = 4;
 
 /// For a pattern that gives.
@@ -22,7 +23,7 @@ pub fn given(pattern: &str, words: &[String]) -> Fit {
     }
 }
 
-/// Whoever wrote `xargs *` or `git -c *` knew what that does.
+/// Tells whether the pattern itself spells out the hidden effect, as `xargs *` or `git -c *` do.
 fn spells(pattern: &str, hidden: &Hidden<'_>) -> bool {
     let mut literal = pattern.split_whitespace().take_while(|word| !word.contains('*'));
     match hidden.at {
@@ -96,7 +97,7 @@ fn of_shell(pattern: &str, arguments: &[String], shells: usize) -> Fit {
     }
 }
 
-/// Where the command begins.
+/// Position of the command within the words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
     Here,

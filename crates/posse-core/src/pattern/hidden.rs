@@ -3,7 +3,7 @@
 //!
 //! For comfort, not for safety: a program that is not in these tables can still run others. The kernel is the boundary.
 
-/// What else a command does, and which of its words says so.
+/// A second effect of a command, and the word that causes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hidden<'a> {
     pub kind: Kind,
@@ -13,6 +13,7 @@ pub struct Hidden<'a> {
     pub at: usize,
 }
 
+/// Kinds of hidden effects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Runs a command that begins at one of the words behind.
@@ -189,7 +190,7 @@ pub fn base_name(program: &str) -> String {
     if is_versioned { bare.to_owned() } else { name.strip_suffix(".exe").unwrap_or(&name).to_owned() }
 }
 
-/// Whether a word is this option, also shortened, with a value, or among other letters.
+/// Tells whether a word is this option: abbreviated, with a value, or among bundled letters.
 pub fn is_option(word: &str, option: &str) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     if option.starts_with("--") {

@@ -24,7 +24,7 @@ const CORRECTIONS_MAX: u32 = 1;
 const PLACES_NAMED: usize = 5;
 const PLACES_BYTES_MAX: usize = 300;
 
-/// What an answer has to meet, and what became of the last one.
+/// Requirements on the answer, and the verdict on the last one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Judgement {
     schema: Option<String>,
@@ -36,11 +36,12 @@ pub(super) struct Judgement {
     normalized: Vec<String>,
     pub errors: Vec<String>,
     pub evidence: Vec<Evidence>,
-    /// What a failed run was not told any more; a resumed one is.
+    /// Correction that a failed run never saw; a resumed one does.
     pub unsaid: Option<String>,
 }
 
 impl Judgement {
+    /// Creates the requirements of a task.
     pub fn of(start: &TaskStart) -> Self {
         let schema = start.agent.settings.output_schema.clone();
         Self { schema, verify: start.verify.clone(), ..Self::default() }
@@ -81,7 +82,7 @@ impl Run {
         }
     }
 
-    /// What is wrong with the value of the answer; nothing if it satisfies the schema.
+    /// Feeds the schema errors of the answer; empty if it satisfies the schema.
     pub fn on_checked(&mut self, errors: &[String]) {
         let Phase::Checking(value) = &mut self.phase else { return };
         if !errors.is_empty() {

@@ -25,6 +25,7 @@ pub struct Planned {
     pub action: Action,
 }
 
+/// The treatment of a planned call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     Execute(Effect),
@@ -89,7 +90,7 @@ impl Run {
         }
     }
 
-    /// Where a tool call is refused before anything happens, and where it is found that a person has to be asked.
+    /// Decides on a call before anything happens: make it, refuse it, or ask a person.
     fn judged(&self, call: &ToolCall, index: usize, cut_off: bool) -> Action {
         let mistake = |text: String| Action::Refuse(ToolResult::mistake(call, text));
         let name = canonical(&call.name);
@@ -189,7 +190,7 @@ impl Planned {
         };
     }
 
-    /// What came from outside is said to. Refusals are our own words.
+    /// Marks results that come from outside. Refusals are our own words and stay unmarked.
     pub(super) fn marked(&self, result: ToolResult) -> ToolResult {
         let ours = matches!(self.action, Action::Refuse(_)) || result.mistake || result.in_doubt;
         match ours || !is_foreign(&result.name) {

@@ -13,6 +13,7 @@ use crate::journal::{Record, TaskStart};
 use crate::tool::Effect;
 use crate::usage::Usage;
 
+/// A run rebuilt from its journal.
 #[derive(Debug)]
 pub struct Replayed {
     pub start: TaskStart,

@@ -1,5 +1,4 @@
-//! One tool call of a host. No call outlasts the hosts' timeouts; the answer names a task that is still
-//! running.
+//! One call of a host, from its arguments to its answer. No call lasts longer than hosts wait for; a task that does is named in the answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,35 +16,34 @@ use tokio_util::sync::CancellationToken;
 
 use super::tools::Offer;
 
-/// Time limit of a call. The shortest host timeout is 60 seconds, regardless of progress.
+/// The shortest life that a host gives a call is 60 seconds, whatever progress is reported.
 pub const CALL_MAX: Duration = Duration::from_secs(45);
-/// Interval of progress notifications; short enough for hosts that reset their timeout on progress.
+/// Hosts that count the time since the last progress are content with this.
 const PROGRESS: Duration = Duration::from_secs(10);
-/// Time that a canceled call gets to return its answer.
+/// How long a call that was told to end may take to say so.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The recipient of progress notifications.
+/// Who wants to hear how far it is.
 pub struct Listener {
     pub peer: Peer<RoleServer>,
     pub token: ProgressToken,
 }
 
-/// A tool call of a host.
 pub struct Call {
     pub offer: Offer,
     pub arguments: JsonObject,
-    /// Idempotency key of this call.
+    /// Of this call alone; the same if it is made again.
     pub key: String,
     pub listener: Option<Listener>,
-    /// Fires when the host cancels the call.
+    /// The host does not want the answer any more.
     pub cancelled: CancellationToken,
-    /// Fires when this process is about to end.
+    /// This process is about to end.
     pub leaving: CancellationToken,
-    /// Arrival time of the call.
+    /// When the host asked.
     pub began: Instant,
 }
 
-/// Performs the call. A call that begins a task returns at the time limit and leaves the task running.
+/// Makes the call. It goes on by itself when nobody waits for its answer any more.
 pub async fn answer(hosted: &Arc<Hosted>, call: Call) -> CallToolResult {
     let Call { offer, arguments, key, listener, cancelled, leaving, began } = call;
     let cancel = CancellationToken::new();
@@ -102,12 +100,11 @@ impl Listener {
             .collect();
         let progress = ProgressNotificationParam::new(self.token.clone(), began.elapsed().as_secs_f64())
             .with_message(lines.join(" · "));
-        // Progress is best effort; the answer comes regardless.
+        // A host that does not listen is not told; the answer comes all the same.
         let _ = self.peer.notify_progress(progress).await;
     }
 }
 
-/// Translates the call to the session's tools and performs it.
 pub async fn perform(
     hosted: &Hosted,
     offer: Offer,
@@ -131,8 +128,6 @@ pub async fn perform(
             let Some(id) = arguments.get("task_id").filter(|_| !text.is_error) else { return text };
             let status = one(json!({ "action": "wait", "task_ids": [id], "timeout_ms": 0 })).await;
             let finished = parsed(&status.text)["finished"][0].take();
-            // Mark the result as read, so that later waits do not report it again.
-            one(json!({ "action": "collect", "task_id": id })).await;
             merged(finished, parsed(&text.text))
         }
         Offer::List => {
@@ -181,7 +176,7 @@ fn merged(first: Value, second: Value) -> ToolOutput {
     ToolOutput::text(Value::Object(all).to_string())
 }
 
-/// Renders an output as both text and structured content, because each host shows only one of them.
+/// The same facts in both forms: no host shows both once.
 pub fn result(output: ToolOutput) -> CallToolResult {
     let structured = match serde_json::from_str(&output.text) {
         Ok(Value::Object(object)) => Value::Object(object),
@@ -201,7 +196,6 @@ fn still_running(id: &str) -> CallToolResult {
     result(ToolOutput::text(json!({ "task_id": id, "status": "running", "note": note }).to_string()))
 }
 
-/// Returns an error result with this message.
 pub fn failed(why: &str) -> CallToolResult {
     result(ToolOutput::error(why.to_owned()))
 }

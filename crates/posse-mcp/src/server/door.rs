@@ -1,4 +1,4 @@
-//! Protocol handler: answers MCP requests from a session.
+//! What the protocol asks, answered from a session.
 
 #![expect(
     deprecated,
@@ -40,30 +40,32 @@ use super::watch::{Changes, LOOK, Seen};
 use super::{prompts, tasks};
 
 const INSTRUCTIONS: &str = include_str!("../../prompts/instructions.md");
-/// Maximum length of the instructions, including agent names; some hosts truncate longer ones.
+/// With the names of the agents; some hosts cut what is longer.
 const INSTRUCTIONS_CHARS_MAX: usize = 2_000;
 
-/// Time limit for the session to open. The handshake does not wait for it.
+/// How long anything that needs the session waits for it to open. Nobody is greeted later for that.
 const OPENING_MAX: Duration = Duration::from_secs(15);
 
-/// The parts of a protocol handler.
+/// What a door is made of.
 pub struct Serving {
     pub entrance: Entrance,
-    /// The session's specifications of the tools that a host may call.
+    /// What the session says about the tools that a host may call.
     pub specs: Vec<ToolSpec>,
     pub agents: Arc<dyn Agents>,
     pub transcripts: Arc<dyn Transcripts>,
-    /// Connected hosts whose models tasks may use.
+    /// Whose models tasks may be given.
     pub hosts: Arc<Hosts>,
     pub offers: Vec<Offer>,
-    /// A process-unique part of idempotency keys.
+    /// Effects that hosts are told of in the annotations of tools.
+    pub reach: TaskReach,
+    /// Makes the keys of calls differ from those of all other processes.
     pub process: String,
     pub version: String,
-    /// Fires when this process is about to end; pending calls are answered at once.
+    /// Fires when this process is about to end: what waits is answered at once.
     pub leaving: CancellationToken,
 }
 
-/// One connection. All connections of a process share a session; clones share the connection.
+/// One connection. All of a process are in the same session; copies are the same connection.
 #[derive(Clone)]
 pub struct Door {
     inside: Arc<Inside>,
@@ -72,16 +74,20 @@ pub struct Door {
     wishes: Arc<Mutex<Wishes>>,
 }
 
-/// The notifications that this connection wants.
+/// What this connection wants to be told.
 #[derive(Default)]
 struct Wishes {
     subscribed: HashSet<String>,
     level: Option<LoggingLevel>,
-    /// Set once notifications are being sent.
+    /// It is being told.
     told: bool,
 }
 
-/// Maximum subscriptions of one connection; more than a person looks at.
+/// The member of `_meta` in which a host names a request, so that it can make it again after a lost answer or a restart.
+const REQUEST_ID: &str = "posse/request_id";
+const REQUEST_ID_BYTES_MAX: usize = 200;
+
+/// Addresses that one connection may watch; more than a person looks at.
 const SUBSCRIBED_MAX: usize = 1_000;
 
 struct Inside {
@@ -91,7 +97,6 @@ struct Inside {
 }
 
 impl Door {
-    /// Creates a handler that offers the configured tools.
     pub fn new(serving: Serving) -> Self {
         let spec =
             |offer: Offer| serving.specs.iter().find(|spec: &&ToolSpec| spec.name == offer.session_tool());
@@ -101,7 +106,7 @@ impl Door {
         Self { inside, connection: 0, wishes: Arc::default() }
     }
 
-    /// Creates a handler for another connection to the same session.
+    /// Another connection.
     pub fn another(&self) -> Self {
         let connection = self.inside.connections.fetch_add(1, Ordering::Relaxed);
         Self { inside: self.inside.clone(), connection, wishes: Arc::default() }
@@ -111,8 +116,8 @@ impl Door {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a connection on its first message, because a call can arrive before the handshake ends. The
-    /// newest protocol has no handshake, and such a host takes no requests.
+    /// The first that is heard of a connection: a call can be faster than the end of the handshake. In the newest protocol there is none,
+    /// and nothing can be asked of a host.
     fn meet(&self, peer: &Peer<RoleServer>) {
         let newest = ProtocolVersion::V_2026_07_28;
         let shook_hands =
@@ -136,7 +141,7 @@ impl Door {
         (Seen::new(names.collect(), &tasks), tasks)
     }
 
-    /// Returns the session; fails if it does not open in time.
+    /// The session; the error is that it is not open yet.
     async fn hosted(&self) -> Result<Arc<Hosted>, ErrorData> {
         let Serving { entrance, leaving, .. } = &self.inside.serving;
         let opened = tokio::select! {
@@ -148,7 +153,7 @@ impl Door {
         opened.ok_or_else(|| ErrorData::internal_error(fixed!("mcp-still-opening"), None))
     }
 
-    /// Sends change notifications to one connection until it closes.
+    /// Tells one connection what changes, until it is closed.
     async fn tell(self, peer: Peer<RoleServer>) {
         let Some(hosted) = self.inside.serving.entrance.opened().await else { return };
         let (mut seen, _) = self.look().await;
@@ -158,7 +163,7 @@ impl Door {
             let (now, tasks) = self.look().await;
             let changes = seen.compare(&now);
             seen = now;
-            // The loop condition notices a closed connection.
+            // Who does not listen any more is noticed by the next look.
             let _ = self.send(&peer, changes).await;
             if can_ask(&peer) {
                 asked.ask(&peer, &hosted, &tasks).await;
@@ -189,7 +194,6 @@ impl Door {
         Ok(())
     }
 
-    /// Lists the offered tools.
     pub fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.inside.tools.iter().map(|(_, tool)| tool)
     }
@@ -308,8 +312,7 @@ impl ServerHandler for Door {
         tasks::get(&*self.hosted().await?, &request.task_id).await
     }
 
-    /// Accepts and ignores input for a task. Tasks take answers through the `subagent` tool or elicitation
-    /// instead.
+    /// None of our tasks waits for input in this way: what a task asks is answered with the `subagent` tool or by elicitation.
     async fn update_task(
         &self,
         request: UpdateTaskParams,
@@ -358,7 +361,7 @@ impl ServerHandler for Door {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // The resource need not exist yet.
+        // What is not there yet may come; what never comes never changes.
         let mut wishes = self.wishes();
         if wishes.subscribed.len() >= SUBSCRIBED_MAX {
             return Err(ErrorData::invalid_params("too many subscriptions", None));
@@ -399,7 +402,7 @@ impl ServerHandler for Door {
             let changes = seen.compare(&now);
             seen = now;
             let (sink, accepted) = (subscription.sink(), subscription.accepted().clone());
-            // The sink refuses notifications that were not requested; that does not end the stream.
+            // What was not asked for is refused by the sink; that is no reason to end.
             if changes.prompts_listed && accepted.prompts_list_changed == Some(true) {
                 let _ = sink.notify_prompt_list_changed().await;
             }
@@ -455,7 +458,7 @@ impl ServerHandler for Door {
         self.meet(&context.peer);
     }
 
-    /// Answers unknown methods, and known methods with invalid parameters.
+    /// Methods that nobody knows, and known ones whose parameters are not what they should be.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -478,11 +481,18 @@ impl ServerHandler for Door {
     }
 }
 
-/// Methods that the newest protocol removed.
+/// FNV-1a: the same in every process.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Those that the newest protocol does not have any more.
 const REMOVED: &[&str] =
     &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// Methods that take parameters.
+/// Those whose parameters can be wrong.
 const METHODS: &[&str] = &[
     "initialize",
     "tools/call",

@@ -1,5 +1,5 @@
-//! The tools offered to hosts: the session's tools, and read-only companions. A tool with many actions cannot
-//! be marked read-only, and hosts run read-only tools in parallel and without asking.
+//! What hosts are offered: the tools of the session under their own names, and companions that only look. A tool with many actions cannot
+//! be marked as one that only looks, and hosts run what is so marked side by side and without asking.
 
 use std::sync::Arc;
 
@@ -10,7 +10,10 @@ use posse_messages::localized;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-/// A tool that hosts can be offered.
+/// Longest wait of one call, in seconds: hosts end calls that take much longer.
+const WAIT_S_MAX: u64 = 45;
+
+/// One tool that hosts can be offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Offer {
     Subagent,
@@ -31,15 +34,13 @@ pub struct TaskReach {
 }
 
 impl Offer {
-    /// All tools, in listing order.
     pub const ALL: [Offer; 6] =
         [Offer::Subagent, Offer::Wait, Offer::Result, Offer::List, Offer::SharedContext, Offer::RunSubagent];
 
-    /// The default selection: all that delegation needs, in few tokens.
+    /// What is offered when nobody says: everything that is needed to delegate, in few tokens.
     pub const USUAL: [Offer; 5] =
         [Offer::Subagent, Offer::Wait, Offer::Result, Offer::List, Offer::SharedContext];
 
-    /// Returns the tool's name in the protocol.
     pub fn name(self) -> &'static str {
         match self {
             Offer::Subagent => "subagent",
@@ -51,7 +52,7 @@ impl Offer {
         }
     }
 
-    /// Parses a list of names; `all` selects every tool, an empty list the default.
+    /// A list of names, `all`, or nothing for the usual ones.
     pub fn parse_list(names: &[String]) -> Result<Vec<Offer>> {
         if names.is_empty() {
             return Ok(Self::USUAL.to_vec());
@@ -73,12 +74,11 @@ impl Offer {
         })
     }
 
-    /// Finds a tool by its name.
     pub fn find(name: &str) -> Option<Offer> {
         Self::ALL.into_iter().find(|offer| offer.name() == name)
     }
 
-    /// Returns the name of the session tool that does the work.
+    /// The tool of the session that does the work.
     pub fn session_tool(self) -> &'static str {
         match self {
             Offer::Subagent | Offer::Wait | Offer::Result | Offer::List => "subagent",
@@ -87,13 +87,12 @@ impl Offer {
         }
     }
 
-    /// Returns whether the call starts a task that outlives it.
+    /// Whether it waits for a task that goes on when nobody waits any more.
     pub fn leaves_a_task(self) -> bool {
         self == Offer::RunSubagent
     }
 
-    /// Describes the tool in the protocol's terms.
-    pub fn describe(self, spec: &ToolSpec) -> Tool {
+    pub fn describe(self, spec: &ToolSpec, reach: TaskReach) -> Tool {
         let description = match self {
             Offer::Subagent => {
                 format!("{}\n\n{}", include_str!("../../prompts/subagent_lead.md").trim_end(), spec.description)
@@ -186,12 +185,12 @@ impl Offer {
     fn annotations(self, reach: TaskReach) -> ToolAnnotations {
         let TaskReach { writes, goes_out } = reach;
         let (read_only, destructive, idempotent, open_world) = match self {
-            // A task is limited by its grant, but it may write files and call a remote model.
-            Offer::Subagent => (false, true, false, true),
+            // A command that writes can reach whatever its sandbox does.
+            Offer::Subagent => (false, writes, false, writes || goes_out),
             Offer::Wait | Offer::Result | Offer::List => (true, false, true, false),
             Offer::SharedContext => (false, false, false, false),
-            // The investigator has read-only tools.
-            Offer::RunSubagent => (true, false, false, true),
+            // The investigator only looks.
+            Offer::RunSubagent => (true, false, false, goes_out),
         };
         ToolAnnotations::with_title(self.title())
             .read_only(read_only)
@@ -200,7 +199,7 @@ impl Offer {
             .open_world(open_world)
     }
 
-    /// Builds the schema of an answer. No member is required, because errors have other members than answers.
+    /// What every answer may have. Nothing is required, because an error has other members than an answer.
     fn output_schema(self) -> Value {
         let text = || json!({ "type": "string" });
         let list = || json!({ "type": "array", "items": { "type": "object" } });
@@ -238,8 +237,8 @@ fn object(value: Value) -> Arc<JsonObject> {
 mod tests {
     use super::*;
 
-    /// Measured host behavior: names are cut, descriptions are shortened to about 150 characters, tools with
-    /// a top-level choice in their schema are dropped, and tools without annotations need confirmation.
+    /// What hosts do to tools, measured: names cut, descriptions shortened to about 150 characters, tools with a choice at the top
+    /// of their schema dropped, tools without annotations asked about.
     #[test]
     fn every_tool_survives_what_hosts_do_to_it() {
         let spec = ToolSpec {

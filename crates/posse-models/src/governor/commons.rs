@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::COOL_DOWN_MAX;
 use super::window::WORDS;
 
-/// What was learned about a provider longer ago than this is not believed.
+/// Age at which shared rate information is ignored.
 const LEARNED_MAX: Duration = Duration::from_secs(600);
 
 /// A window, the end of the pause, the time of the last change, and a sum of them all.
@@ -40,6 +40,7 @@ pub(super) struct Shape {
 }
 
 impl Commons {
+    /// Opens the shared window of a provider key.
     pub fn open(directory: &Path) -> io::Result<Self> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let shape = open(&directory.join("window"))?;
@@ -57,6 +58,7 @@ impl Commons {
         })
     }
 
+    /// Releases a slot.
     pub fn give(&mut self, number: usize) {
         if let Some(place) = self.places.get_mut(number) {
             place.is_ours = false;
@@ -65,7 +67,7 @@ impl Commons {
         }
     }
 
-    /// How many of the first `limit` places are taken, by whomever.
+    /// Counts the taken slots among the first `limit`, across processes.
     pub fn taken(&mut self, limit: usize) -> usize {
         (0..limit)
             .filter(|number| {
@@ -91,7 +93,7 @@ impl Commons {
         self.places.get_mut(number)
     }
 
-    /// What was learned lately, if anything was.
+    /// Returns recent shared information.
     pub fn read(&self) -> Option<Shape> {
         let mut bytes = [0; SHAPE_BYTES];
         for _ in 0..READINGS_MAX {

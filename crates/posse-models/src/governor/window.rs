@@ -5,7 +5,7 @@
 /// and a limit that was raised meanwhile is found.
 pub(super) const PROBE_AFTER: usize = 100;
 
-/// What a window is written down as.
+/// Number of words in the stored form.
 pub(super) const WORDS: usize = 7;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,20 +30,23 @@ struct Burst {
 }
 
 impl Window {
+    /// Creates a window of this size.
     pub fn new(max: usize) -> Self {
         let max = max.max(1);
         Self { max, limit: max, round: 0, burst: Burst::default(), too_many: None, successes: 0 }
     }
 
+    /// Returns the current limit.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
+    /// Returns the current round.
     pub fn round(&self) -> u64 {
         self.round
     }
 
-    /// Whether nothing is left to be gained: a success changes nothing.
+    /// Tells whether the window is fully open: a success changes nothing.
     pub fn is_widest(&self) -> bool {
         self.limit >= self.max
     }
@@ -56,7 +59,7 @@ impl Window {
         [limit, burst, under_way, refused, too_many, successes, self.round]
     }
 
-    /// What another process made of it, within this one's limit.
+    /// Adopts another process's window, within this one's limit.
     pub fn adopt(&mut self, words: [u64; WORDS]) {
         let [limit, burst, under_way, refused, too_many, successes, round] = words;
         let count = |word: u64| usize::try_from(word).unwrap_or(usize::MAX);

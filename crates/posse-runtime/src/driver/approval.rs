@@ -23,13 +23,13 @@ use crate::context::now_ms;
 use crate::panics::Contained;
 use crate::ports::{Approval, ApprovalQuery, Proposal, ProposedCall, ToolInput};
 
-/// How soon an answer from another process is heard.
+/// Poll interval for answers given in other processes.
 const LISTEN: Duration = Duration::from_millis(200);
 
 /// Levels of delegation are few; a longer way up is a circle in a damaged store.
 const PATH_MAX: usize = 64;
 
-/// What was decided about a call, and where the question is kept.
+/// A decision on a call, and the id of its question.
 struct Resolved {
     approval: Option<String>,
     answer: Answer,
@@ -151,7 +151,8 @@ fn why_of(refusal: &str) -> &str {
     refusal.strip_prefix("refused: ").unwrap_or(refusal)
 }
 
-/// What the model is told. A person's no is no mistake of the model; a no of the configuration will be the same next time.
+/// Builds the refusal for the model. A person's no is not the model's mistake; a no of the configuration stays the
+/// same next time.
 fn refused(call: &ToolCall, asked: Option<&Asked>, answer: &Answer, proposal: &Proposal) -> ToolResult {
     let because = |text: &str| match &answer.reason {
         Some(reason) => format!("{text}: {reason}"),
@@ -259,7 +260,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Who delegated to whom.
+    /// Returns the chain of ancestors.
     async fn path(&self) -> Result<Vec<TaskId>> {
         let mut path = Vec::new();
         let mut next = self.ports.store.task(&self.id).await?.parent;
@@ -284,14 +285,14 @@ impl Scene<'_> {
         }
     }
 
-    /// What an earlier answer says that holds for more than its own call.
+    /// Returns an earlier answer whose scope covers this call.
     async fn covered(&self, sealed: &Request) -> Result<Option<Answer>> {
         let query = ApprovalQuery::Standing(self.id.session().to_owned());
         let earlier = self.ports.store.approvals(query).await?;
         Ok(standing(&sealed.covers, &sealed.task, &sealed.path, &earlier, now_ms()))
     }
 
-    /// What is decided without asking: by an earlier answer, or by the operator.
+    /// Decides without asking: by an earlier answer or by the operator's policy.
     async fn decided(&self, sealed: &Request, effect: Effect) -> Result<Option<Answer>> {
         if let Some(answer) = self.covered(sealed).await? {
             return Ok(Some(answer));
@@ -358,7 +359,7 @@ impl Scene<'_> {
     }
 }
 
-/// What a program's approver said. A check that cannot be made counts as refused.
+/// Converts the answer of a program's approver. A failed check counts as refused.
 fn told(said: std::result::Result<Approval, String>) -> Answer {
     let by = By::Person("handler".to_owned());
     let (verdict, reason) = match said {

@@ -54,7 +54,7 @@ impl Life<'_> {
         Ok(())
     }
 
-    /// Nothing that has an effect begins before its intent is durable.
+    /// Commits the intent of every call with an effect before any of them begins.
     async fn announce(&mut self, batch: &[Planned]) -> Result<()> {
         let mut effectful = false;
         for Planned { call, action } in batch {
@@ -182,8 +182,8 @@ impl Scene<'_> {
     }
 }
 
-/// What happens inside the session changes no file, and neither do our own tools that only look. Others may be programs, and
-/// that one says it changes nothing is no reason to let it write where somebody else does.
+/// Tells whether a call may change files. Session tools and our own read-only tools cannot. Tools that run programs
+/// may, even if they declare no effect.
 fn may_write(planned: &Planned) -> bool {
     let (Action::Execute(effect) | Action::Ask(effect, _)) = &planned.action else { return false };
     let name = canonical(&planned.call.name);
@@ -224,7 +224,7 @@ async fn while_writing<T>(journal: &mut Journal, mut calls: Pin<&mut impl Future
     written.map(|()| finished)
 }
 
-/// What a model is told about a call whose process died between intent and outcome.
+/// Builds the result for a call whose process died between intent and outcome.
 pub(super) fn in_doubt(call: &ToolCall) -> ToolResult {
     let text = fixed!("call-in-doubt");
     ToolResult { in_doubt: true, ..ToolResult::error(call, text) }

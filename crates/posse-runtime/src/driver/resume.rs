@@ -20,7 +20,7 @@ use crate::images::ImageLedger;
 use crate::leases;
 use crate::ports::{Payload, Store};
 
-/// How to go on with a task.
+/// Ways to continue a task.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Onward {
     /// Finish what was begun, with more room if that is given. A task that was answered keeps its answer.

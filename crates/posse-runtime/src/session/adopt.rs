@@ -24,7 +24,7 @@ use crate::context::now_ms;
 use crate::driver::{self, Onward, Stop};
 use crate::ports::{ResultDelivery, TaskQuery, TaskRow, Which};
 
-/// How often a task that is driven elsewhere is looked at.
+/// Poll interval for tasks that another process drives.
 const FOLLOW: Duration = Duration::from_millis(500);
 
 /// Calls of the `subagent` tool that were answered: the arguments, the idempotency key and the answer.
@@ -36,7 +36,7 @@ struct Answered {
 /// Calls that began a task by their idempotency keys.
 #[derive(Default)]
 pub(super) struct Begun {
-    /// Those whose answer was the task's result.
+    /// Keys of calls whose answer was the task's result.
     answered: HashSet<String>,
     investigations: HashSet<String>,
 }

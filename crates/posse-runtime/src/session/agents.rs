@@ -19,7 +19,7 @@ pub(crate) struct Defined {
     pub definition: Arc<Definition>,
     /// Grows when it is defined again.
     pub version: u32,
-    /// Of the call that made it: the same call made again gets the same answer.
+    /// Idempotency key of the call that defined it: the same call gets the same answer.
     pub key: String,
     pub source: AgentSource,
 }
@@ -130,7 +130,7 @@ impl Session {
         self.agents.list().iter().find(|known| known.name == *name).map(|known| known.origin.scope)
     }
 
-    /// What the store keeps of an agent that was made here: for whoever comes after this process.
+    /// Stores an agent defined here for later processes of the session.
     pub(crate) async fn keep(&self, name: &AgentName, arguments: &str) -> Result<()> {
         let Some(Defined { version, key, .. }) = self.defined().get(name).cloned() else { return Ok(()) };
         let kept = KeptAgent { name: name.to_string(), version, key, arguments: arguments.to_owned() };

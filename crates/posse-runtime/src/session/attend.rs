@@ -13,7 +13,7 @@ use super::Session;
 use super::family::Family;
 use crate::context::now_ms;
 
-/// How soon a wish to cancel is heard.
+/// Poll interval for cancel requests.
 const LISTEN: Duration = Duration::from_secs(1);
 /// An owner on another machine is taken for dead after a minute of silence, and so is a holder of leases on any machine.
 const BEAT: Duration = Duration::from_secs(5);

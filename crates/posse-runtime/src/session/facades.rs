@@ -35,17 +35,20 @@ pub(super) use investigate::Investigations;
 const ANSWER_CHARS_MAX: usize = 20_000;
 /// Turns of a task when its agent does not say: these doors bound by time and calls.
 const TURNS: u32 = 100;
-/// How long a cancelled task may take to end.
+/// Time for a cancelled task to end.
 const CANCEL_WAIT: Duration = Duration::from_secs(3);
 
 macro_rules! facades {
     ($($(#[$doc:meta])* $variant:ident = $wire:literal,)*) => {
+        /// Delegation tools that can be offered to a model.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Facade { $($(#[$doc])* $variant,)* }
 
         impl Facade {
+            /// Every facade.
             pub const ALL: &[Facade] = &[$(Facade::$variant,)*];
 
+            /// Returns the name in the configuration.
             pub fn wire(self) -> &'static str {
                 match self { $(Facade::$variant => $wire,)* }
             }
@@ -67,6 +70,7 @@ facades! {
 }
 
 impl Facade {
+    /// Parses a name from the configuration.
     pub fn parse(name: &str) -> Result<Self> {
         let wanted = own_name(name);
         Self::ALL.iter().copied().find(|facade| facade.wire() == wanted).ok_or_else(|| {
@@ -94,6 +98,7 @@ impl FromIterator<Facade> for Facades {
 }
 
 impl Facades {
+    /// Tells whether the facade is offered.
     pub fn has(&self, facade: Facade) -> bool {
         self.0.contains(&facade)
     }
@@ -102,7 +107,7 @@ impl Facades {
         self.has(Facade::Subagent) || self.has(Facade::Launch)
     }
 
-    /// What a model is told about each of their tools.
+    /// Returns the tool descriptions for the model.
     pub fn specs(&self, agents: &dyn Agents) -> Vec<ToolSpec> {
         tools(self, &Weak::new(), agents).iter().map(|tool| tool.spec().clone()).collect()
     }
@@ -154,7 +159,7 @@ fn waited_for() -> Terms {
     Terms { queue: Some(true), ..Terms::default() }
 }
 
-/// Nobody is asked about a task that there is no place for. One that was made before has its place.
+/// Refuses a call early if no task can be admitted. A call that already has its task passes.
 pub(super) fn check_room(session: &Session, input: &ToolInput<'_>, terms: &Terms) -> Result<Proposal> {
     let family = session.family(&input.context.task)?;
     if family.with_key(input.idempotency_key).is_none() {
@@ -231,7 +236,7 @@ impl Delegated {
         }
     }
 
-    /// What a person or a model should know beside the answer.
+    /// Returns notes that accompany the answer.
     fn notes(&self) -> String {
         let warnings = self.outcome().map_or(&[][..], |outcome| &outcome.warnings);
         warnings.iter().map(|warning| format!("\n\n{}", fixed!("answer-note", warning))).collect()

@@ -35,7 +35,7 @@ pub(crate) struct Parent {
     pub stop: Stop,
     /// It has no run and no journal here: its children outlive it, and how far their results have reached it is in the store.
     pub outside: bool,
-    /// How a person lets its tasks write, for those that ask in vain.
+    /// Advice for tasks that ask for write rights in vain: how a person grants them.
     pub writing_advice: Option<String>,
 }
 
@@ -71,7 +71,7 @@ impl Children {
         }
     }
 
-    /// What a task is called here, if it was named by its second name.
+    /// Resolves an id or alias to the task's own id.
     fn own_id(&self, id: &str) -> String {
         let named = alias_tag(id).and_then(|tag| {
             self.tasks.iter().find(|(_, task)| task_tag(&task.id) == tag).map(|(own, _)| own.clone())
@@ -81,6 +81,7 @@ impl Children {
 }
 
 impl Family {
+    /// Creates the task table of a parent.
     pub fn new(parent: Parent, rules: Rules) -> Self {
         let children = Children {
             board: Board::new(rules),
@@ -99,7 +100,7 @@ impl Family {
         Ok(admission)
     }
 
-    /// Whether a task with these terms would be taken in now.
+    /// Checks whether a task with these terms would be admitted now.
     pub fn check_room(&self, terms: &Terms) -> Result<()> {
         self.lock().board.check_room(terms)
     }
@@ -116,6 +117,7 @@ impl Family {
         children.board.recall(task.id.short(), task.start.terms.clone(), past, now_ms)
     }
 
+    /// Removes a task and returns the board's decisions.
     pub fn forget(&self, task: &Task, now_ms: u64) -> Vec<Move> {
         let mut children = self.lock();
         children.tasks.remove(task.id.short());
@@ -138,6 +140,7 @@ impl Family {
         self.lock().board.leased(task.id.short(), now_ms)
     }
 
+    /// Cancels a task and returns the board's decisions.
     pub fn cancel(&self, id: &str, now_ms: u64) -> Result<(Arc<Task>, Met, Vec<Move>)> {
         let mut children = self.lock();
         let id = children.own_id(id);
@@ -176,7 +179,7 @@ impl Family {
         }
     }
 
-    /// What a task is called here, whichever of its names is used.
+    /// Resolves an id or alias to the task's own id.
     pub fn own_id(&self, id: &str) -> String {
         self.lock().own_id(id)
     }
@@ -198,6 +201,7 @@ impl Family {
         })
     }
 
+    /// Returns every task, and whether it was collected.
     pub fn tasks(&self) -> Vec<(Arc<Task>, bool)> {
         let children = self.lock();
         children
@@ -221,6 +225,7 @@ impl Family {
         self.lock().board.is_unread(task.id.short())
     }
 
+    /// Finds the task that was created with this idempotency key.
     pub fn with_key(&self, key: &str) -> Option<Arc<Task>> {
         self.lock().keys.get(key).cloned()
     }
@@ -235,6 +240,7 @@ impl Family {
         self.lock().board.places_taken()
     }
 
+    /// Returns the running tasks.
     pub fn running(&self) -> Vec<Arc<Task>> {
         self.lock().tasks.values().filter(|task| !task.is_done()).cloned().collect()
     }

@@ -26,7 +26,7 @@ use crate::context::now_ms;
 use crate::ports::{ApprovalQuery, TaskQuery, TaskRow, ToolContext, ToolInput, ToolOutput, Which};
 use crate::toolbox::Answer;
 
-/// Of what was delegated before, so many of the newest are known again. All others are in the store.
+/// Number of earlier tasks that a new process loads. The others stay in the store.
 const RECALLED_MAX: u32 = 100;
 /// A caller from outside has no run whose time could be over; each call has its own end.
 const TIME_LEFT: Duration = Duration::from_secs(3_600);
@@ -148,6 +148,7 @@ impl Hosted {
         }
     }
 
+    /// Returns the session's id.
     pub fn session_id(&self) -> &str {
         &self.session.id
     }
@@ -157,7 +158,7 @@ impl Hosted {
         self.family.with_key(key).map(|task| task.id.clone())
     }
 
-    /// What was delegated from here, oldest first.
+    /// Lists the tasks of this host, oldest first.
     pub async fn tasks(&self) -> Result<Vec<HostedTask>> {
         self.look().await?;
         let mut tasks: Vec<Arc<Task>> = self.family.tasks().into_iter().map(|(task, _)| task).collect();
@@ -177,12 +178,12 @@ impl Hosted {
         Ok(open.into_iter().filter(|parked| parked.request.task.session() == self.session.id).collect())
     }
 
-    /// What a person said to exactly the call that was shown.
+    /// Records a person's answer to exactly the call that was shown.
     pub async fn answer_approval(&self, parked: &Parked, answer: approval::Answer) -> Result<Parked> {
         self.session.store.answer(&parked.id, &parked.request.hash, answer).await
     }
 
-    /// Those that have not ended.
+    /// Returns the tasks that have not ended.
     pub fn at_work(&self) -> Vec<TaskId> {
         self.family.running().iter().map(|task| task.id.clone()).collect()
     }

@@ -15,6 +15,7 @@ struct NumberPool {
 }
 
 impl TaskNumbers {
+    /// Takes the next free number.
     pub fn take(&self) -> u32 {
         let mut pool = self.lock();
         pool.free.pop_first().unwrap_or_else(|| {

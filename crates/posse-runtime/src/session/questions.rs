@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::Session;
 use crate::ports::{BoxFuture, Tool, ToolInput, ToolOutput};
 
-/// How long an answer is waited for when the question does not say.
+/// Default time to wait for an answer.
 const DEADLINE_USUAL_S: u64 = 120;
 const DEADLINE_MAX_S: u64 = 3_600;
 const TEXT_BYTES_MAX: usize = 4_000;

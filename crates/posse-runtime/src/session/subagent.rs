@@ -33,7 +33,7 @@ use request::{Mode, Request};
 /// Longest wait of one call: hosts end calls that take much longer.
 const WAIT_MAX: Duration = Duration::from_secs(45);
 const WAIT_USUAL: Duration = Duration::from_secs(30);
-/// How long a cancelled task may take to end.
+/// Time for a cancelled task to end.
 const CANCEL_WAIT: Duration = Duration::from_secs(5);
 /// Characters of one page of a result.
 const PAGE_MAX: usize = 20_000;
@@ -54,6 +54,7 @@ pub(super) struct SubagentTool {
 }
 
 impl SubagentTool {
+    /// Creates the `subagent` tool.
     pub fn new(session: Weak<Session>, facades: &Facades) -> Self {
         let (mut description, mut schema) = (DESCRIPTION.trim_end().to_owned(), SCHEMA.to_owned());
         if !facades.has(Facade::SharedContext) {

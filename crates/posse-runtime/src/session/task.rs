@@ -33,21 +33,21 @@ pub(crate) struct Task {
     /// Ends this task and what it delegated.
     pub stop: Stop,
     pub inbox: Inbox,
-    /// Whoever delegated to it has ended, so nobody answers its questions.
+    /// The parent has ended, so nobody answers questions.
     pub alone: bool,
     /// It was stopped with its orchestrator and goes on with it, so earlier reports of its end do not count.
     pub revived: bool,
-    /// At which it may be written to before it runs: 1, or what taking it over gave.
+    /// Epoch at which the task may be written to before it runs: 1, or that of its adoption.
     pub epoch: AtomicU64,
-    /// Whether its journal is of an earlier process.
+    /// Origin of the journal: this process or an earlier one.
     pub begin: Begin,
     /// Set before it runs, if it works apart from others.
     pub place: OnceLock<Worktree>,
-    /// Where what it uses is charged: reserved when it is spawned, given back when it has ended.
+    /// Account of the task: reserved at spawn, returned at its end.
     budget: Mutex<Option<Arc<Account>>>,
     began: Instant,
     progress: watch::Sender<Progress>,
-    /// For whoever only waits for its end: not woken by all that it does before.
+    /// Wakes those who wait for the end only.
     ended: Notify,
     /// A `wait` has named its end.
     reported: AtomicBool,
@@ -59,7 +59,7 @@ pub(crate) struct Task {
     collected: Mutex<Option<(String, Value)>>,
 }
 
-/// How a task is driven when it gets its place.
+/// Ways to drive a task once it is admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Begin {
     /// It was created by this process.
@@ -75,7 +75,7 @@ pub(crate) struct Progress {
     pub usage: Usage,
     /// The tool that is at work.
     pub activity: Option<String>,
-    /// What it last reported itself.
+    /// Latest progress report of the task itself.
     pub report: Option<String>,
     pub question: Option<Question>,
     /// The approval that it waits for, and the tool that would be called.
@@ -93,7 +93,7 @@ pub(crate) enum Stage {
 
 pub(crate) type Done = Result<Arc<Outcome>, String>;
 
-/// What a task asks whoever delegated to it.
+/// A question to the parent.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Question {
     pub id: u32,
@@ -108,12 +108,13 @@ struct Open {
 
 #[derive(Default)]
 struct Events {
-    /// Of the first one that is kept.
+    /// Number of the first kept event.
     first: u64,
     kept: VecDeque<Event>,
 }
 
 impl Task {
+    /// Creates a live task.
     pub fn new(id: TaskId, start: Arc<TaskStart>, stop: Stop, begin: Begin) -> Self {
         Self {
             agent: start.agent.name.clone(),
@@ -145,6 +146,7 @@ impl Task {
         }
     }
 
+    /// Sets the account that the task pays from.
     pub fn pays_from(&self, account: Arc<Account>) {
         *lock(&self.budget) = Some(account);
     }
@@ -154,10 +156,12 @@ impl Task {
         lock(&self.budget).clone()
     }
 
+    /// Returns the current progress.
     pub fn progress(&self) -> Progress {
         self.progress.borrow().clone()
     }
 
+    /// Returns a receiver of progress changes.
     pub fn changes(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
@@ -167,7 +171,7 @@ impl Task {
         self.id.short().strip_prefix("t_").and_then(|number| number.parse().ok()).unwrap_or(0)
     }
 
-    /// What is known of it while it is driven elsewhere.
+    /// Updates the progress of a task that another process drives.
     pub fn seen(&self, turns: u32) {
         self.progress.send_if_modified(|progress| {
             let new = turns > progress.turns;
@@ -176,6 +180,7 @@ impl Task {
         });
     }
 
+    /// Returns the elapsed seconds.
     pub fn seconds(&self) -> u64 {
         self.began.elapsed().as_secs()
     }
@@ -225,10 +230,12 @@ impl Task {
         self.reported.swap(true, Ordering::Relaxed)
     }
 
+    /// Tells whether the task has ended.
     pub fn is_done(&self) -> bool {
         self.progress.borrow().done.is_some()
     }
 
+    /// Waits for the end.
     pub async fn done(&self) -> Progress {
         loop {
             // First, so that an end from now on is heard.
@@ -240,7 +247,7 @@ impl Task {
         }
     }
 
-    /// Where nobody waits for the next change, nobody is told: that costs more than the change.
+    /// Changes the progress; notifies only if somebody waits.
     fn update(&self, change: impl FnOnce(&mut Progress)) {
         self.progress.send_if_modified(|progress| {
             change(progress);
@@ -248,10 +255,12 @@ impl Task {
         });
     }
 
+    /// Marks the task as running.
     pub fn runs(&self) {
         self.update(|progress| progress.stage = Stage::Running);
     }
 
+    /// Marks the task as ended.
     pub fn finish(&self, done: Done, turns: u32) {
         self.inbox.close();
         *lock(&self.budget) = None;
@@ -266,6 +275,7 @@ impl Task {
         self.ended.notify_waiters();
     }
 
+    /// Stores a progress report of the task.
     pub fn report(&self, text: String) {
         self.update(|progress| progress.report = Some(text));
     }
@@ -280,11 +290,12 @@ impl Task {
         receiver
     }
 
+    /// Closes the open question.
     pub fn close_question(&self) {
         self.update(|progress| progress.question = None);
     }
 
-    /// Whether somebody was waiting for it.
+    /// Answers the open question; returns whether there was one.
     pub fn answer(&self, text: String) -> bool {
         let open = lock(&self.question).take();
         self.close_question();

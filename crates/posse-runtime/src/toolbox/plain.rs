@@ -15,12 +15,12 @@ pub(super) struct Plain {
 
 struct Field {
     name: String,
-    /// Of one that is only required, nothing more is known.
+    /// Type of the field; `None` if the schema only requires it.
     kind: Option<Kind>,
     required: bool,
 }
 
-/// Those that were seen are the bits of a number.
+/// Limit on fields: seen fields are bits of one integer.
 const FIELDS_MAX: usize = 64;
 
 #[derive(Clone, Copy)]

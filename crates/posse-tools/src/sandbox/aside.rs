@@ -14,7 +14,7 @@ use crate::confinement::Walls;
 use crate::launch::SHOWN_MAX;
 use crate::protected::FileProtection;
 
-/// What is set aside gets this ending, which no program looks for, and a number if it has to.
+/// Suffix of files that were set aside, which no program looks for; a number follows if needed.
 pub(crate) const ENDING: &str = ".set-aside";
 const TRIES: u32 = 100;
 

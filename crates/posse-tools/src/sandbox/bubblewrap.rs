@@ -25,7 +25,7 @@ const FLAGS: &[&str] = &[
     "--die-with-parent",
 ];
 
-/// Where the helper is inside.
+/// Path of the helper inside.
 const HELPER: &str = "/.posse";
 
 /// Names that lead into `/usr` on most systems.
@@ -91,7 +91,7 @@ fn holders(paths: &[PathBuf]) -> BTreeSet<&Path> {
     above.filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-/// What there is a new one of inside.
+/// Tells whether the path gets a fresh mount inside.
 fn is_ours(path: &Path) -> bool {
     let is_link = LINKS.iter().any(|link| path == Path::new(link)) && path.is_symlink();
     is_link || path.starts_with("/proc") || path.starts_with("/dev")
@@ -124,7 +124,7 @@ pub(crate) fn find(search: &std::ffi::OsStr) -> Option<PathBuf> {
     places.map(|place| place.join("bwrap")).find(|path| path.is_file())
 }
 
-/// Whether it can build all of that here. Name spaces are often forbidden, above all inside of containers.
+/// Checks that bubblewrap works here. Namespaces are often forbidden, above all inside of containers.
 pub(crate) fn works(bubblewrap: &Path) -> Result<(), String> {
     let mut command = Command::new(bubblewrap);
     command.args(View::new(&Reach::None).0).args(["--ro-bind", "/", "/", "--proc", "/proc", "true"]);

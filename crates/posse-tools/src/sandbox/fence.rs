@@ -16,7 +16,7 @@ use super::seccomp::Filter;
 use super::survey::open_beneath;
 use crate::confinement::{Confinement, Walls, limit};
 
-/// What a child says when it could not be confined. No `exec` fails with this.
+/// Error of a child that could not be confined. No `exec` fails with this.
 pub(crate) const NOT_CONFINED: i32 = libc::ENOTRECOVERABLE;
 
 /// The kernel stacks 16 rulesets; some may be there already.
@@ -32,6 +32,7 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
+    /// Builds the Landlock rules and the seccomp filter.
     pub fn build(confinement: &Confinement) -> Result<Self, String> {
         let limits = confinement
             .limits
@@ -62,7 +63,7 @@ impl Fence {
     }
 }
 
-/// Those that came along, or new ones: inside of name spaces some places are others.
+/// Returns the rulesets that were passed along, or builds new ones: inside of namespaces some paths differ.
 fn ready(confinement: &Confinement, walls: &Walls) -> Result<Rulesets, String> {
     if walls.rulesets > 0 {
         let came = confinement.rulesets.clone();
@@ -85,6 +86,7 @@ pub(crate) struct Here {
 }
 
 impl Here {
+    /// Opens the workspace at this path.
     pub fn at(path: &Path) -> Result<Self, String> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let open = rustix::fs::open(path, flags, Mode::empty())
@@ -92,6 +94,7 @@ impl Here {
         Ok(Self { path: path.to_owned(), open })
     }
 
+    /// Opens the current directory as the workspace.
     pub fn current() -> Result<Self, String> {
         let path = std::fs::read_link("/proc/self/cwd").map_err(|cause| format!("no workspace: {cause}"))?;
         Ok(Self { path, ..Self::at(Path::new("."))? })
@@ -110,7 +113,7 @@ impl Here {
         open_beneath(&self.open, path, OFlags::PATH | OFlags::CLOEXEC).ok()
     }
 
-    /// Which files these are that are in the workspace now.
+    /// Returns the inode numbers of these paths in the workspace.
     pub fn numbers<'a>(&self, paths: impl Iterator<Item = &'a PathBuf>) -> BTreeSet<Number> {
         paths.filter_map(|path| number(self.inside(path)?.as_fd()).ok()).collect()
     }
@@ -182,7 +185,7 @@ fn build(walls: &Walls, layout: &Layout, here: &Here) -> io::Result<Rulesets> {
     Ok(Rulesets::new(all))
 }
 
-/// What is seen inside of name spaces was mounted there by its path. Somebody can have put a link in its place just then.
+/// Checks that a path inside of namespaces is what was mounted. A link can have taken its place just then.
 fn is_known(walls: &Walls, open: BorrowedFd<'_>) -> io::Result<bool> {
     match &walls.known {
         Some(known) => Ok(known.contains(&number(open)?)),

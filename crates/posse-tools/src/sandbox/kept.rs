@@ -26,13 +26,13 @@ struct Built {
     workspace: PathBuf,
     walls: Walls,
     layout: Layout,
-    /// Of every place in it, when it was built.
+    /// Stamps of every path, taken when the rules were built.
     stamps: Vec<Option<Stamp>>,
     rulesets: Rulesets,
 }
 
 impl Kept {
-    /// What is protected in a workspace now.
+    /// Returns the protected paths of a workspace.
     pub fn protected(&self, workspace: &Path, protection: &FileProtection) -> Result<Vec<PathBuf>, String> {
         let here = Here::at(workspace)?;
         let survey = {
@@ -45,7 +45,7 @@ impl Kept {
         lock(&survey).protected(&here.open, protection)
     }
 
-    /// Those of an earlier command, if every place is still the same.
+    /// Returns the cached rulesets if every path is unchanged, otherwise builds them.
     pub fn rulesets(&self, walls: &Walls, workspace: &Path) -> Result<Rulesets, String> {
         let here = Here::at(workspace)?;
         let mut all = lock(&self.built);
@@ -78,7 +78,7 @@ impl Built {
     }
 }
 
-/// Of directories that are opened entry by entry, what is in them counts too.
+/// Takes the stamps of every path. For directories opened entry by entry, their entries count too.
 fn stamps(walls: &Walls, layout: &Layout, here: &Here) -> Vec<Option<Stamp>> {
     let lasting = |path: &Path| Stamp::of(None, path).map(Stamp::lasting);
     let places = layout.read.iter().chain(&walls.programs).chain(&walls.also).chain([&walls.scratch]);
@@ -89,7 +89,7 @@ fn stamps(walls: &Walls, layout: &Layout, here: &Here) -> Vec<Option<Stamp>> {
     places.chain(names).chain(written).collect()
 }
 
-/// What panicked while it held the lock left at most less in it.
+/// Locks, ignoring poisoning: a panic leaves at most fewer entries in the cache.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -39,7 +39,7 @@ const CHANGING: u64 = WRITE_FILE
     | MAKE_SYM
     | REFER
     | TRUNCATE;
-/// What a rule for something that is no directory may give.
+/// Rights that a rule for a non-directory may give.
 const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
 
 const BIND_TCP: u64 = 1;
@@ -51,7 +51,7 @@ const RULE_PATH_BENEATH: u32 = 1;
 const RULE_NET_PORT: u32 = 2;
 const ABI_VERSION: u32 = 1;
 
-/// What a rule gives.
+/// Rights that a rule gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gives {
     /// Reading and executing.
@@ -85,7 +85,7 @@ struct NetPortAttr {
     port: u64,
 }
 
-/// What the kernel has; 0: nothing.
+/// Returns the Landlock version of the kernel; 0 without Landlock.
 pub(crate) fn version() -> u32 {
     // SAFETY: with this flag the kernel reads neither of the other arguments.
     let version = unsafe {
@@ -104,6 +104,7 @@ pub(crate) struct Ruleset {
 pub(crate) struct Rulesets(Arc<Vec<Ruleset>>);
 
 impl Rulesets {
+    /// Creates a stack of rulesets.
     pub fn new(all: Vec<Ruleset>) -> Self {
         Self(Arc::new(all))
     }
@@ -113,10 +114,12 @@ impl Rulesets {
         Self::new(all.into_iter().map(|fd| Ruleset { fd, handled: 0 }).collect())
     }
 
+    /// Iterates over the rulesets.
     pub fn iter(&self) -> impl Iterator<Item = &Ruleset> {
         self.0.iter()
     }
 
+    /// Iterates over the descriptors to pass to a helper.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.iter().map(|ruleset| ruleset.fd.as_fd())
     }
@@ -214,7 +217,7 @@ impl Ruleset {
     }
 }
 
-/// Of these rights, those that this version knows.
+/// Masks the rights that this version knows.
 fn known(rights: u64, version: u32) -> u64 {
     let mut rights = rights;
     for (right, since) in [(REFER, 2), (TRUNCATE, 3), (IOCTL_DEV, 5)] {

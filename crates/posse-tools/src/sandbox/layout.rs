@@ -29,6 +29,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Computes the readable and writable paths of a command.
     pub fn of(walls: &Walls, workspace: &Path) -> Result<Self, String> {
         let mut layout = Layout::default();
         let own = walls.instead.clone().unwrap_or_else(|| vec![workspace.to_owned()]);
@@ -39,7 +40,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// What may be written, anew.
+    /// Recomputes the writable paths.
     pub fn place_writing(&mut self, walls: &Walls, workspace: &Path) -> Result<(), String> {
         let closed = walls.closed.iter().filter_map(|closed| closed.strip_prefix(workspace).ok());
         self.guarded = walls.guarded.iter().cloned().chain(closed.map(Path::to_owned)).collect();
@@ -75,7 +76,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Whether an entry can be reached for reading is decided by where it really is.
+    /// Opens a path for reading, judged by its resolved path.
     fn open_for_reading(&mut self, root: &Path, workspace: &Path, closed: &[PathBuf]) {
         let Ok(real) = fs::canonicalize(root) else { return };
         // A worktree lies in our own state directory, of which nothing else is to be seen.
@@ -116,14 +117,14 @@ impl Layout {
         }
     }
 
-    /// What is guarded at or below a path: the first of it.
+    /// Returns the first protected path at or below this one.
     fn first_guarded(&self, path: &Path) -> Option<&Path> {
         let after = self.guarded.partition_point(|guarded| guarded.as_path() < path);
         self.guarded.get(after).map(PathBuf::as_path).filter(|guarded| guarded.starts_with(path))
     }
 }
 
-/// What a glob stands for in this workspace, relative to it.
+/// Expands a glob in this workspace to relative paths.
 fn resolve(glob: &str, workspace: &Path, protection: &FileProtection) -> Vec<PathBuf> {
     let glob = match glob.strip_prefix('/') {
         None => glob.to_owned(),
@@ -192,7 +193,7 @@ fn entries(directory: &Path) -> impl Iterator<Item = DirEntry> {
     fs::read_dir(directory).into_iter().flatten().flatten()
 }
 
-/// What a link leads to is given by its own name or not at all.
+/// Tells whether the entry is a link. Its target is given by its own name or not at all.
 fn is_link(entry: &DirEntry) -> bool {
     entry.file_type().map_or(true, |kind| kind.is_symlink())
 }

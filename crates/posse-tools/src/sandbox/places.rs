@@ -189,17 +189,18 @@ const CLOSED_AT_HOME: &[&str] = &[
     ".local/state/posse",
 ];
 
+/// Lists the secret directories of a home directory.
 pub fn closed_at_home(home: &Path) -> Vec<PathBuf> {
     CLOSED_AT_HOME.iter().map(|name| home.join(name)).collect()
 }
 
-/// Where toolchains keep what proves who their user is.
+/// Returns the credential files of a toolchain.
 pub(super) fn closed_in_toolchain(place: &Path) -> [PathBuf; 2] {
     let real = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
     ["credentials", "credentials.toml"].map(|name| real.join(name))
 }
 
-/// What exists of the usual places, every directory that programs are looked for in, and toolchains elsewhere.
+/// Lists the existing system directories, the program search path and toolchains elsewhere.
 pub(super) fn usual(home: Option<&Path>, search: &OsStr, toolchains: &[PathBuf]) -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(PathBuf::from);
     let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
@@ -227,7 +228,7 @@ pub(super) fn is_closed(path: &Path, closed: &[PathBuf]) -> bool {
     closed.iter().any(|closed| real.starts_with(closed) || path.starts_with(closed))
 }
 
-/// Where a path leads, there or not yet, beside how it is written.
+/// Returns the path as written and as resolved; it need not exist yet.
 pub(super) fn with_real(path: PathBuf) -> Vec<PathBuf> {
     let there = path.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
     let real = there.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
@@ -237,7 +238,8 @@ pub(super) fn with_real(path: PathBuf) -> Vec<PathBuf> {
     }
 }
 
-/// Where a read root really is. One that a link of the workspace is a part of opens nothing: a task could have put it there.
+/// Resolves a read root. A root that passes through a link of the workspace is dropped: a task could have created
+/// it.
 pub(super) fn read_root(root: &Path, workspace: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(root).ok()?;
     let is_as_written = match real.strip_prefix(workspace) {
@@ -256,7 +258,7 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// Where the objects are that it did not copy. The file is ours, and no task can write it.
+    /// Returns the object directories the copy borrows from. The file is ours, and no task can write it.
     pub fn borrowed(&self) -> Vec<PathBuf> {
         let named = fs::read_to_string(self.repository.join("objects/info/alternates"));
         // A repository can have a link there that leads anywhere: only what is a store of objects is opened.

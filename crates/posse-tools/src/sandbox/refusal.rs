@@ -8,7 +8,7 @@ use crate::confinement::{Top, Walls};
 use crate::supervisor::{End, Output, Report};
 
 const DENIED: &[&str] = &["permission denied", "operation not permitted", "read-only file system"];
-/// What programs say that did not get through, in small letters.
+/// Error texts of programs without network access, in lower case.
 const CUT_OFF: &[&str] = &[
     "could not resolve",
     "couldn't resolve",
@@ -23,7 +23,7 @@ const CUT_OFF: &[&str] = &[
     "network is unreachable",
 ];
 
-/// What is worth saying about a command's walls once it has run against one.
+/// Facts about a command's sandbox for hints after a refusal.
 pub(crate) struct Walled {
     tier: Tier,
     network: Reach,
@@ -32,6 +32,7 @@ pub(crate) struct Walled {
 }
 
 impl Walled {
+    /// Extracts the facts from the walls.
     pub fn of(walls: &Walls) -> Self {
         let writes_around = walls.writes() && !walls.opens_top();
         Self { tier: walls.tier, network: walls.network.clone(), writes_around }
@@ -61,13 +62,13 @@ impl Walled {
 }
 
 impl Walls {
-    /// Whether commands may write anything in the workspace.
+    /// Tells whether commands may write anywhere in the workspace.
     pub(crate) fn writes(&self) -> bool {
         let all_is_leased = self.leased.iter().any(|path| path.as_os_str().is_empty());
         !all_is_leased && !self.write.iter().any(Vec::is_empty)
     }
 
-    /// Whether commands may make new entries at the top of the workspace.
+    /// Tells whether commands may create entries at the top of the workspace.
     pub(crate) fn opens_top(&self) -> bool {
         self.apart || (self.tier == Tier::Namespaces && self.top == Top::Open)
     }

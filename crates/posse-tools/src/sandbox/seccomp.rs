@@ -107,11 +107,11 @@ const OF_ATTRIBUTES: &[i64] = &[
 /// The same numbers everywhere; the library does not have their names yet.
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
-/// Of `setpriority` and of `ioprio_set`: all processes of a user.
+/// Argument of `setpriority` and `ioprio_set` that means all processes of a user.
 const PRIO_USER: u32 = 2;
 const IOPRIO_WHO_USER: u32 = 3;
 
-/// Whoever runs a file with one of these bits has the rights of its owner: it would outlive the sandbox.
+/// Mode bits that give a program its owner's rights, which would outlive the sandbox.
 const SET_ID: u32 = 0o6000;
 /// Flags of `open` with which a file is made, so that there is a mode: `O_CREAT` and the part of `O_TMPFILE` that says so.
 const MAKING: u32 = libc::O_CREAT as u32 | 0o20_000_000;
@@ -141,7 +141,7 @@ const OF_OPENING: &[(i64, u32, u32)] = &[
 const OF_SOCKETS: &[i64] =
     &[libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4];
 
-/// Of `clone`: user, mount, process, network, host name, message queue, control group and time name spaces.
+/// Flags of `clone` for every kind of namespace.
 const NAME_SPACES: u32 = 0x7e02_0080;
 
 /// Bit 30 of a number means the x32 variant of a call, which the table above does not name.
@@ -179,6 +179,7 @@ const fn fail(errno: i32) -> u32 {
 pub(crate) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
+    /// Builds the filter for a tier and network access.
     pub fn new(tier: Tier, network: &Reach) -> Self {
         let mut filter = Self(Vec::new());
         filter.step(LOAD, ARCHITECTURE_AT, 0, 0);
@@ -320,7 +321,7 @@ impl Filter {
     }
 }
 
-/// Whether the kernel can filter at all.
+/// Tells whether the kernel supports filters.
 pub(crate) fn is_there() -> bool {
     let action = libc::SECCOMP_RET_KILL_PROCESS;
     // SAFETY: the kernel reads one number.

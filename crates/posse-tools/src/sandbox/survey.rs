@@ -21,14 +21,14 @@ const BULK: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__"
 /// without being told from it.
 const TICK_NS: i128 = 50_000_000;
 
-/// What tells one state of a file from another. Nobody but the kernel sets the time of the last change of status.
+/// Identifies one state of a file. Only the kernel sets the change time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     identity: Identity,
     changed_ns: i128,
 }
 
-/// What tells a file from another one, also from a later one with the same number.
+/// Identifies a file, also against a later one with the same inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     device: (u32, u32),
@@ -37,7 +37,7 @@ struct Identity {
 }
 
 impl Stamp {
-    /// Of what a path leads to; a last link is not followed if it is relative to an open directory.
+    /// Takes the stamp of a path; a final link relative to an open directory is not followed.
     pub fn of(at: Option<&OwnedFd>, path: &Path) -> Option<Self> {
         let mask = StatxFlags::INO | StatxFlags::CTIME | StatxFlags::BTIME;
         let found = match at {
@@ -74,7 +74,7 @@ impl Stamp {
     }
 }
 
-/// What was seen of a workspace so far.
+/// Cached view of a workspace.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     seen: HashMap<PathBuf, Seen>,

@@ -28,15 +28,15 @@ use super::{CANCEL, Counts, End, Header, LOST, Plan, Stop, Streams};
 
 const CONTROL: RawFd = 0;
 const COMMAND_STDIN: RawFd = 1;
-/// Nothing, unless the runtime talks with the command.
+/// Standard output of an attached command; unused otherwise.
 const COMMAND_STDOUT: RawFd = 2;
-/// How long to wait for killed processes before looking for more of them.
+/// Time to wait for killed processes before looking for more.
 const REAP_TIME: Duration = Duration::from_millis(10);
-/// What a shell says of a program that is there and cannot be run.
+/// Exit code of shells for a program that cannot be run.
 const NOT_RUN: i32 = 126;
 
-/// What the `posse` binary does when it is started as a helper: the first argument says which, the rest is the command.
-/// To be called before anything else, above all before a thread is started.
+/// Entry point of the `posse` binary as a helper: the first argument selects the mode, the rest is the command.
+/// Call it before anything else, above all before a thread starts.
 pub fn supervise_main(mut arguments: impl Iterator<Item = OsString>) -> ! {
     if arguments.next().unwrap_or_default() == CONFINE {
         let why = confine(arguments);
@@ -122,7 +122,7 @@ fn child_signals() -> io::Result<OwnedFd> {
 
 struct Started {
     child: Pid,
-    /// What has to be undone when it has ended.
+    /// Renamed files to restore when the command has ended.
     aside: Option<Aside>,
 }
 
@@ -143,7 +143,7 @@ fn not_started(error: io::Error) -> End {
     }
 }
 
-/// What is started: the command, confined before it begins; or what builds name spaces for it and then this program.
+/// Builds the process to start: the confined command, or bubblewrap with this program inside.
 fn command(
     plan: &Plan,
     program: OsString,
@@ -282,7 +282,7 @@ impl Stream {
 enum Why {
     Ended,
     Stopped(Stop),
-    /// Nobody waits for the result.
+    /// The runtime is gone.
     Abandoned,
 }
 
@@ -304,10 +304,10 @@ enum Stage {
 #[derive(PartialEq, Eq)]
 enum Control {
     Quiet,
-    /// Whoever waits is alive.
+    /// The lease is still held.
     Beat,
     Stop,
-    /// What the command writes is somebody else's.
+    /// The lease was lost.
     Lost,
     Gone,
 }
@@ -476,7 +476,7 @@ fn read_control(control: BorrowedFd<'_>) -> io::Result<Control> {
     }
 }
 
-/// Which of the descriptors have something to read or are at their end.
+/// Returns which descriptors are readable or at their end.
 fn poll(watched: &[BorrowedFd<'_>], deadline: Instant) -> io::Result<Vec<bool>> {
     let entry = |fd: &BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut entries: Vec<libc::pollfd> = watched.iter().map(entry).collect();

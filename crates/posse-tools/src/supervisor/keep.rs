@@ -11,10 +11,12 @@ pub(super) struct Keep {
 }
 
 impl Keep {
+    /// Creates a buffer that keeps the head and the tail of a stream.
     pub fn new(head_max: usize, tail_max: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), head_max, tail_max, total: 0 }
     }
 
+    /// Appends bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (head, rest) = bytes.split_at(bytes.len().min(self.head_max - self.head.len()));
@@ -25,10 +27,12 @@ impl Keep {
         self.tail.extend(rest);
     }
 
+    /// Returns the number of bytes seen.
     pub fn total(&self) -> u64 {
         self.total
     }
 
+    /// Returns head and tail.
     pub fn into_parts(self) -> (Vec<u8>, Vec<u8>) {
         (self.head, self.tail.into())
     }

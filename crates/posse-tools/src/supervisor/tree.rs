@@ -10,7 +10,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, kill_process, pidfd_open, pidfd_send_signal, wait,
 };
 
-/// How long a tree may take to die before we say that it did not.
+/// Time for a process tree to die before it counts as surviving.
 pub(super) const KILL_TIME: Duration = Duration::from_secs(2);
 
 /// The kernel's `PF_EXITING`: it has closed its files, or is about to, and will run no more of its own code.
@@ -42,6 +42,7 @@ impl Hash for Process {
 }
 
 impl Process {
+    /// Reads a process from `/proc`.
     pub fn read(pid: i32) -> Option<Process> {
         let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
         Self::parse(pid, &stat)
@@ -63,6 +64,7 @@ impl Process {
         Some(Process { pid, parent, session, started, alive })
     }
 
+    /// Tells whether the process is neither dead nor a zombie.
     pub fn is_alive(&self) -> bool {
         self.alive
     }

@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 /// So many conflicts are named.
 const NAMED: usize = 20;
 
-/// What applying came to.
+/// Result of applying a worktree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// Put in place as the task left them.
@@ -30,7 +30,7 @@ pub struct Applied {
     pub same: Vec<String>,
 }
 
-/// What becomes of one file.
+/// Planned action for one file.
 enum Plan {
     Same,
     Write { expected: Option<Content>, wanted: Option<Content>, merged: bool },

@@ -14,7 +14,7 @@ use posse_messages::localized;
 /// A repository can make git wait for ever, with a pipe in the place of a file that it reads.
 const TIME_MAX: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(2);
-/// Of what git says; a list of a million files has less.
+/// Limit on git's output; a list of a million files is smaller.
 const OUTPUT_BYTES_MAX: u64 = 512 << 20;
 
 /// Wins over what a repository says. `core.fsmonitor` and hooks are programs; the rest keeps git from starting others.
@@ -35,7 +35,7 @@ const SETTINGS: &[&str] = &[
 
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
-    /// Where programs are looked for.
+    /// Search path for programs.
     path: OsString,
 }
 
@@ -55,10 +55,12 @@ pub(crate) struct Answer {
 }
 
 impl Git {
+    /// Creates a git that searches programs in `path`.
     pub fn new(path: OsString) -> Self {
         Self { path }
     }
 
+    /// Prepares a call in a directory.
     pub fn call<'a>(&'a self, directory: &'a Path, arguments: &[&str]) -> Call<'a> {
         let arguments = arguments.iter().map(OsString::from).collect();
         Call { git: self, directory, arguments, environment: Vec::new(), input: Vec::new() }
@@ -66,17 +68,19 @@ impl Git {
 }
 
 impl Call<'_> {
+    /// Sets an environment variable.
     pub fn with(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
         self.environment.push((variable, value.into()));
         self
     }
 
+    /// Sets the standard input.
     pub fn input(mut self, input: Vec<u8>) -> Self {
         self.input = input;
         self
     }
 
-    /// What it printed; an error if it did not end well.
+    /// Runs git and returns its output; fails unless it succeeds.
     pub fn output(self) -> Result<Vec<u8>> {
         let what = self.arguments.first().cloned().unwrap_or_default();
         let answer = self.run()?;
@@ -89,7 +93,7 @@ impl Call<'_> {
         }
     }
 
-    /// What it printed, without the end of the line.
+    /// Runs git and returns its output without the line ending.
     pub fn line(self) -> Result<String> {
         let output = self.output()?;
         let text = String::from_utf8(output)
@@ -97,6 +101,7 @@ impl Call<'_> {
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
+    /// Runs git.
     pub fn run(self) -> Result<Answer> {
         let failed = |e: std::io::Error| {
             let text = match e.kind() {

@@ -35,6 +35,7 @@ struct Call {
     timeout: Option<f64>,
 }
 
+/// Creates the `Agent` tool.
 pub fn tool(session: Weak<Session>, agents: &[Arc<Definition>]) -> Arc<dyn Tool> {
     let schema = include_str!("../../../prompts/agent_tool.schema.json");
     Arc::new(AgentTool { session, spec: spec("Agent", description(agents), schema) })

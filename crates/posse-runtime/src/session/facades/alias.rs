@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 const TAG_CHARS: usize = 9;
 
+/// Returns the second name of a launched task.
 pub fn alias(task: &TaskId, now_ms: u64) -> String {
     format!("subagent_{now_ms}_{}", tag(task))
 }
@@ -17,6 +18,7 @@ pub fn alias_tag(name: &str) -> Option<&str> {
     (digits && tag.len() == TAG_CHARS).then_some(tag)
 }
 
+/// Returns a short tag derived from the task id.
 pub fn tag(task: &TaskId) -> String {
     const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let digest = Sha256::digest(task.as_str().as_bytes());

@@ -29,10 +29,10 @@ const TOOL_CALLS: u32 = 8;
 const TASK_CHARS_MIN: usize = 30;
 const TIMEOUT_MS: u64 = 60_000;
 
-/// Of what is kept of an investigation: well below the most that a value may have.
+/// Limit on stored findings, well below the size limit of a context value.
 const FINDINGS_BYTES_MAX: usize = 3_000;
 
-/// How many were begun in a session since the person said something: what they say next is another analysis.
+/// Number of investigations since the last message of the person.
 #[derive(Default)]
 pub struct Investigations(AtomicU32);
 
@@ -75,13 +75,14 @@ struct Call {
     max_tool_calls: Option<u32>,
 }
 
-/// What came of an investigation.
+/// Findings of an investigation.
 struct Findings<'a> {
     sections: Sections,
     tool_calls: u32,
     stopped: Option<&'a str>,
 }
 
+/// Creates the `run_subagent` tool.
 pub fn tool(session: Weak<Session>) -> Arc<dyn Tool> {
     let description = include_str!("../../../prompts/run_subagent_tool.md").trim_end();
     let schema = include_str!("../../../prompts/run_subagent_tool.schema.json");
@@ -165,8 +166,7 @@ async fn run(session: &Session, input: &ToolInput<'_>, call: Call) -> ToolOutput
     }
 }
 
-/// Where a session has a shared context, what was found stays there for everyone, also after a restart. What is said about
-/// it, if there was anything to keep.
+/// Stores the findings in shared context, where the session has one, and returns a note about them.
 async fn keep(session: &Session, input: &ToolInput<'_>, delegated: &Delegated) -> Option<String> {
     let may = session.grant.offers("shared_context", Effect::Idempotent);
     let outcome = delegated.completed().filter(|_| may && session.facades.has(Facade::SharedContext))?;

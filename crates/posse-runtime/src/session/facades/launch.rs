@@ -27,12 +27,13 @@ const FILE_OPERATIONS_MAX: u32 = 1_000;
 const DENIED: &str = "User denied subagent creation";
 const PROCESS_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-/// Whether the arguments of a call are meant as a launch.
+/// Tells whether the arguments are a launch.
 pub fn is_meant(arguments: &Map<String, Value>) -> bool {
     let has = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
     !has("action") && (has("description") || has("prompt") || has("_text"))
 }
 
+/// Launches a task in the background.
 pub async fn launch(session: &Session, input: &ToolInput<'_>, arguments: &Map<String, Value>) -> ToolOutput {
     let parameters = match Parameters::parse(arguments) {
         Ok(parameters) => parameters,
@@ -68,7 +69,8 @@ fn watched(error: Option<&Error>) -> LocalizedText {
     }
 }
 
-/// What a launch shows to whoever is asked about it. One that would fail anyway is not asked about.
+/// Returns the preview of a launch for the person who decides on it. A launch that would fail is refused without
+/// asking.
 pub fn propose(
     session: &Session,
     input: &ToolInput<'_>,

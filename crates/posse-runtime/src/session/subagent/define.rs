@@ -22,7 +22,7 @@ pub const TURNS_MAX: u32 = 25;
 /// More than this is searched, not listed.
 const LISTED_MAX: usize = 100;
 
-/// Those whom this parent may ask, with what they would have from it.
+/// Lists the agents this parent may use, with the rights they would get.
 pub fn listing(session: &Session, family: &Family, query: Option<&str>) -> Value {
     let parent = &family.parent;
     let words: Vec<String> = query.unwrap_or_default().split_whitespace().map(str::to_lowercase).collect();
@@ -69,7 +69,7 @@ fn diagnostic(name: &str, path: &str, error: &Error) -> Value {
     value
 }
 
-/// Whether `Agent(x)` patterns leave this agent to the parent.
+/// Tells whether `Agent(x)` rules let the parent use this agent.
 fn may_ask(parent: &Parent, agent: &str) -> bool {
     let arguments = json!({ "action": "spawn", "agent": agent }).to_string();
     let call = Call { tool: "subagent", effect: Effect::Unsafe, arguments: &arguments, workspace: "" };
@@ -125,7 +125,7 @@ pub fn define_again(session: &Session, arguments: &Value) -> Result<Value> {
     define(session, None, Define { overwrite: true, ..request }, &key)
 }
 
-/// What a call that was accepted before said.
+/// Rebuilds a definition from an accepted `define` call.
 pub fn recalled(session: &Session, arguments: &str) -> Result<Definition> {
     let request = Define::recall(serde_json::from_str(arguments).unwrap_or_default())?;
     definition(session, request).map(|(definition, _)| definition)

@@ -15,6 +15,7 @@ const PREVIEW_CHARS: usize = 500;
 /// When it is worth asking again about a task that has not ended.
 pub const RETRY_AFTER_MS: u64 = 2_000;
 
+/// Prints a task's status as JSON.
 pub fn status(task: &Task, progress: &Progress) -> Value {
     let mut value = json!({
         "task_id": task.id.short(),

@@ -80,6 +80,7 @@ const CONTEXT_TOKENS_MAX: u64 = 20_000;
 /// Commands, tasks and places that one field may list.
 const LISTED_MAX: usize = 100;
 
+/// A parsed request to the `subagent` tool.
 pub enum Request {
     ListAgents { query: Option<String> },
     Define(Box<Define>),
@@ -95,6 +96,7 @@ pub enum Request {
     ListTasks {},
 }
 
+/// Completion mode of `wait`.
 #[derive(Clone, Copy, Default)]
 pub enum Mode {
     #[default]
@@ -102,6 +104,7 @@ pub enum Mode {
     All,
 }
 
+/// Fields of `define`.
 pub struct Define {
     pub name: String,
     pub description: Option<String>,
@@ -116,6 +119,7 @@ pub struct Define {
 }
 
 impl Define {
+    /// Parses the agent's name.
     pub fn agent_name(&self) -> Result<AgentName> {
         AgentName::parse(&self.name)
     }
@@ -169,6 +173,7 @@ impl Request {
         matches!(self, Request::Status { .. } | Request::Collect { .. } | Request::Wait { .. })
     }
 
+    /// Parses the JSON arguments of the tool.
     pub fn parse(arguments: &str) -> Result<Self> {
         let reader = ArgumentReader::of_action(arguments, ACTIONS)?;
         let task_id = || reader.words("task_id");

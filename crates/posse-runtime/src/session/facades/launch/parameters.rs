@@ -30,6 +30,7 @@ const SYNONYMS: [(&str, &str); 3] = [
     ("outputSchema", "output_schema"),
 ];
 
+/// Validated parameters of a launch.
 #[derive(Debug, PartialEq)]
 pub struct Parameters {
     pub description: String,
